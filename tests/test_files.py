@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tm2tfr.errors import OutputError
-from tm2tfr.files import write_bytes, write_text
+from tm2tfr.files import refusal, write_bytes, write_text
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -81,6 +81,11 @@ def test_devices_stay_devices() -> None:
 def test_no_such_folder(tmp_path: Path) -> None:
     path = tmp_path / "no" / "a"
     assert refused(path) == f"{path}: there is no folder {tmp_path}/no: make it first"
+
+
+def test_a_folder_that_takes_no_new_files(tmp_path: Path) -> None:
+    path = tmp_path / "a"  # as the kernel answers in /proc
+    assert str(refusal(path, errno.ENOENT)) == f"{path}: nothing can be created in {tmp_path}: choose another place"
 
 
 def test_a_link_into_no_folder(tmp_path: Path) -> None:

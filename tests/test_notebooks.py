@@ -9,7 +9,7 @@ import pytest
 
 from tests.notebooks import NOTEBOOKS, executed, printed
 
-NEEDED = ("nbclient", "nbformat", "ipykernel", "matplotlib", "transformers")
+NEEDED = ("nbclient", "nbformat", "ipykernel", "matplotlib", "pandas", "pyarrow", "transformers")
 
 
 def test_there_are_notebooks() -> None:

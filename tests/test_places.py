@@ -75,6 +75,23 @@ def test_a_folder_of_somebody_elses_files(tmp_path: Path) -> None:
     check_folder(tmp_path, ours=["made.json"])
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+@pytest.mark.parametrize("check", [check_file, check_folder])
+def test_a_folder_that_takes_no_file(check: Callable[[Path], None]) -> None:
+    """Root is allowed to write to /proc, and the system refuses nevertheless, as if there were no such folder."""
+    with pytest.raises(OutputError, match="^/proc/x.json: (nothing can be created in /proc|no permission)"):
+        check(Path("/proc/x.json"))
+
+
+@pytest.mark.parametrize("check", [check_file, check_folder])
+def test_a_file_system_without_nameless_files(
+    check: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("tm2tfr.places.os.O_TMPFILE", raising=False)
+    check(tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("check", [check_file, check_folder])
 def test_no_permission(check: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may write anywhere, so that the answer of the system is made up here."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import re
 import tempfile
 from collections.abc import Iterator
@@ -13,10 +14,17 @@ import pytest
 import tm2tfr
 from tests.cli import warm
 from tests.readme import BLOCK, DOCUMENTS, ROOT, executed, shown
-from tm2tfr.api import machines, pages, runs, softness, subject
 
 LONG = {"docs/lecture/exercises.md"}
 """Documents whose Python examples take more than a second."""
+NEEDS = {"tm2tfr.api.training": "torch"}
+"""Modules whose examples need an extra."""
+
+
+def with_examples() -> list[str]:
+    """Return the modules that show examples, by name."""
+    found = [path for path in (ROOT / "tm2tfr").rglob("*.py") if ">>>" in path.read_text(encoding="utf-8")]
+    return sorted(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in found)
 
 
 @pytest.fixture(scope="session")
@@ -47,10 +55,17 @@ def test_the_python_examples(document: str) -> None:
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
-def test_the_example_of_the_library() -> None:
-    found = [doctest.testmod(module) for module in (runs, softness, pages, subject, machines)]
-    assert sum(each.attempted for each in found) >= 12
-    assert sum(each.failed for each in found) == 0
+@pytest.mark.parametrize(
+    "module", [pytest.param(name, marks=[pytest.mark.slow] * (name in NEEDS)) for name in with_examples()]
+)
+def test_the_examples_of_the_library(module: str) -> None:
+    if module in NEEDS:
+        pytest.importorskip(
+            NEEDS[module], reason=f"{NEEDS[module]} is not installed: pip install 'tm2tfr[{NEEDS[module]}]'"
+        )
+    found = doctest.testmod(importlib.import_module(module))
+    assert found.attempted
+    assert not found.failed
 
 
 def test_the_site_says_the_set_up_that_ci_runs() -> None:

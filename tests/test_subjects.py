@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -80,6 +81,14 @@ def drawn(subject: Any, folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in tm2tfr.frames(subject, "11", folder=folder / "slides", format="svg")}
 
 
+def labelled(subject: Any, folder: Path) -> bytes:
+    for n in range(100):
+        if not (folder / f"labels{n}").exists():
+            made = tm2tfr.make_labels(subject, folder / f"labels{n}", inputs=["11"], workers=1)
+            return (made.folder / "labels" / "00000-of-00001.parquet").read_bytes()
+    raise AssertionError("no folder is left")
+
+
 FUNCTIONS: dict[str, Callable[[Any, Path], Any]] = {
     "activations": lambda s, _: tm2tfr.activations(s, "11", 3),
     "certify": lambda s, _: str(tm2tfr.certify(s)),
@@ -93,6 +102,7 @@ FUNCTIONS: dict[str, Callable[[Any, Path], Any]] = {
     "frames": drawn,
     "listing": lambda s, _: tm2tfr.listing(s, "3"),
     "load": lambda s, _: tm2tfr.load(s),
+    "make_labels": labelled,
     "machine_of": lambda s, _: tm2tfr.machine_of(s),
     "measure_softness": lambda s, _: tm2tfr.measure_softness(s, "1", temperature=0.01).softness,
     "run": lambda s, _: tm2tfr.run(s, "11"),
@@ -120,9 +130,19 @@ def test_every_public_function_is_tried() -> None:
         "plot_head": "what attention_of and scores_of take, in tests/tables/test_scores.py",
         "attention_of": "every subject, in tests/tables/test_attention.py",
         "check_many": "circuits alone, see below",
+        "disguise": "every subject, in tests/disguises",
+        "claim_template": "a key, in tests/disguises/test_claims.py",
+        "score_claim": "a key, likewise",
+        "verify_disguise": "hidden weights and a key, likewise",
+        "make_suite": "nothing, in tests/disguises/test_suite.py",
+        "check_batch": "every subject, in tests/runs/batches",
+        "run_batch": "likewise",
         "draw_requests": "RASP programs alone, in tests/sources/rasp/drawing",
         "draw_run": "RASP programs alone, in tests/sources/rasp/drawing",
         "figure_1": "nothing, in tests/softness/test_figure_1.py",
+        "causal_variables": "every source, in tests/interventions/test_names.py",
+        "intervene": "every subject, in tests/interventions/test_subjects.py",
+        "intervene_many": "likewise",
         "formula": "the text of a formula, in tests/cli/test_formulas.py",
         "load_weights": "a weight file",
         "prompt_of": "machines alone, in tests/sources/turing/universal/test_given.py",
@@ -131,6 +151,11 @@ def test_every_public_function_is_tried() -> None:
         "table": "a trace",
         "make_dataset": "a spec",
         "sweep": "a spec",
+        "normal_form": "a size",
+        "compare": "a training run",
+        "train": "a spec",
+        "train_grid": "a grid",
+        "training_examples": "a spec",
         "verify_checkpoint": "the older name of the next one",
         "verify_export": "an export",
     }
@@ -522,6 +547,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("--input", "11"),
     "compile": (),
     "certify": (),
+    "intervene": ("--input", "11", "--set", "q@5=q1"),
     "soften": ("--input", "1"),
     "graph": (),
     "convert": ("--to", "morphett"),
@@ -529,11 +555,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "prompt": ("--input", "11"),
     "explore": ("--input", "11", "-o", "run.html"),
     "plot": ("--input", "11", "--head", "4.1"),
+    "labels": ("--input", "11", "--workers", "1", "-o", "labels"),
+    "disguise": ("--grade", "1", "--seed", "1", "--key", "key.json", "-o", "hidden.safetensors"),
     "export": ("--to", "torch", "--no-verify", "--positions", "20", "-o", "out"),
 }
 
 
 def said(form: Any, command: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    shutil.rmtree("labels", ignore_errors=True)  # which is not replaced
     code = guarded(app, [command, str(form), *COMMANDS[command]])
     out, err = capsys.readouterr()
     return code, out, err
@@ -588,9 +617,9 @@ def test_the_options_of_a_run_are_frozen_and_check_themselves() -> None:
         replace(asked, max_steps=-1)
 
 
-def test_auto_goes_by_positions_and_the_prompt_counts() -> None:
+def test_auto_goes_by_positions_and_the_prompt_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
-    from tm2tfr.runs.choose import DENSE_POSITIONS, engines
+    from tm2tfr.runs.choose import DENSE_POSITIONS, FEW_POSITIONS, MANY_STEPS, engines
 
     decoder = tm2tfr.compile("parity")
 
@@ -606,6 +635,13 @@ def test_auto_goes_by_positions_and_the_prompt_counts() -> None:
     assert tried(100_000, max_steps=None) == [("fast", None)]
     assert tried(5, max_steps=9, out="rows.csv") == [("fast", 9)]
     assert tried(5, dtype="float32", max_steps=10**6) == [("dense", 10**6)]
+    monkeypatch.setenv("TM2TFR_CACHE", str(tmp_path))
+    assert tried(0, max_steps=MANY_STEPS) == [("dense", most), ("fast", MANY_STEPS)]
+    assert tried(0, max_steps=MANY_STEPS + 1) == [("dense", FEW_POSITIONS - 2), ("fast", MANY_STEPS + 1)]
+    assert tried(0, max_steps=None) == [("dense", FEW_POSITIONS - 2), ("fast", None)]
+    monkeypatch.setenv("TM2TFR_CACHE", "0")  # fast compiles its code in each process
+    assert tried(0, max_steps=None) == [("dense", most), ("fast", None)]
+    monkeypatch.undo()
     assert tm2tfr.check("parity", "1" * 2000, max_steps=5, keep_rows=False).engine == "fast"
 
 
@@ -685,6 +721,7 @@ def test_an_export_is_compared_with_the_weights_that_are_given(tmp_path: Path) -
     ("call", "words"),
     [
         (lambda: tm2tfr.make_dataset(5, "x"), "5 \\(int\\) is neither a spec nor the name of one"),  # type: ignore[arg-type]
+        (lambda: tm2tfr.normal_form(0), "states must be a number, not 0: use 1 or more"),
         (lambda: tm2tfr.sweep(None), "None \\(NoneType\\) is neither a spec"),  # type: ignore[arg-type]
         (lambda: tm2tfr.make_dataset("palindromes", 5), "folder must be the name of a folder, not 5"),  # type: ignore[arg-type]
         (lambda: tm2tfr.sweep("palindromes", max_steps=3.5), "max_steps must be a whole number"),  # type: ignore[arg-type]

@@ -1,10 +1,14 @@
 from ._version import __version__ as __version__
 from .api.attention import attention_of, plot_head, scores_of
+from .api.batches import check_batch, run_batch
 from .api.cases import check_many
-from .api.datasets import make_dataset, sweep
+from .api.datasets import make_dataset, normal_form, sweep
 from .api.drawings import draw_requests, draw_run
 from .api.figure_1 import figure_1
 from .api.frames import animate, frames
+from .api.hidden import claim_template, disguise, make_suite, score_claim, verify_disguise
+from .api.interventions import causal_variables, intervene, intervene_many
+from .api.labels import make_labels
 from .api.machines import convert, formula, load, to_graph
 from .api.pages import explore
 from .api.prompts import prompt_of, read_prompt
@@ -12,8 +16,10 @@ from .api.runs import activations, certify, check, compile, default_input, machi
 from .api.softness import measure_softness, soften
 from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
+from .api.training import compare, train, train_grid, training_examples
 from .api.weights import listing, load_weights, save_weights, summary
 from .errors import SpecError, SpecWarning, Tm2tfrError
+from .interventions.intervened import From
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule
@@ -26,6 +32,7 @@ __all__ = [
     "Circuit",
     "Decoder",
     "Example",
+    "From",
     "Gate",
     "Machine",
     "Rule",
@@ -39,12 +46,17 @@ __all__ = [
     "activations",
     "animate",
     "attention_of",
+    "causal_variables",
     "certify",
     "check",
+    "check_batch",
     "check_many",
+    "claim_template",
+    "compare",
     "compile",
     "convert",
     "default_input",
+    "disguise",
     "draw_requests",
     "draw_run",
     "explore",
@@ -53,17 +65,24 @@ __all__ = [
     "figure_1",
     "formula",
     "frames",
+    "intervene",
+    "intervene_many",
     "listing",
     "load",
     "load_weights",
     "machine_of",
     "make_dataset",
+    "make_labels",
+    "make_suite",
     "measure_softness",
+    "normal_form",
     "plot_head",
     "prompt_of",
     "read_prompt",
     "run",
+    "run_batch",
     "save_weights",
+    "score_claim",
     "scores_of",
     "shipped",
     "simulate",
@@ -72,6 +91,10 @@ __all__ = [
     "sweep",
     "table",
     "to_graph",
+    "train",
+    "train_grid",
+    "training_examples",
     "verify_checkpoint",
+    "verify_disguise",
     "verify_export",
 ]

@@ -276,7 +276,6 @@ class Truth(Protocol):
         """Return what is wrong with the place where `decoder` stops, None if nothing is."""
 
 
-# ── labels ──────────────────────────────────────────────────────────────────────────────────────────────────
 class ManyLabels(Protocol):
     """What a labeller has to answer on many words at once, by the reference; words are places of tokens in the alphabet."""
 
@@ -284,12 +283,9 @@ class ManyLabels(Protocol):
     def reference(self) -> str: ...  # what says what is right: ``interpreter``
     @property
     def letters(self) -> int: ...  # the number of tokens in the alphabet
-
-    def written(self, word: Sequence[int]) -> str:
-        """Return a word as people write it."""
-
-    def fed(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the tokens fed, as their numbers in the vocabulary: (words, n) -> (words, positions)."""
+    def read(self, text: str) -> Sequence[int]: ...  # of a word as people write it; raises InputError
+    def written(self, word: Sequence[int]) -> str: ...  # a word as people write it
+    def fed(self, words: NDArray[np.int64]) -> NDArray[np.int64]: ...  # numbers of the tokens fed: (words, positions)
 
     def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Return on which words, (words, n), there are values, and for those each output: (outputs, words, positions).
@@ -297,6 +293,8 @@ class ManyLabels(Protocol):
         That is the number of its label, -1 if it has none for a value; of an output that is a number, the number, ∞ in
         place of what is none; NaN where the reference says nothing.
         """
+
+    def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]: ...  # of those with values, see `RunResult.outcome`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,7 +331,6 @@ class Examined:
         return plain | dict(zip(("expected", self.reference), said, strict=True))
 
 
-# ── a construction ──────────────────────────────────────────────────────────────────────────────────────────
 _Program = TypeVar("_Program")
 
 
@@ -383,6 +380,7 @@ class Construction(Generic[_Program]):
             CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
+        causal: (program, input, decoder) -> its run as equations, see `tm2tfr.causality.CausalModel`; None: there is none.
     """
 
     name: str
@@ -414,6 +412,7 @@ class Construction(Generic[_Program]):
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     headings: Callable[[_Program], Mapping[str, str]] | None = None
+    causal: Callable[[_Program, str, Decoder], Any] | None = None
 
     def noun_of(self, program: _Program) -> str:
         """Return what a program is called."""

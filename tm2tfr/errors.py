@@ -130,8 +130,16 @@ class ExportError(Tm2tfrError):
     """Weights that another program's format cannot represent, or not precisely enough; or that program is missing."""
 
 
+class DisguiseError(Tm2tfrError):
+    """Weights that cannot be hidden, a key that does not fit them, or a claim about them that cannot be read."""
+
+
 class DatasetError(Tm2tfrError):
     """A data set or a sweep that cannot be made: a folder in use, lost workers, or a missing extra."""
+
+
+class TrainingError(Tm2tfrError):
+    """A model that cannot be trained or compared: options out of range, no examples, or a run that is damaged."""
 
 
 class Interrupted(Tm2tfrError):  # noqa: N818  (it is not an error)

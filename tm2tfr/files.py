@@ -37,6 +37,8 @@ def refusal(path: object, error: OSError | int, folder: Path | None = None, *, l
     said = os.strerror(error) if isinstance(error, int) else error.strerror or str(error)
     what, remedy = WHY.get(number, (said, "choose another place"))
     folder = folder or Path(os.path.realpath(str(path))).parent
+    if number == errno.ENOENT and folder.is_dir():  # of the kernel's own file systems, such as /proc
+        what, remedy = "nothing can be created in {folder}", "choose another place"
     return OutputError(f"{path}: {what.format(folder=folder)}{left}: {remedy}")
 
 
@@ -74,18 +76,22 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     write_whole(path, lambda file: file.write(data))
 
 
-def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Make a file from what `write` writes, whole or not at all. See `write_bytes`."""
+def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, mode: int | None = None) -> None:
+    """Make a file from what `write` writes, whole or not at all. See `write_bytes`.
+
+    Args:
+        mode: its permissions; by default those of the existing file, or what the process gives to new ones.
+    """
     path = Path(path)
     try:
-        _write(path, write)
+        _write(path, write, mode)
     except OSError as error:
         raise refusal(path, error) from error
     except ValueError as error:  # a NUL in the name
         raise OutputError(f"{str(path)!r}: not the name of a file: choose another one") from error
 
 
-def _write(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+def _write(path: Path, write: Callable[[IO[bytes]], object], wanted: int | None) -> None:
     mode = mode_of(path)
     if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -98,12 +104,13 @@ def _write(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     beside = leftovers.beside(target)
     try:
-        with beside.open("xb") as file:
+        first = 0o666 if wanted is None else wanted  # nobody else sees it in the meantime
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, first)) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            beside.chmod(stat.S_IMODE(mode))
+        if wanted is not None or mode is not None:
+            beside.chmod(stat.S_IMODE(mode or 0) if wanted is None else wanted)
         beside.replace(target)
     except BaseException:
         with suppress(OSError):

@@ -1,6 +1,6 @@
 """Check where output is to go before the work is done, so that a long run is not lost to a wrong name.
 
-Nothing is written. Later failures (a disk that fills up) are reported by the code that writes.
+Nothing is left behind. Later failures (a disk that fills up) are reported by the code that writes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tm2tfr import leftovers
 from tm2tfr.errors import OutputError, listing
 from tm2tfr.files import refusal
 
@@ -95,6 +96,26 @@ def _check_parent(path: Path) -> None:
         raise refusal(path, errno.EACCES)
     if len(os.fsencode(path.name)) > _longest_name(folder):
         raise refusal(path, errno.ENAMETOOLONG)
+    try:
+        _make_nothing(folder)
+    except OSError as error:
+        raise refusal(path, error) from error
+
+
+def _make_nothing(folder: Path) -> None:
+    """Make a file in a folder that is gone at once: permissions do not say that /proc takes none.
+
+    Raises:
+        OSError: if none can be made there.
+    """
+    if hasattr(os, "O_TMPFILE"):
+        with suppress(OSError):  # not every file system has files without a name
+            os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600))
+            return
+    beside = leftovers.beside(folder / "output")
+    with open(beside, "xb"):
+        pass
+    beside.unlink()
 
 
 def _longest_name(folder: Path) -> int:

@@ -97,8 +97,8 @@ from tm2tfr.transformer.weights import matrices, replaced
             "has many: choose one with --input",
         ),
         (
-            "check chapter --random 5",
-            "chapter is not a circuit, and --random goes through the inputs of one: see tm2tfr sweep",
+            "check chapter --all",
+            "chapter is not a circuit, and --all goes through the inputs of one: use --all-up-to",
         ),
         (
             "check multiplier --bits 20 --all",

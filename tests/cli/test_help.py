@@ -14,7 +14,7 @@ from tm2tfr.cli import app, options
 from tm2tfr.cli.pages import Command, panels
 from tm2tfr.runs import options as run_options
 
-TITLES = ["Inspect:", "Verify:", "Export:", "Options:"]
+TITLES = ["Inspect:", "Verify:", "Export:", "Research:", "Options:"]
 
 
 def test_the_help_lists_the_commands_by_what_they_are_for(capsys: pytest.CaptureFixture[str]) -> None:

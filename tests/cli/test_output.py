@@ -13,6 +13,7 @@ from tm2tfr.api.subject import Subject
 
 WRITE = {"trace", "check", "table", "explore", "graph", "certify", "soften", "compile", "export", "convert", "dataset"}
 WRITE |= {"figure-1", "plot", "prompt"}
+WRITE |= {"labels", "train", "intervene", "disguise"}
 
 
 BEFORE_THE_WORK = [
@@ -34,6 +35,8 @@ BEFORE_THE_WORK = [
     *([command, "--checkpoint", path] for command in ("trace", "check") for path in ("no/r.npz", "d.npz")),
     *(["export", "-o", path] for path in ("no/x", "file", "full")),
     *(["dataset", "palindromes", "-o", path] for path in ("no/x", "file")),
+    *(["labels", "palindromes", "-o", path] for path in ("no/x", "file")),
+    *(["disguise", "chapter", "--key", "key.json", "-o", path] for path in ("no/w.safetensors", "w.bin", "d.safetensors")),
 ]
 
 

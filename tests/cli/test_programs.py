@@ -171,8 +171,8 @@ def test_what_is_suggested_for_a_program_without_an_alphabet_works(
         ("compile reverse --unbounded --max-length 9", "--unbounded is for inputs of any length, and needs no "
          "--max-length: omit one of them"),
         (
-            "check chapter --all-up-to 3",
-            "tm2tfr check: --all-up-to is for RASP programs and formulas, and chapter is neither: omit it",
+            "check full-adder --all-up-to 3",
+            "tm2tfr check: the inputs of a circuit all have one length: omit --all-up-to, or use --all",
         ),
         ("check reverse --all", "tm2tfr check: --all is for circuits, and programs have inputs of any length: use "
          "--all-up-to"),

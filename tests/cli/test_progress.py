@@ -32,6 +32,18 @@ with counting() as show:
 """
 
 
+COMPILE = """
+import time
+from tm2tfr.cli import progress
+from tm2tfr.native.notice import compiling
+progress.PATIENCE = {patience}
+with progress.telling_of_compiling({arguments}):
+    {around}
+        with compiling():
+            time.sleep(0.3)
+"""
+
+
 def on_a_terminal(script: str) -> str:
     """Return what a script writes to a standard error that is a terminal."""
     main, terminal = pty.openpty()
@@ -72,4 +84,28 @@ def test_tokens_tokens_a_second_and_steps_are_shown_after_a_second() -> None:
 def test_nothing_is_shown_where_there_is_no_terminal() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, env=env, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("patience", "arguments", "around", "times"),
+    [
+        (0.1, ["sweep", "two-states"], "if True:", 1),
+        (0.1, ["sweep", "two-states"], "with progress.counting():", 1),
+        (0.1, ["trace", "--quiet"], "if True:", 0),
+        (0.1, ["check", "--format", "json"], "if True:", 0),
+        (9.9, ["sweep", "two-states"], "if True:", 0),
+    ],
+)
+def test_compiling_is_said_where_it_lasts(patience: float, arguments: list[str], around: str, times: int) -> None:
+    written = on_a_terminal(COMPILE.format(patience=patience, arguments=arguments, around=around))
+    assert ("compiling the fast engine, once: this may take a minute or two" in written) is bool(times)
+
+
+@pytest.mark.slow
+def test_nobody_is_told_of_compiling_without_a_terminal() -> None:
+    script = COMPILE.format(patience=0.0, arguments=[], around="if True:")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=env, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")

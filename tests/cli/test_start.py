@@ -33,6 +33,7 @@ HEAVY = {
     "pydantic",
     "safetensors",
     "graphviz",
+    "lark",
     "torch",
     "pyarrow",
     "dask",

@@ -309,8 +309,8 @@ REFUSED = {
         "--compare"
     ),
     "prompt full-adder": ("full-adder: prompt takes a Turing machine, and this is a circuit: give a machine"),
-    "check chapter --universal 8,4 --random 3": (
-        "chapter is not a circuit, and --random goes through the inputs of one: see tm2tfr sweep"
+    "check chapter --universal 8,4 --all": (
+        "chapter is not a circuit, and --all goes through the inputs of one: use --all-up-to"
     ),
     "trace u.safetensors": (f"u.safetensors: {RUNS}: use tm2tfr trace MACHINE --universal u.safetensors"),
     "check u.safetensors": (f"u.safetensors: {RUNS}: use tm2tfr check MACHINE --universal u.safetensors"),

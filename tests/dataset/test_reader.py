@@ -97,7 +97,7 @@ def test_no_golden_case_is_lost() -> None:
 
 
 def test_the_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shipped_specs() == ("adders", "palindromes", "two-states")
+    assert shipped_specs() == ("adders", "palindromes", "three-states", "two-states")
     for name in shipped_specs():
         assert load_spec(name).name == name
     monkeypatch.chdir(tmp_path)

@@ -159,4 +159,4 @@ def test_complaints_about_a_spec_are_printed_without_a_traceback(tmp_path: Path)
     assert said == "spec.yaml:2:10: '2' is not in the input alphabet of chapter: use only 1\n  inputs: [2]\n           ^\n"
     assert not (tmp_path / "data").exists()
     unknown = failed(2, command("sweep", "one-state", cwd=tmp_path))
-    assert "one of the shipped specs: adders, palindromes, two-states" in unknown
+    assert "one of the shipped specs: adders, palindromes, three-states, two-states" in unknown

@@ -18,6 +18,7 @@ from tests.sources.turing.universal.cases import compiled, random_prompt
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast, fresh
+from tm2tfr.engines.fast import session as session_module
 from tm2tfr.engines.fast.session import FastSession
 from tm2tfr.engines.fast.state import ENTRIES
 from tm2tfr.sources.turing.universal.program import Universal
@@ -78,7 +79,8 @@ def test_one_session_runs_every_prompt(
 
 
 def test_answers_are_forgotten_between_runs_once_there_is_no_room_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fresh, "MEMO", 64)
+    for module, name in ((fresh, "MEMO"), (fresh, "SMALL_MEMO"), (session_module, "MEMO")):
+        monkeypatch.setattr(module, name, 64)
     chance, decoder, filled = random.Random(3), unstopped(3, 2, "two-way"), 0
     session = Fast().start(decoder, numbers=READ)
     for prompt, _ in zip(prompts(chance, decoder, 3, 2, "two-way"), range(12), strict=False):
@@ -129,3 +131,16 @@ def test_a_description_of_more_rules_than_keys_are_asked_about_is_grouped() -> N
     session.prompt([decoder.numbers[token] for key in keys for token in (key, "→(q0,1,+1)")] + [decoder.numbers["BOS"]])
     session.extend(2 * len(keys) + 40)
     assert [found.kind for found in session.recognised[5]] == ["grouped"]
+
+
+@pytest.mark.parametrize("memo", [1, 4, 8])
+def test_a_memo_that_grows_in_a_run_leaves_its_groups(memo: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "SMALL_MEMO", memo)  # powers of 2, as `find` wants them
+    decoder, some = unstopped(2, 2, "two-way"), prompts(random.Random(3), unstopped(2, 2, "two-way"), 2, 2, "two-way")
+    grown = 0
+    for _ in range(6):
+        session = FastSession(decoder, numbers=READ)
+        before = len(session._state.memo_token)
+        agree(decoder, session, next(some))
+        grown += len(session._state.memo_token) > before
+    assert grown

@@ -7,6 +7,7 @@ weights would take a second each; in some it is compiled.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -28,7 +29,9 @@ from tests.engines.test_groups import (
     started,
 )
 from tests.strategies import tries
-from tm2tfr.engines.fast import Fast, session, straight
+from tm2tfr.engines.fast import Fast, kept, session, straight
+from tm2tfr.engines.fast.arrays import Plan
+from tm2tfr.engines.fast.guesses import Guess, guess_of_maximum
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.engines.recognise import recognise
@@ -69,7 +72,7 @@ def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the code as it is written, without Numba."""
 
     def plain(text: str) -> Callable[..., Any]:
-        names: dict[str, Any] = {"np": np, **{name: silent(function) for name, function in straight.CALLED.items()}}
+        names: dict[str, Any] = {"np": np, **{name: silent(function) for name, function in kept.called().items()}}
         exec(text, names)
         run: Callable[..., Any] = names["run"]
 
@@ -79,7 +82,7 @@ def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return quiet
 
-    monkeypatch.setattr(straight, "compiled", plain)
+    monkeypatch.setattr(kept, "straight_line", plain)
 
 
 def run(decoder: Decoder, given: tuple[int, ...], sizes: Iterator[int], most: int) -> tuple[list[Chunk], FastSession]:
@@ -214,10 +217,52 @@ def test_the_code_holds_the_weights_and_no_names() -> None:
     decoder, _ = compiled("busy-beaver-4")
     found = straight.written(plan(decoder, recognise(decoder)))
     assert found is not None
-    text, table, _ = found
-    assert table.shape[0] == len(decoder.vocabulary)
+    text, tables, _ = found
+    assert tables.by_token.shape[0] == tables.whole.shape[0] == len(decoder.vocabulary)
     names = {*decoder.vocabulary, *(head.name for layer in decoder.layers for head in layer.heads)} - {"0", "1"}
     assert not [name for name in names if name in text]
+
+
+def test_every_head_of_a_machine_has_a_guess() -> None:
+    for name in ("chapter", "busy-beaver-4"):
+        found = straight.written(plan(compiled(name)[0], recognise(compiled(name)[0])))
+        assert found is not None
+        heads = [found[0].count(line) for line in ("    if v", "elif v", "<= near")]
+        assert heads == [heads[0]] * 3
+        assert heads[0] > 0
+        assert len(re.findall(r"^ +if guess\d+ != v\d+:", found[0], flags=re.M)) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", ["({0}) + 1", "({0}) - 1", "({0}) * 3 - i", "2 ** 62", "-7"])
+def test_a_wrong_guess_changes_nothing(wrong: str, monkeypatch: pytest.MonkeyPatch, at_once: None, as_python: None) -> None:
+    def guessed(*pair: Guess | None) -> str | None:
+        right = guess_of_maximum(*pair)
+        return None if right is None else wrong.format(right)
+
+    decoder, given = compiled("busy-beaver-4")
+    wanted, usual = run(decoder, given, sizes(1), 300)
+    monkeypatch.setattr(straight, "guess_of_maximum", guessed)
+    got, _ = run(decoder, given, sizes(2), 300)
+    assert joined(got) == joined(wanted)
+    assert usual.hurried > 100
+
+
+@pytest.mark.slow
+def test_an_answer_of_other_tokens_is_not_taken(monkeypatch: pytest.MonkeyPatch, at_once: None, as_python: None) -> None:
+    decoder, given = compiled("busy-beaver-4")
+    wanted, usual = run(decoder, given, sizes(1), 300)
+    written = straight.written
+
+    def crowded(found: Plan) -> Any:
+        text, tables, places = written(found) or ("", None, None)
+        assert "guess = t" in text
+        return text.replace("guess = t", "guess = np.uint64(0) * t"), tables, places
+
+    monkeypatch.setattr(straight, "written", crowded)
+    got, hurried = run(decoder, given, sizes(2), 300)
+    assert joined(got) == joined(wanted)
+    assert hurried.hurried == usual.hurried > 100
 
 
 @pytest.mark.parametrize("name", ["chapter", "busy-beaver-4", "palindromes"])

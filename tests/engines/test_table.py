@@ -19,8 +19,8 @@ from tests.handmade import shifted, tabled
 from tm2tfr.engines import ENGINES, engine, generate
 from tm2tfr.engines.fast import Fast, arrays
 from tm2tfr.engines.fast.arrays import FEATURES
+from tm2tfr.engines.fast.jit import feature as kernel_feature
 from tm2tfr.engines.fast.session import FastSession
-from tm2tfr.engines.fast.state import feature as kernel_feature
 from tm2tfr.engines.overflow import reach
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.gadgets import head

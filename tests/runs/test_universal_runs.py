@@ -19,7 +19,8 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.errors import CheckpointError
 from tm2tfr.runs import long_run
 from tm2tfr.runs import run as runs
-from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows
+from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows
+from tm2tfr.runs.expected import RowBlock
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.sources.turing.columns import Row

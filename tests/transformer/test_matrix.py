@@ -163,3 +163,22 @@ def test_a_copy_is_equal_and_frozen_too(copied: Matrix) -> None:
     for array in (copied.rows, copied.columns, copied.values):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+def test_nobody_else_can_write_to_a_matrix() -> None:
+    places, values = np.array([[0, 1], [1, 0]]), np.array([1.0, 2.0])
+    matrix = Matrix((2, 2), places[0], places[1], values)
+    places[:], values[:] = 7, 7.0
+    assert list(matrix.entries()) == [(0, 1, 1.0), (1, 0, 2.0)]
+    fixed = np.array([3.0, 4.0])
+    view = fixed[:]
+    view.setflags(write=False)
+    seen = Matrix((2, 2), np.array([0, 1]), np.array([1, 0]), view)
+    fixed[:] = 7.0
+    assert list(seen.entries()) == [(0, 1, 3.0), (1, 0, 4.0)]
+
+
+def test_rows_of_a_matrix_are_in_order_whatever_theirs_is() -> None:
+    assert Matrix.from_rows([{2: 1.0, 0: 2.0}, {}, {1: 0.0, 2: 3.0}], 3) == Matrix(
+        (3, 3), np.array([0, 0, 2]), np.array([0, 2, 2]), np.array([2.0, 1.0, 3.0])
+    )

@@ -10,8 +10,10 @@ from tm2tfr.errors import DatasetError, NotFoundError, OutputError
 from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
+    from tm2tfr.dataset.family import Members
+    from tm2tfr.dataset.folder import ShardProgress
     from tm2tfr.dataset.kinds import AnySpec
-    from tm2tfr.dataset.make import Dataset, ShardProgress
+    from tm2tfr.dataset.make import Dataset
     from tm2tfr.dataset.sweep import Sweep
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
@@ -129,6 +131,30 @@ def sweep(
         seed=seed,
         progress=progress,
     )
+
+
+def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: bool = False) -> Members:
+    """Return the machines of a size in tree normal form: one for each kind of run from the blank tape.
+
+    >>> import tm2tfr
+    >>> machines = tm2tfr.normal_form(2)
+    >>> len(machines), machines[3].name
+    (61, '0RB---_1RZ---')
+
+    Args:
+        states, symbols: their numbers, Z not counted; 0 is the blank.
+        steps: a machine that has made so many steps is taken for one that does not halt.
+        complete: list machines as well whose rules are all there and do not halt.
+
+    Raises:
+        DatasetError: if there are too many to be listed.
+    """
+    from tm2tfr.dataset.tree import NormalForm
+
+    for name, value, least in (("states", states, 1), ("symbols", symbols, 2), ("steps", steps, 1)):
+        if not is_count(value, least):
+            raise DatasetError(f"{name} must be a number, not {value!r}: use {least} or more")
+    return NormalForm(states=states, symbols=symbols, steps=steps, complete=bool(complete)).machines()
 
 
 def _spec(spec: object, max_length: int | None = None) -> AnySpec:

@@ -268,6 +268,11 @@ class Subject:
             CompileError: if none is stored with the weights.
             SpecError: if what is stored is not a program of the construction.
         """
+        from tm2tfr.transformer.provenance import is_hidden
+
+        if self.program is None and self.weights is not None and is_hidden(self.weights.provenance):
+            what = "these weights are hidden: they say neither what they compute nor where it is in the stream"
+            raise CompileError(f"{what}: compare them with their original by 'tm2tfr disguise FILE --verify KEY'")
         if self.program is None:
             what = f"no {self.noun} is stored with these weights"
             raise CompileError(f"{what}: give a {self.noun}, or weights that were compiled from one")

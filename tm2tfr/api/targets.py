@@ -123,10 +123,12 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
         CompileError: if no machine is stored with it and none is given.
     """
     from tm2tfr.sources.turing.universal.program import Universal
+    from tm2tfr.targets.common.card import example
     from tm2tfr.targets.common.directory import document
     from tm2tfr.targets.common.prompted import canonical, prompted
     from tm2tfr.targets.registry import target_of
     from tm2tfr.transformer import provenance
+    from tm2tfr.transformer.provenance import is_hidden
 
     chosen, found = target_of(_folder(folder)), None if machine is None else Subject.of(machine)
     if found is None:
@@ -140,6 +142,8 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
         found = _in_the_prompt(found, said, folder)
     if word is not None and not isinstance(word, str):
         raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
+    if word is None and found is not None and found.program is None and is_hidden(found.decoder.provenance):
+        word = example(found.decoder)
     if found is None or (found.program is None and chosen.takes(found.decoder)):
         return chosen.exporter.verified(Path(folder), None if found is None else found.decoder, None, word)
     if isinstance(found.right, Universal):

@@ -18,6 +18,11 @@ from tm2tfr.cli.guarded import guarded
 from tm2tfr.cli.logic import figures
 from tm2tfr.cli.options import Option
 from tm2tfr.cli.pictures.plot import plot
+from tm2tfr.cli.research import hidden
+from tm2tfr.cli.research.compare import compare
+from tm2tfr.cli.research.intervene import intervene
+from tm2tfr.cli.research.labels import labels
+from tm2tfr.cli.research.train import train
 from tm2tfr.cli.universal import prompts
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {
@@ -33,6 +38,7 @@ COMMANDS: Mapping[str, Sequence[click.Command]] = {
     ),
     "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, figures.figure_1, exports.verify_export),
     "Export": (runs.compile, prompts.prompt, exports.export, machines.convert, datasets.dataset),
+    "Research": (labels, intervene, hidden.disguise, hidden.score, train, compare),
 }
 """The commands by panel, as ``--help`` lists them."""
 

@@ -68,6 +68,19 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
         return number
 
 
+class RealNumber(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
+    """A number, such as ``3e-3``."""
+
+    name = "X"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number: write for example 0.003 or 3e-3", param, ctx)
+
+
 class Named(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
     """A file, or the name of something shipped; the shell completes both."""
 
@@ -141,5 +154,5 @@ LISTED = Named(_listed)
 """What ``list`` takes."""
 MACHINE, SPEC = Named(_machines), Named(_specs)
 COUNT, ONE_OR_MORE = Count(), Count(1)
-SECONDS = Seconds()
+SECONDS, NUMBER = Seconds(), RealNumber()
 FILE: click.Path = click.Path(path_type=Path)

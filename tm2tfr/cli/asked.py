@@ -44,7 +44,7 @@ PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "
 SHOWN = {
     "bits": ("N", "Of a shipped circuit, such as binary-adder: the number of bits."),
     "order": ("ORDER", "Of binary-adder: the order of its gates, paper-1 or paper-2."),
-    "seed": ("N", "Of the circuit 'random', of the inputs of check --random, or with --universal of the order of rules."),
+    "seed": ("N", "The seed of what is random: inputs, disguises, the circuit 'random', the rules' order in prompts."),
 }
 """Those that every help tells of; 'tm2tfr list NAME' tells of all."""
 
@@ -61,6 +61,7 @@ class Asked:
         format: the format of a text; None: it is recognised.
         alone: whether it is a universal decoder without a machine.
         takes_alone: whether the command takes one.
+        named: whether anything was given, and it is not a default.
         parameters: those of a shipped circuit, as they were given.
         options: those of a construction, as they were given.
     """
@@ -73,6 +74,7 @@ class Asked:
     format: str | None = None
     alone: bool = False
     takes_alone: bool = False
+    named: bool = True
     parameters: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -236,6 +238,7 @@ def subject(
                 format=from_,
                 alone=alone,
                 takes_alone=takes_alone,
+                named=not nothing,
                 parameters=found,
                 options={name: value for name, value in chosen.items() if value is not None},
             )

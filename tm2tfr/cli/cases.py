@@ -75,15 +75,14 @@ class Many:
         from tm2tfr.sources.registry import parameters_of
 
         if subject.construction is None or subject.construction.noun != "circuit":
-            what = "--all" if self.everything else "--random"
             if parameters_of(subject.name):
                 how = f"the circuit of this name takes --{parameters_of(subject.name)[0]}: add it"
-                raise CompileError(f"{subject.name} is a machine, and {what} goes through the inputs of a circuit: {how}")
+                raise CompileError(f"{subject.name} is a machine, and --all goes through the inputs of a circuit: {how}")
             raise CompileError(
-                f"{subject.name} is not a circuit, and {what} goes through the inputs of one: see tm2tfr sweep"
+                f"{subject.name} is not a circuit, and --all goes through the inputs of one: use --all-up-to"
             )
         seed = 0 if self.seed is None else int(self.seed)
-        with _counting() as progress:
+        with counting_inputs() as progress:
             return check_many(
                 subject, self.count, seed=seed, engine=self.run.engine, dtype=self.run.dtype, progress=progress
             )
@@ -122,7 +121,7 @@ def report_of_cases(many: Many, subject: Subject, *, as_json: bool) -> NoReturn:
 
 
 @contextmanager
-def _counting() -> Iterator[Callable[[int, int], None]]:
+def counting_inputs() -> Iterator[Callable[[int, int], None]]:
     """Yield a callback that shows finished inputs on a terminal.
 
     Raises:

@@ -10,6 +10,7 @@ import click
 
 from tm2tfr.cli import output as streams
 from tm2tfr.cli.options import ALL
+from tm2tfr.cli.progress import telling_of_compiling
 from tm2tfr.cli.subject import names_machine
 from tm2tfr.errors import Interrupted, Tm2tfrError
 
@@ -26,7 +27,8 @@ def guarded(app: click.Group, arguments: list[str]) -> int:
 
 def _ran(app: click.Group, arguments: list[str]) -> int:
     try:
-        answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
+        with telling_of_compiling(arguments):
+            answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")

@@ -6,9 +6,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakSet
 
 from tm2tfr.errors import Interrupted
 
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 WAITING = " (starting the fast engine; its first use compiles it)"
 """Shown while a run has not begun after a second."""
+
+
+COMPILING = "compiling the fast engine, once: this may take a minute or two"
+"""Shown while code is compiled, once that has taken `PATIENCE` seconds."""
+PATIENCE = 1.5
+QUIET = {"--quiet", "-q", "--json", "json", "--format=json"}
+"""Whoever writes one of these on the command line is not told."""
 
 
 class Shown(NamedTuple):
@@ -132,14 +140,69 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
             bar.stop()
 
 
+class Learning(NamedTuple):
+    """What a training gets: `progress` shows its steps, `runs` the runs of a grid; `stop` as in `Shown`."""
+
+    progress: Callable[[int, int, float, float | None], None]
+    runs: Callable[[int, int], None]
+    stop: Callable[[], bool]
+
+
 @contextmanager
-def drawing() -> Iterator[Callable[[int, int], None]]:
-    """Yield a callback that shows on a terminal how many pictures are drawn.
+def training() -> Iterator[Learning]:
+    """Yield what shows steps, loss and exact match, or the runs of a grid, on a terminal, and hears Ctrl-C.
+
+    Raises:
+        Interrupted: on Ctrl-C, where nothing asks `stop`.
+    """
+    bar = line("{task.fields[words]}") if sys.stderr.isatty() else None
+    task = None if bar is None else bar.add_task("", total=None, words="starting")
+    runs_done = (0, 0)
+    if bar is not None:
+        bar.start()
+
+    def told(words: str) -> None:
+        if bar is not None and task is not None:
+            bar.update(task, words=words)
+
+    def show(done: int, steps: int, loss: float, match: float | None) -> None:
+        found = "" if match is None else f", exact match {match:.4f}"
+        if bar is not None:
+            told(f"{done:,} of {steps:,} steps, loss {loss:.4f}{found}")
+
+    def runs(done: int, every: int) -> None:
+        nonlocal runs_done
+        runs_done = (done, every)
+        told(f"{done:,} of {every:,} runs")
+
+    try:
+        with hearing() as stop:
+            yield Learning(show, runs, stop)
+    except KeyboardInterrupt:
+        done, every = runs_done
+        after = f" after {done:,} of {every:,} runs" if every else ""
+        raise Interrupted(f"interrupted{after}: go on with --resume") from None
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def drawing() -> AbstractContextManager[Callable[[int, int], None]]:
+    """Return what shows on a terminal how many pictures are drawn, see `making`."""
+    return making("pictures", "pictures were drawn")
+
+
+@contextmanager
+def making(things: str, meanwhile: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a callback that shows on a terminal how many `things` are made, of how many.
+
+    Args:
+        meanwhile: what happened while it was interrupted, as a clause.
 
     Raises:
         Interrupted: on Ctrl-C; nothing is left behind.
     """
-    bar = line("{task.completed:,} of {task.fields[every]} pictures") if sys.stderr.isatty() else None
+    bar = line(f"{{task.completed:,}} of {{task.fields[every]}} {things}") if sys.stderr.isatty() else None
     task = None if bar is None else bar.add_task("", total=None, every="…")
     if bar is not None:
         bar.start()
@@ -151,9 +214,46 @@ def drawing() -> Iterator[Callable[[int, int], None]]:
     try:
         yield show
     except KeyboardInterrupt:
-        raise Interrupted("interrupted while pictures were drawn: nothing is written") from None
+        raise Interrupted(f"interrupted while {meanwhile}: nothing is written") from None
     finally:
         if bar is not None:
+            bar.stop()
+
+
+def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[object]:
+    """Return what shows on a terminal that code is being compiled, as long as a command lasts that is not to be quiet."""
+    if not sys.stderr.isatty() or QUIET.intersection(arguments):
+        return nullcontext()
+    from tm2tfr.native.notice import noticed
+
+    return noticed(_compiling)
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Show that code is being compiled, once it takes a while: above the line that is there, or in one of its own."""
+    own: list[Bar] = []
+
+    def show() -> None:
+        if any(WAITING in str(task.fields.get("note")) for bar in _lines for task in bar.tasks):
+            return  # this line says it
+        above = next((bar for bar in _lines if bar.live.is_started), None)
+        if above is not None:
+            above.console.print(COMPILING, highlight=False)
+            return
+        own.append(line(COMPILING))
+        own[0].add_task("", total=None)
+        own[0].start()
+
+    clock = threading.Timer(PATIENCE, show)
+    clock.daemon = True
+    clock.start()
+    try:
+        yield
+    finally:
+        clock.cancel()
+        clock.join()
+        for bar in own:
             bar.stop()
 
 
@@ -173,4 +273,10 @@ def line(text: str) -> Bar:
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    return Bar(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    made = Bar(SpinnerColumn(), TextColumn(text), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    _lines.add(made)
+    return made
+
+
+_lines: WeakSet[Bar] = WeakSet()
+"""All lines that are there, shown or not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,7 @@ from tm2tfr.cli import colour, options, softness, wording
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.cases import Many, by_default, report_of_cases
-from tm2tfr.cli.cautions import warn_of_formulas
+from tm2tfr.cli.cautions import warn_beyond_certificate, warn_of_formulas
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.step.stepping import check_step, stepped
@@ -23,6 +23,9 @@ from tm2tfr.cli.turing.lists import check_list
 from tm2tfr.errors import OutputError, UsageError, counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tm2tfr.api.subject import Subject
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.trace.check import Trace
 
@@ -186,8 +189,9 @@ def table(
 @options.count(
     "--all-up-to",
     least=1,
-    panel=options.PROGRAMS,
-    help="All inputs of up to N tokens. Default: as long as there are at most 20,000, then random ones.",
+    panel=options.RUN,
+    help="All inputs of up to N tokens. Default of programs and formulas: as long as there are at most 20,000, then random "
+    "ones.",
 )
 @options.rows
 @options.choice("--format", of=options.REPORTS, default="text", help="Lines for people, or one JSON object per run.")
@@ -232,10 +236,12 @@ def check(
         seed = asked.parameters.get("seed")
         soft = (attention, temperature)
         report_of_labels(found, words, run, soft=soft, all_up_to=all_up_to, count=count, seed=seed, as_json=as_json)
-    if all_up_to is not None:
-        raise UsageError(
-            f"tm2tfr check: --all-up-to is for RASP programs and formulas, and {found.name} is neither: omit it"
-        )
+    if all_up_to is not None or (count is not None and found.machine is not None and not everything):
+        from tm2tfr.cli.turing.inputs import report_of_inputs
+
+        seed, soft = asked.parameters.get("seed"), (attention, temperature)
+        asked_for = all_up_to, count, seed
+        report_of_inputs(found, words, run, asked_for, everything=everything, soft=soft, as_json=as_json)
     if everything or count is not None:
         seed = asked.parameters.get("seed") if count is not None else None
         many: Many | None = Many(everything=everything, count=count, seed=seed, words=words, run=run)
@@ -250,10 +256,8 @@ def check(
     report = Report(found, as_json=as_json)
     every = runs_of(found, words or None, run.max_steps)
     refuse_several(run, len(every))
-    for example, judged in every:
-        softened = softness.for_run(found, attention, temperature, example.input, example.max_steps)
-        limited = replace(run, max_steps=example.max_steps, keep_rows=False)
-        line = report.line(traced(softened, example.input, limited, checked=True), example, judged=judged)
+    for example, judged, done in _each(found, every, run, (attention, temperature)):
+        line = report.line(done, example, judged=judged)
         tell(line if as_json else colour.judged(line), as_json=as_json)
     if run.out is not None:
         click.echo(f"wrote {run.out}", err=True)
@@ -261,6 +265,27 @@ def check(
     if not as_json:
         click.echo(colour.judged(report.summary()))
     raise click.exceptions.Exit(0 if report.passed else 1)
+
+
+def _each(
+    found: Subject, every: Sequence[tuple[Any, bool]], run: RunOptions, soft: tuple[str | None, str | None]
+) -> Iterator[tuple[Any, bool, Trace]]:
+    """Yield each run of `check`: the example, whether it has an expected result, and what was found."""
+    limits = {example.max_steps for example, _ in every}
+    if found.machine is not None and soft == (None, None) and len(limits) == 1:
+        from tm2tfr.cli.turing.inputs import together
+
+        several = together(found, [example.input for example, _ in every], run, limits.pop())
+        if several is not None:
+            for (example, judged), done in zip(every, several, strict=True):
+                if done.agrees:
+                    warn_beyond_certificate(done, found)
+                yield example, judged, done
+            return
+    for example, judged in every:
+        softened = softness.for_run(found, *soft, example.input, example.max_steps)
+        limited = replace(run, max_steps=example.max_steps, keep_rows=False)
+        yield example, judged, traced(softened, example.input, limited, checked=True)
 
 
 def _exit(done: Trace) -> None:

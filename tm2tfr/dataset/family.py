@@ -1,19 +1,21 @@
 """Every machine of a kind, by number, given the numbers of states and symbols, the moves and the ends.
 
 The possible rules of a cell are the products of (state to go to, symbol to write, move) in this order; the rules of
-machine number n are the digits of n, those of the first state and symbol being the most significant.
+machine number n are the digits of n, those of the first state and symbol being the most significant. Where δ may be
+partial, the digit 0 stands for no rule, and the others are one larger.
 """
 
 from __future__ import annotations
 
 import random
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Literal, overload
 
+from tm2tfr.sources.turing.formats.bbchallenge import UNDEFINED
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule, TapeKind
 
 Ends = Literal["halt", "verdict"]
@@ -34,6 +36,7 @@ class Family:
     Args:
         moves: -1, 0, +1 or some of them, in order.
         ends: a rule goes to one of the states or to Z, which halts; or, with ``verdict``, to accept or to reject.
+        partial: whether cells of δ may be empty, too; a machine halts, or rejects, where it has no rule.
     """
 
     states: int
@@ -41,11 +44,12 @@ class Family:
     moves: tuple[int, ...] = (-1, 1)
     tape: TapeKind = "two-way"
     ends: Ends = "halt"
+    partial: bool = False
 
     @cached_property
     def size(self) -> int:
         """The number of machines."""
-        return int(len(self._rules) ** len(self._cells))
+        return int(len(self.choices) ** len(self._cells))
 
     @property
     def input_alphabet(self) -> tuple[str, ...]:
@@ -54,14 +58,14 @@ class Family:
 
     def machine(self, number: int) -> Machine:
         """Return machine number `number`, from 0."""
-        rules = []
+        rules: list[Rule | None] = []
         for _ in self._cells:
-            number, digit = divmod(number, len(self._rules))
-            rules.append(self._rules[digit])
+            number, digit = divmod(number, len(self.choices))
+            rules.append(self.choices[digit])
         rules.reverse()
         names = self._names
         return Machine(
-            transitions=dict(zip(self._cells, rules, strict=True)),
+            transitions={cell: rule for cell, rule in zip(self._cells, rules, strict=True) if rule is not None},
             start=names[0],
             blank="0",
             states=(*names, *self._end_states),
@@ -73,9 +77,16 @@ class Family:
             name=self._name(rules),
         )
 
-    def _name(self, rules: Sequence[Rule]) -> str:
+    def number(self, digits: Iterable[int]) -> int:
+        """Return the number of the machine whose rules are these of the `choices`, by state and symbol."""
+        number = 0
+        for digit in digits:
+            number = number * len(self.choices) + digit
+        return number
+
+    def _name(self, rules: Sequence[Rule | None]) -> str:
         """Return the machine as bbchallenge text, with S for a stay, and + and - for the verdicts."""
-        cells = [f"{r.write}{MOVE_LETTERS[r.move]}{_SHOWN.get(r.state, r.state)}" for r in rules]
+        cells = [(r and f"{r.write}{MOVE_LETTERS[r.move]}{_SHOWN.get(r.state, r.state)}") or UNDEFINED for r in rules]
         rows = ["".join(cells[n : n + self.symbols]) for n in range(0, len(cells), self.symbols)]
         return "_".join(rows) + (" one-way" if self.tape == "one-way" else "")
 
@@ -92,9 +103,11 @@ class Family:
         return list(product(self._names, string.digits[: self.symbols]))
 
     @cached_property
-    def _rules(self) -> list[Rule]:
+    def choices(self) -> tuple[Rule | None, ...]:
+        """What a cell of δ may contain, in order."""
         to = (*self._names, *self._end_states)
-        return [Rule(*rule) for rule in product(to, string.digits[: self.symbols], self.moves)]
+        rules = (Rule(*rule) for rule in product(to, string.digits[: self.symbols], self.moves))
+        return (None, *rules) if self.partial else tuple(rules)
 
 
 @dataclass(frozen=True)

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tm2tfr.dataset import manifest
 from tm2tfr.dataset.card import card
 from tm2tfr.dataset.examples import arrow_or_error
-from tm2tfr.dataset.jobs import Job, jobs
+from tm2tfr.dataset.folder import CARD, VOCABULARY, ShardProgress, kept, prepared, refuse_used, results
+from tm2tfr.dataset.jobs import jobs
 from tm2tfr.dataset.kinds import AnySpec, how_for, listed_in, listing, maker, tokens_listed
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.manifest import JOURNAL, MANIFEST, Record
-from tm2tfr.dataset.pool import Pool, pool
+from tm2tfr.dataset.pool import pool
 from tm2tfr.dataset.prompting import in_prompts
 from tm2tfr.dataset.runs import Failure, versions
-from tm2tfr.dataset.shard import Done, Making
+from tm2tfr.dataset.shard import Making
 from tm2tfr.dataset.spec import Spec, Splitting
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.errors import DatasetError, OutputError
-from tm2tfr.files import refusal, write_bytes, write_text
-
-CARD = "README.md"
-VOCABULARY = "vocabulary.json"
-
-ShardProgress = Callable[[int, int, int], None]
-"""Called with the number of finished jobs, of all jobs, and of the trace rows made since the start."""
+from tm2tfr.files import write_text
 
 
 @dataclass(frozen=True)
@@ -95,21 +86,21 @@ def make(
     weights = None if within is None else within.weights_digest
     head = manifest.header(spec, versions(), making.how.engine, programs, len(every), weights)
     records = manifest.found(folder, head) if resume else []
-    _refuse_used(folder, resume=resume)
+    refuse_used(folder, resume=resume)
     reused, there = len(records), {record.number for record in records}
     missing = [job for job in every if job.number not in there]
     with pool(workers, scheduler, len(missing)) as crew:  # before anything is written: the cluster may not exist
-        _prepared(folder, spec)
+        prepared(folder, (split for split, _ in spec.splits))
         write_text(folder / listed_in(spec.noun), programs)
         if tokens is not None:
             write_text(folder / VOCABULARY, tokens)
         manifest.begun(folder, head, records)
-        for done in _results(maker(spec), missing, making, crew, progress, reused):
+        for done in results(maker(spec), missing, making, crew, progress, reused):
             if done.failure is not None:
                 tally, examples, left_out = manifest.totals(records, spec)
                 tally.add(done.tally)
                 return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, done.failure, spec.noun)
-            records.append(_kept(folder, done, len(every)))
+            records.append(kept(folder, done, len(every)))
     tally, examples, left_out = manifest.totals(records, spec)
     write_text(folder / CARD, card(spec, tally, examples, spec.formats))
     manifest.written(folder, head, spec, records)
@@ -127,70 +118,3 @@ def make(
         one_vocabulary=tokens is not None,
         universal="" if within is None else within.universal.name,
     )
-
-
-def _results(
-    task: Callable[[Job, Making], Done],
-    missing: list[Job],
-    making: Making,
-    crew: Pool,
-    progress: ShardProgress | None,
-    reused: int,
-) -> Iterator[Done]:
-    """Yield the results of the missing jobs, reporting progress."""
-    rows, own = 0, versions()
-    for place, done in enumerate(crew.map(task, missing, making), start=reused + 1):
-        refuse_other_versions(done.versions, own)
-        rows += done.tally.rows
-        yield done
-        if progress:
-            progress(place, reused + len(missing), rows)
-
-
-def refuse_other_versions(theirs: dict[str, str], own: dict[str, str]) -> None:
-    """Raise DatasetError if a worker's versions differ from this process's, since the bytes could differ."""
-    if theirs != own:
-        names = [name for name in {**own, **theirs} if theirs.get(name) != own.get(name)]
-        shown = ", ".join(f"{name} {theirs.get(name, 'none')}, here {own.get(name, 'none')}" for name in names)
-        raise DatasetError(f"a worker has different versions ({shown}): install the same versions there as here")
-
-
-def _kept(folder: Path, done: Done, shards: int) -> Record:
-    """Write the files of a shard, and only then record them."""
-    names = {(split, format): f"{split}/{done.number:05}-of-{shards:05}.{format}" for split, format in done.files}
-    for key, data in done.files.items():
-        write_bytes(folder / names[key], data)
-    record = manifest.recorded(done, names)
-    manifest.noted(folder, record)
-    return record
-
-
-def _refuse_used(folder: Path, *, resume: bool) -> None:
-    """Raise OutputError if the folder is not empty or is not a folder."""
-    with _blamed(folder):
-        if not resume and folder.is_dir() and any(folder.iterdir()):
-            ours = (folder / JOURNAL).exists() or (folder / MANIFEST).exists()
-            remedy = "resume it with --resume, or choose another folder" if ours else "choose another folder"
-            raise OutputError(f"{folder}: this folder is not empty: {remedy}")
-        if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{folder}: this is not a folder: choose another name")
-
-
-def _prepared(folder: Path, spec: AnySpec) -> None:
-    """Make the folders."""
-    with _blamed(folder):
-        folder.mkdir(exist_ok=True)
-        for split, _ in spec.splits:
-            (folder / split).mkdir(exist_ok=True)
-        for left in folder.glob("*/.tm2tfr-*.tmp"):  # left by a process that was killed
-            with suppress(OSError):
-                left.unlink()
-
-
-@contextmanager
-def _blamed(folder: Path) -> Iterator[None]:
-    """Turn the system's errors into OutputError, naming the folder."""
-    try:
-        yield
-    except OSError as error:
-        raise refusal(folder, error, folder.parent) from error

@@ -26,6 +26,7 @@ HEADER = (
     "versions",
     "engine",
     "spec_sha256",
+    "inputs_sha256",
     "weights_sha256",
     "machines_sha256",
     "circuits_sha256",
@@ -37,6 +38,7 @@ HEADER = (
 _WHAT = {
     "versions": "different versions",
     "spec_sha256": "a different spec",
+    "inputs_sha256": "different inputs or another limit",
     "weights_sha256": "different weights",
     "machines_sha256": "different machines, or a machine file that has changed",
     "circuits_sha256": "different circuits, or a circuit's file that has changed",
@@ -125,6 +127,11 @@ def written(folder: Path, head: dict[str, Any], spec: CommonSpec, records: list[
         "spec": spec.text,
         "made": [record.as_dict() for record in records],
     }
+    closed(folder, document)
+
+
+def closed(folder: Path, document: dict[str, Any]) -> None:
+    """Write a manifest, and remove the journal."""
     write_text(folder / MANIFEST, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
     (folder / JOURNAL).unlink(missing_ok=True)
 

@@ -7,7 +7,6 @@ dies, another one repeats its jobs. Results come in the order of the jobs.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +18,7 @@ from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.processes import Processes
 from tm2tfr.errors import DatasetError
 from tm2tfr.extras import required
+from tm2tfr.runs.cores import cores
 
 AHEAD = 4
 """The number of jobs that may be pending per worker: more would only fill the memory."""
@@ -30,11 +30,6 @@ TICK = 0.005
 _Done = TypeVar("_Done")
 _How = TypeVar("_How")
 Task = Callable[[Job, _How], _Done]
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

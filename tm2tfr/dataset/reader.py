@@ -15,6 +15,7 @@ from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, dr
 from tm2tfr.dataset.labels.reader import names_labeller, read_labeller
 from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, Spec, several_splits
+from tm2tfr.dataset.tree import NormalForm, too_many
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, number_of
 from tm2tfr.errors import CompileError, Tm2tfrError, counted, visible
 from tm2tfr.sources.registry import is_circuit
@@ -46,6 +47,7 @@ KEYS = (
     "formats",
 )
 FAMILY_KEYS = ("states", "symbols", "moves", "tape", "ends")
+FORM_KEYS = ("states", "symbols", "complete")
 _SIZES = re.compile(r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*")
 MOST_MACHINES = 10**9
 MOST_UNIVERSAL = 1_000
@@ -90,12 +92,13 @@ class _Reader(WordsReader):
         for key in ("machines", "inputs"):
             if key not in top:
                 self.reading.error(None, f"there are no {key}", f"add a line '{key}:' and list them below it")
-        named, families = self.machines() if "machines" in top else ((), ())
+        steps = top.number("max steps", 1_000, least=1)
+        named, families = self.machines(steps) if "machines" in top else ((), ())
         values: dict[str, Any] = {
             "named": named,
             "families": families,
             "inputs": self.inputs() if "inputs" in top else Inputs(),
-            "max_steps": top.number("max steps", 1_000, least=1),
+            "max_steps": steps,
             "keep_unfinished": top.choice("unfinished", UNFINISHED) == "keep",
             **self.common(text, name, self.split_by()),
             "split_chosen": "split by" in top,
@@ -107,17 +110,20 @@ class _Reader(WordsReader):
         return spec
 
     # ── machines ────────────────────────────────────────────────────────────────────────────────────────────
-    def machines(self) -> tuple[tuple[tuple[str, Machine], ...], tuple[Members, ...]]:
-        """Return the machines that are named, and the families."""
+    def machines(self, steps: int) -> tuple[tuple[tuple[str, Machine], ...], tuple[Members, ...]]:
+        """Return the machines that are named, and the families; steps: where runs are cut off."""
         value = self.top.found["machines"][1]
         if not isinstance(value, Map):
             return self.named(value), ()
-        within = Section.of(self.reading, "'machines'", value, ("named", "all", "random"))
+        within = Section.of(self.reading, "'machines'", value, ("named", "all", "random", "normal form"))
         if not within.found:
-            self.reading.error(self.top.found["machines"][0], "there are no machines", "add 'named', 'all' or 'random'")
+            remedy = "add 'named', 'all', 'random' or 'normal form'"
+            self.reading.error(self.top.found["machines"][0], "there are no machines", remedy)
         families = [self.whole(s) for s in within.sections("all", FAMILY_KEYS, "{states: 2, symbols: 2}")]
         sources = within.sections("random", (*FAMILY_KEYS, "count", "seed"), "{states: 3, symbols: 2, count: 100}")
         families += [self.some(s, place) for place, s in enumerate(sources)]
+        forms = within.sections("normal form", FORM_KEYS, "{states: 3, symbols: 2}")
+        families += [self.normal(s, steps) for s in forms]
         named = self.named(within.found["named"][1]) if "named" in within else ()
         return named, tuple(f for f in families if f is not None)
 
@@ -186,6 +192,18 @@ class _Reader(WordsReader):
             self.reading.error(section.node, f"there are only {family.size:,} such machines", remedy)
             return None
         return drawn(family, count, f"machines {place}, seed {seed}")
+
+    def normal(self, section: Section, steps: int) -> Members | None:
+        """Return the machines in tree normal form."""
+        for key in ("states", "symbols"):
+            section.needs(key, "2")
+        states = section.number("states", 1, least=1, most=MOST_STATES)
+        symbols = section.number("symbols", 2, least=2, most=MOST_SYMBOLS)
+        complete = section.choice("complete", ("leave out", "keep")) == "keep"
+        if (what := too_many(states, symbols, complete=complete)) is not None:
+            self.reading.error(section.node, what, "use 'random' with a 'count' to draw some of them")
+            return None
+        return NormalForm(states=states, symbols=symbols, steps=steps, complete=complete).machines()
 
     # ── one decoder for all ─────────────────────────────────────────────────────────────────────────────────
     def split_by(self) -> tuple[str, ...]:

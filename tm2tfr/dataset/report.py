@@ -24,9 +24,7 @@ def dataset_report(found: Dataset) -> str:
     """Return a few lines about a data set."""
     if found.failure is not None:
         head = f"{found.name}: FAILED after {summed(found.tally, found.noun)}"
-        return (
-            f"{head}\n{_failure(found.failure)}\nthe data set is not finished: {found.folder} contains nothing of this run"
-        )
+        return f"{head}\n{failed(found.failure)}\nthe data set is not finished: {found.folder} contains nothing of this run"
     labels = found.labels_by
     within = f" in the prompt of {found.universal}" if found.universal else ""
     lines = [f"{found.name}{within}: {summed(found.tally, found.noun, labels)}{'' if labels else ', all agree'}"]
@@ -45,13 +43,24 @@ def dataset_report(found: Dataset) -> str:
 
 
 def sweep_report(found: Sweep) -> str:
-    """Return a line about a sweep, or the counterexample and the command that reproduces it."""
+    """Return a line about a sweep, and one about its busy beavers, or the counterexample and how to reproduce it."""
     if found.failure is None:
-        return f"{found.name}: {counted(found.tally.machines, found.noun)}, {summed(found.tally, found.noun)}, all agree"
+        line = f"{found.name}: {counted(found.tally.machines, found.noun)}, {summed(found.tally, found.noun)}, all agree"
+        return f"{line}\n{beavers}" if (beavers := found.families and _beavers(found.tally)) else line
     head = f"{found.name}: FAILED after {summed(found.tally, found.noun)}, all of which agree"
-    return f"{head}\n{_failure(found.failure)}\nreproduce: {found.again}"
+    return f"{head}\n{failed(found.failure)}\nreproduce: {found.again}"
 
 
-def _failure(failure: Failure) -> str:
+def _beavers(tally: Tally) -> str:
+    """Return the records of the runs from the blank tape; empty if none of them halts."""
+    if tally.steps is None or tally.ones is None:
+        return ""
+    (steps, longest), (ones, fullest) = tally.steps, tally.ones
+    most = f"{counted(steps, 'step')} ({visible(longest)}), {counted(ones, 'non-blank symbol')} ({visible(fullest)})"
+    return f"the most among those that halt from the blank tape: {most}"
+
+
+def failed(failure: Failure) -> str:
+    """Return two lines or more: what differs, on which input, and how."""
     why = failure.why.replace("\n", "\n  ")
     return f"counterexample: {visible(failure.program.name)} on {failure.word!r}\n  {why}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,8 @@ from tm2tfr.dataset.spec import fingerprint
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
-from tm2tfr.runs.blocks import RowBlock
+from tm2tfr.runs.batches.batch import Batch, BatchResults
+from tm2tfr.runs.expected import RowBlock
 from tm2tfr.runs.truths import AnyMachine, machine_truth_of
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -27,6 +29,7 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import prompt
 from tm2tfr.trace.check import Trace, check
+from tm2tfr.transformer.matrix import Ints
 
 if TYPE_CHECKING:
     from tm2tfr.runs.long_run import LongRun
@@ -73,6 +76,25 @@ class CheckedRun(NamedTuple):
     answers: TokenCodes
 
 
+@dataclass(frozen=True, eq=False)
+class ManyChecked:
+    """Runs of one machine that agree.
+
+    Args:
+        batch: as they were run and compared.
+        results: what came out of the reference.
+        prompt: (runs,) the number of tokens up to BOS.
+    """
+
+    words: Sequence[str]
+    batch: Batch
+    results: BatchResults
+    prompt: Ints
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
 class Runs:
     """The runs of one machine; whatever follows from its weights is computed once.
 
@@ -105,6 +127,20 @@ class Runs:
         """A digest of the machine, by which its runs are put into splits."""
         return rule_fingerprint(self._program) if isinstance(self._program, Universal) else fingerprint(self.machine)
 
+    @property
+    def program(self) -> AnyMachine:
+        """The machine, alone or in the prompt, of a run on the empty word."""
+        return self._program
+
+    @property
+    def same_for_all_words(self) -> bool:
+        """Whether what stands before the input is the same in all runs."""
+        return self._how.prompting is None or self._how.prompting.seed is None
+
+    def fed(self, word: str) -> tuple[int, ...]:
+        """Return what is fed up to BOS, as numbers of the vocabulary, if it is the `same_for_all_words`."""
+        return self._fed(self._program, word)
+
     def on(self, word: str) -> CheckedRun | Failure:
         """Run on a word and compare every cell of every row, and the end of the run, with the simulator's."""
         program, prompting = self._program, self._how.prompting
@@ -116,8 +152,11 @@ class Runs:
         truth = result(self.machine, word, max_steps=self._how.max_steps)
         if not trace.agrees or trace.result != truth or len(answers) != trace.tokens:
             return Failure(program, word, f"{trace.tokens} tokens, {trace.result}; the simulator: {truth}")
-        fed = prompted(self.decoder, prompt(program, word) if isinstance(program, Universal) else word)
+        fed = self._fed(program, word)
         return CheckedRun(trace, np.array(fed, dtype=np.int32), answers[len(fed) - 1 :])
+
+    def _fed(self, program: AnyMachine, word: str) -> tuple[int, ...]:
+        return tuple(prompted(self.decoder, prompt(program, word) if isinstance(program, Universal) else word))
 
     def _fast(self, program: AnyMachine, word: str) -> tuple[Trace, TokenCodes]:
         from tm2tfr.runs.long_run import LongRun  # noqa: PLC0415  (it needs Numba, which is optional)

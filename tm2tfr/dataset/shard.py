@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tm2tfr.dataset.examples import (
-    COLUMNS,
-    PROMPTED_COLUMNS,
-    PromptedTrainingExample,
-    Tokens,
-    TrainingExample,
-    encoded,
-    examples,
-)
-from tm2tfr.dataset.jobs import Job
-from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs, versions
+from tm2tfr.dataset.batched import PLAIN, checked_runs
+from tm2tfr.dataset.jobs import Job, Piece
+from tm2tfr.dataset.runs import CheckedRun, Failure, How, ManyChecked, Runs, versions
 from tm2tfr.dataset.spec import Splitting
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.dataset.together import AgreedRuns, agree, agreed_runs, may_be_together
+from tm2tfr.dataset.writing.files import encoded
+from tm2tfr.dataset.writing.machines import MachineExamples
 
 
 @dataclass(frozen=True)
@@ -55,49 +52,94 @@ class Done:
 
 def swept(job: Job, how: How) -> Done:
     """Check the runs of a job of machines, up to the first that fails."""
+    with _no_search_for_cycles():
+        return _swept(job, how)
+
+
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Leave Python's search for cyclic garbage for later: it looks at everything again and again, and there is little."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _swept(job: Job, how: How) -> Done:
     done = Done(job.number, Tally(), versions=versions())
-    for _, _, run in _carried_out(job, how, done.tally):
-        if isinstance(run, Failure):
-            done.failure = run
-            break
+    before: Runs | None = None
+    for piece in job.pieces:
+        together = may_be_together(how, piece.words)
+        for runs, found in _in_turn(piece, how, before, together=together):
+            first, before = before is None, runs
+            done.tally.machines += 1
+            if not first:  # of the first machine of a job the plain simulator looks at the runs, too
+                if found is not None:
+                    found.into(done.tally, runs.machine, runs.decoder, piece.words)
+                    continue
+                if together and agree(runs, piece.words, how, done.tally):
+                    continue
+            for word in piece.words:
+                run = runs.on(word)
+                if isinstance(run, Failure):
+                    done.failure = run
+                    return done
+                done.tally.count(run.trace)
     return done
+
+
+def _in_turn(piece: Piece, how: How, before: Runs | None, *, together: bool) -> Iterator[tuple[Runs, AgreedRuns | None]]:
+    """Yield each machine of a piece, with what is to be counted of it if its runs are known to agree."""
+    if not together:
+        for machine in piece.programs:
+            before = Runs(machine, how, before)
+            yield before, None
+        return
+    every = [Runs(machine, how) for machine in piece.programs]
+    yield from zip(every, agreed_runs(every, piece.words, how), strict=True)
 
 
 def made(job: Job, making: Making) -> Done:
     """Check the runs of a job of machines and make its files."""
-    done, tokens = Done(job.number, Tally(), versions=versions()), Tokens()
+    done = Done(job.number, Tally(), versions=versions())
     in_prompts = making.how.prompting is not None
-    found: dict[str, list[TrainingExample | PromptedTrainingExample]] = {name: [] for name, _ in making.splitting.splits}
+    found = MachineExamples(making.forms, making.splitting, making.keep_unfinished, in_prompts)
     at: Runs | None = None
     for runs, word, run in _carried_out(job, making.how, done.tally):
         if isinstance(run, Failure):
             done.failure = run
             return done
         if runs is not at:
-            at, key, numbers = runs, runs.split_key, tokens.of(runs.vocabulary)
-        if run.trace.T is None and not making.keep_unfinished:
-            done.left_out += 1
-            continue
-        split = making.splitting.of(key, word)
-        some = examples(runs.machine.name, numbers[run.prompt], numbers[run.answers], run, making.forms)
-        found[split] += (PromptedTrainingExample(*e, e.prompt, e.target) for e in some) if in_prompts else some
-    for split, every in found.items():
-        for form in making.forms if every else ():
-            done.examples[split, form] = sum(e.form == form for e in every)
-        for format in making.formats if every else ():
-            done.files[split, format] = encoded(every, tokens, format, PROMPTED_COLUMNS if in_prompts else COLUMNS)
+            at = runs
+            found.begin(runs.machine.name, runs.split_key, runs.vocabulary)
+        if isinstance(run, ManyChecked):
+            found.add_many(run)
+        else:
+            found.add(word, run)
+    done.left_out = found.left_out
+    for split, columns, numbers in found.of_splits():
+        for form, number in numbers.items():
+            done.examples[split, form] = number
+        for format in making.formats:
+            done.files[split, format] = encoded(columns, found.tokens, format)
     return done
 
 
-def _carried_out(job: Job, how: How, tally: Tally) -> Iterator[tuple[Runs, str, CheckedRun | Failure]]:
-    """Yield each run of a job, counting those that agree."""
+def _carried_out(job: Job, how: How, tally: Tally) -> Iterator[tuple[Runs, str, CheckedRun | ManyChecked | Failure]]:
+    """Yield each run of a job with its word, or many of one machine with the first word, counting those that agree."""
     runs: Runs | None = None
     for piece in job.pieces:
         for machine in piece.programs:
             runs = Runs(machine, how, runs)
             tally.machines += 1
-            for word in piece.words:
-                run = runs.on(word)
+            at, plain = 0, max(0, PLAIN - tally.runs)
+            for run in checked_runs(runs, piece.words, how, plain=plain):
                 if isinstance(run, CheckedRun):
                     tally.count(run.trace)
-                yield runs, word, run
+                elif isinstance(run, ManyChecked):
+                    tally.count_many(run.batch)
+                yield runs, piece.words[at], run
+                at += len(run) if isinstance(run, ManyChecked) else 1

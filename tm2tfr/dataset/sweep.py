@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tm2tfr.dataset.circuits.spec import CircuitSpec
+from tm2tfr.dataset.folder import ShardProgress, refuse_other_versions
 from tm2tfr.dataset.jobs import groups, jobs
 from tm2tfr.dataset.kinds import AnySpec, again, how_for, sweeper
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.make import ShardProgress, refuse_other_versions
 from tm2tfr.dataset.pool import pool
 from tm2tfr.dataset.runs import Failure, versions
+from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.registry import whose
@@ -28,6 +29,7 @@ class Sweep:
         failure: the first run that does not agree.
         again: a command that reproduces it.
         noun: what a program is called.
+        families: whether there are families of machines, whose busy beavers the report names.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Sweep:
     failure: Failure | None = None
     again: str = ""
     noun: str = "machine"
+    families: bool = False
 
 
 def sweep(
@@ -70,7 +73,8 @@ def sweep(
             if done.failure is not None:
                 return Sweep(name, tally, done.failure, again(spec, done.failure, how), spec.noun)
     tally.machines = sum(len(piece.programs) for piece in groups(spec))
-    return Sweep(name, tally, noun=spec.noun)
+    families = isinstance(spec, Spec) and bool(spec.families)
+    return Sweep(name, tally, noun=spec.noun, families=families)
 
 
 def _refuse(spec: AnySpec, max_steps: int | None, left_boundary: str | None) -> None:

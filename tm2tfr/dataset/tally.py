@@ -4,20 +4,39 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from tm2tfr.runs.batches.batch import Batch
 from tm2tfr.trace.check import Trace
+
+
+class Beaver(NamedTuple):
+    """The largest number of something, and the name of the first machine that reaches it."""
+
+    number: int
+    machine: str
+
+    def beaten_by(self, other: Beaver | None) -> Beaver:
+        """Return `other` if it is larger, otherwise this one."""
+        return other if other is not None and other.number > self.number else self
 
 
 @dataclass
 class Tally:
-    """The numbers of machines, runs, rows of the table, cells compared, and runs by outcome."""
+    """The numbers of machines, runs, rows of the table, cells compared, and runs by outcome.
+
+    Args:
+        steps, ones: the busy beavers: of the runs that halt from the blank tape, the most steps and the most cells that
+            are not blank at the end; None if there is none.
+    """
 
     machines: int = 0
     runs: int = 0
     rows: int = 0
     cells: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    steps: Beaver | None = None
+    ones: Beaver | None = None
 
     def count(self, trace: Trace) -> None:
         """Count a run."""
@@ -25,6 +44,28 @@ class Tally:
         self.rows += trace.tokens
         self.cells += trace.compared
         self.outcomes[trace.answer] += 1
+        if trace.answer == "halt" and not trace.input and trace.result is not None:
+            self.halted(trace.machine, trace.result.steps, trace.result.ones)
+
+    def count_many(self, batch: Batch) -> None:
+        """Count runs of a machine that were compared with its reference."""
+        outcomes = batch.outcomes.tolist()
+        self.runs += len(batch)
+        self.rows += batch.rows
+        self.cells += int(batch.compared.sum())
+        self.outcomes.update(outcomes)
+        if "halt" in outcomes and "" in batch.inputs and batch.results is not None:
+            run = batch.inputs.index("")
+            if outcomes[run] == "halt":
+                self.halted(batch.name, int(batch.results.steps[run]), int(batch.results.ones[run]))
+
+    def halted(self, machine: str, steps: int, ones: int) -> None:
+        """Take a run from the blank tape into account that halts after `steps`, with so many cells that are not blank."""
+        self._beavers(Beaver(steps, machine), Beaver(ones, machine))
+
+    def _beavers(self, steps: Beaver | None, ones: Beaver | None) -> None:
+        self.steps = steps if self.steps is None else self.steps.beaten_by(steps)
+        self.ones = ones if self.ones is None else self.ones.beaten_by(ones)
 
     def add(self, other: Tally) -> None:
         """Add the counts of another tally."""
@@ -33,9 +74,10 @@ class Tally:
         self.rows += other.rows
         self.cells += other.cells
         self.outcomes += other.outcomes
+        self._beavers(other.steps, other.ones)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return it as plain data, without machines and busy beavers, which follow from others."""
         return {"runs": self.runs, "rows": self.rows, "cells": self.cells, "outcomes": dict(sorted(self.outcomes.items()))}
 
     @classmethod

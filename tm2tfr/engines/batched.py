@@ -18,7 +18,7 @@ from tm2tfr.engines.dense_parts import selected
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import FeedForward, Head, Mask, Norm
 
-Batch = NDArray[Any]
+Stack = NDArray[Any]
 """(rows, batch, n): a number for each row, sequence and position."""
 
 
@@ -32,7 +32,7 @@ class Wrong:
     def __init__(self, batch: int, *, careful: bool) -> None:
         self._careful, self.sequences = careful, np.zeros(batch, dtype=np.bool_)
 
-    def note(self, numbers: Batch, axis: int) -> None:
+    def note(self, numbers: Stack, axis: int) -> None:
         """Note the sequences, which the batch has along `axis`, with an infinite number or NaN."""
         if self._careful:
             others = tuple(other for other in range(numbers.ndim) if other != axis)
@@ -55,23 +55,26 @@ class RowByRow:
                 self._entries.append((row, []))
             self._entries[-1][1].append((column, None if value == 1 else value))
 
-    def rows(self, x: Batch) -> Iterator[tuple[int, Batch]]:
+    def rows(self, x: Stack) -> Iterator[tuple[int, Stack]]:
         """Yield each row that is not 0, with its product with x, (columns, batch, n): (batch, n), to be used at once."""
         total, product = np.empty(x.shape[1:], self._dtype), np.empty(x.shape[1:], self._dtype)
         for row, entries in self._entries:
             column, value = entries[0]
             found = x[column] if value is None else np.multiply(x[column], value, out=total)
             for column, value in entries[1:]:
+                if value == -1:
+                    found = np.subtract(found, x[column], out=total)
+                    continue
                 term = x[column] if value is None else np.multiply(x[column], value, out=product)
                 found = np.add(found, term, out=total)
             yield row, found
 
-    def add_to(self, y: Batch, x: Batch) -> None:
+    def add_to(self, y: Stack, x: Stack) -> None:
         """Add the product with x, (columns, batch, n), to y, (rows, batch, n), in place."""
         for row, total in self.rows(x):
             y[row] += total
 
-    def times(self, x: Batch) -> Batch:
+    def times(self, x: Stack) -> Stack:
         """Return the product with x, (columns, batch, n): (rows, batch, n)."""
         y = np.zeros((self.shape[0], *x.shape[1:]), self._dtype)
         for row, total in self.rows(x):
@@ -79,7 +82,7 @@ class RowByRow:
         return y
 
 
-def constants(matrix: Matrix, dtype: np.dtype[Any]) -> Batch:
+def constants(matrix: Matrix, dtype: np.dtype[Any]) -> Stack:
     """Return a column as a batch for every sequence and position: (rows, 1, 1)."""
     return matrix.dense(dtype).reshape(-1, 1, 1)
 
@@ -95,7 +98,7 @@ class HeadOf:
         self._output = RowByRow(selected(head.output.transposed, carried).transposed, dtype)
         self._soft, self._mask, self._dtype = head.weighting == "softmax", head.mask, dtype
 
-    def answers(self, x: Batch, wrong: Wrong) -> list[tuple[int, Batch]]:
+    def answers(self, x: Stack, wrong: Wrong) -> list[tuple[int, Stack]]:
         """Return what the head adds, by row of the stream: (batch, n) each."""
         n = x.shape[-1]
         values = self._value.times(x)
@@ -118,27 +121,27 @@ def seen_from(mask: Mask, n: int) -> NDArray[np.bool_]:
     return {"future": np.tril(everything), "past": np.triu(everything), "none": everything}[mask]
 
 
-def products(queries: Batch, keys: Batch) -> Batch:
+def products(queries: Stack, keys: Stack) -> Stack:
     """Return the scores: queries, keys (d_k, batch, n) → (batch, n_query, n_key)."""
     if _exact(queries.dtype, len(queries), queries, keys):
         left, right = np.ascontiguousarray(queries.transpose(1, 2, 0)), np.ascontiguousarray(keys.transpose(1, 0, 2))
-        found: Batch = np.matmul(left, right)
+        found: Stack = np.matmul(left, right)
         return found
-    scores: Batch = queries[0][:, :, None] * keys[0][:, None, :]
+    scores: Stack = queries[0][:, :, None] * keys[0][:, None, :]
     product = np.empty_like(scores)
     for query, key in zip(queries[1:], keys[1:], strict=True):
         scores += np.multiply(query[:, :, None], key[:, None, :], out=product)
     return scores
 
 
-def soft_weights(scores: Batch, best: Batch) -> Batch:
+def soft_weights(scores: Stack, best: Stack) -> Stack:
     """Return the weights of softmax: scores (batch, n_query, n_key), -∞ where nothing is seen; best: their maxima."""
     powers = np.exp(np.ascontiguousarray(scores - best))
-    found: Batch = powers / np.add.accumulate(powers, axis=-1)[..., -1:]
+    found: Stack = powers / np.add.accumulate(powers, axis=-1)[..., -1:]
     return found
 
 
-def means(values: Batch, attended: NDArray[np.bool_]) -> Batch:
+def means(values: Stack, attended: NDArray[np.bool_]) -> Stack:
     """Return the mean over the positions attended to: values (d_v, batch, n_key), attended (batch, n_query, n_key).
 
     Returns:
@@ -147,16 +150,16 @@ def means(values: Batch, attended: NDArray[np.bool_]) -> Batch:
     number = attended.sum(axis=-1, dtype=values.dtype)
     if _exact(values.dtype, values.shape[-1], values):
         right = np.ascontiguousarray(values.transpose(1, 2, 0))
-        sums: Batch = np.matmul(attended.astype(values.dtype), right).transpose(2, 0, 1)
+        sums: Stack = np.matmul(attended.astype(values.dtype), right).transpose(2, 0, 1)
     else:
         sums = np.zeros((len(values), *attended.shape[:2]), values.dtype)
         for j in range(values.shape[-1]):
             sums += np.where(attended[None, :, :, j], values[:, :, None, j], values.dtype.type(0))
-    found: Batch = sums / number
+    found: Stack = sums / number
     return found
 
 
-def weighted(values: Batch, weights: Batch, there: NDArray[np.bool_]) -> Batch:
+def weighted(values: Stack, weights: Stack, there: NDArray[np.bool_]) -> Stack:
     """Return the sum of values times weights: values (d_v, batch, n_key), weights (batch, n_query, n_key).
 
     Args:
@@ -172,7 +175,7 @@ def weighted(values: Batch, weights: Batch, there: NDArray[np.bool_]) -> Batch:
     return sums
 
 
-def _exact(dtype: np.dtype[Any], terms: int, *factors: Batch) -> bool:
+def _exact(dtype: np.dtype[Any], terms: int, *factors: Stack) -> bool:
     """Return whether every sum of that many products of one number of each factor is an exact integer."""
     largest = float(terms)
     for factor in factors:
@@ -190,11 +193,15 @@ class HiddenOf:
         self._hidden, self._bias = constants(layer.input_bias, dtype), constants(layer.output_bias, dtype)
         self._biased = layer.output_bias.rows
         self._writes = np.unique(layer.output.columns)
+        self._alone = np.setdiff1d(np.arange(layer.input.shape[0]), layer.input.rows)
+        """The units that read nothing."""
 
-    def add_to(self, x: Batch, reads: Batch, wrong: Wrong) -> None:
+    def add_to(self, x: Stack, reads: Stack, wrong: Wrong) -> None:
         """Add the answer to x, in place."""
-        hidden = np.repeat(self._hidden, x.shape[1] * x.shape[2], axis=1).reshape(-1, *x.shape[1:])
-        self._input.add_to(hidden, reads)
+        hidden = np.empty((len(self._hidden), *x.shape[1:]), dtype=x.dtype)
+        hidden[self._alone] = self._hidden[self._alone]
+        for row, total in self._input.rows(reads):
+            np.add(total, self._hidden[row, 0, 0], out=hidden[row])
         wrong.note(hidden[self._writes], 1)
         np.maximum(hidden, 0, out=hidden)
         self._output.add_to(x, hidden)
@@ -208,7 +215,7 @@ class NormOf:
         self._gain, self._bias = constants(norm.gain, dtype), constants(norm.bias, dtype)
         self._epsilon = dtype.type(norm.epsilon)
 
-    def of(self, x: Batch, wrong: Wrong) -> Batch:
+    def of(self, x: Stack, wrong: Wrong) -> Stack:
         """Return what is read from the stream."""
         if not len(x):
             return x
@@ -216,5 +223,5 @@ class NormOf:
         centred = x - np.add.accumulate(x, axis=0)[-1] / width
         root = np.sqrt(np.add.accumulate(centred * centred, axis=0)[-1] / width + self._epsilon)
         wrong.refuse(~((root > 0) & (root < np.inf)).all(axis=-1))
-        normalised: Batch = self._gain * (centred / root) + self._bias
+        normalised: Stack = self._gain * (centred / root) + self._bias
         return normalised

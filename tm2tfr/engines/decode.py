@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
+from tm2tfr.engines.patching import Patch
 from tm2tfr.engines.reading import answered
 from tm2tfr.errors import EngineError, counted, did_you_mean
 from tm2tfr.transformer.weights import Decoder
@@ -41,6 +42,13 @@ class Session(Protocol):
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
         """Run the next position on `token` and return the first token with the largest logit."""
+
+
+class PatchableSession(Session, Protocol):
+    """A session in which the residual stream can be overwritten on the way: that of the dense engine and the exact one."""
+
+    def feed(self, token: int, watch: Watch | None = None, patches: Sequence[Patch] = ()) -> int:
+        """Run the next position on `token`, with the stream overwritten by `patches`, and return the token answered."""
 
 
 class Passed(NamedTuple):
@@ -83,7 +91,12 @@ def refuse_ahead(decoder: Decoder) -> None:
 
 
 def run_whole(
-    decoder: Decoder, tokens: Sequence[int], *, engine: Engine, watches: Mapping[int, Watch] | None = None
+    decoder: Decoder,
+    tokens: Sequence[int],
+    *,
+    engine: Engine,
+    watches: Mapping[int, Watch] | None = None,
+    patches: Mapping[int, Sequence[Patch]] | None = None,
 ) -> list[Passed]:
     """Run `decoder` on a whole sequence, with heads of any mask, and return what there is at every position at the end.
 
@@ -93,6 +106,7 @@ def run_whole(
     Args:
         tokens: (n,), their numbers in the vocabulary.
         watches: position -> who is shown the computation at it.
+        patches: position -> what is overwritten there.
 
     Raises:
         EngineError: if the engine only runs position by position, or see its `start`.
@@ -101,7 +115,7 @@ def run_whole(
     if whole is None:
         what = f"the {engine.name} engine runs position by position, not a whole sequence at once"
         raise EngineError(f"{what}: use the dense engine or the exact one")
-    passed: list[Passed] = whole(decoder, tokens, watches or {})
+    passed: list[Passed] = whole(decoder, tokens, watches or {}, patches or {})
     return passed
 
 

@@ -23,6 +23,7 @@ from tm2tfr.engines.decode import Passed, Watch, refuse_ahead
 from tm2tfr.engines.dense_parts import ColumnsOf, LinearMap, finite, norm_of, parts_of
 from tm2tfr.engines.norm import Vector, read
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
+from tm2tfr.engines.patching import NO_PATCHES, Patch, check_patches, patched
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder
@@ -48,9 +49,15 @@ class Dense:
         refuse_ahead(decoder)
         return DenseSession(decoder, np.dtype(self.dtype))
 
-    def whole(self, decoder: Decoder, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
+    def whole(
+        self,
+        decoder: Decoder,
+        tokens: Sequence[int],
+        watches: Mapping[int, Watch],
+        patches: Mapping[int, Sequence[Patch]] = NO_PATCHES,
+    ) -> list[Passed]:
         """Run a whole sequence at once, see `tm2tfr.engines.decode.run_whole`."""
-        return DenseWhole(decoder, np.dtype(self.dtype)).run(tokens, watches)
+        return DenseWhole(decoder, np.dtype(self.dtype)).run(tokens, watches, patches)
 
 
 class _Weights:
@@ -106,13 +113,15 @@ class _Weights:
                 all_zero = np.zeros(len(there), dtype=self._dtype)
                 watch.head(n, k, *((all_zero, there) if attended is None else (scores, attended)))
 
-    def _feed_forward(self, n: int, x: Vector, position: int, watch: Watch | None) -> None:
+    def _feed_forward(self, n: int, x: Vector, position: int, watch: Watch | None, patches: Sequence[Patch]) -> None:
         """Add what the feed-forward part of layer n answers to x, in place."""
         layer = self._layers[n]
+        patched(x, patches, n, "attention")
         if watch:
             watch.stage(n, "attention", x.copy())
         if layer.feed_forward is not None:
             layer.feed_forward.add_to(x, read(layer.feed_forward_norm, x, position), position)
+        patched(x, patches, n, "feed_forward")
         self._checked(x, n, position)
         if watch:
             watch.stage(n, "feed_forward", x.copy())
@@ -140,19 +149,24 @@ class DenseSession(_Weights):
         self.residual: Vector = np.zeros(self._width, dtype=dtype)
         self.logits: Vector = np.zeros(decoder.answers, dtype=dtype)
 
-    def feed(self, token: int, watch: Watch | None = None) -> int:
+    def feed(self, token: int, watch: Watch | None = None, patches: Sequence[Patch] = ()) -> int:
         """Run the next position on `token` and return the first token with the largest logit.
+
+        Args:
+            patches: what is overwritten in the stream on the way; the watch sees it overwritten.
 
         Raises:
             EngineError: if a number is too large for the dtype, a layer norm divides by 0, or the position table has no
-                such position. The session cannot be used after that.
+                such position, and for a patch that does not fit. The session cannot be used after that.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._feed(token, watch)
+            return self._feed(token, watch, patches)
 
-    def _feed(self, token: int, watch: Watch | None) -> int:
+    def _feed(self, token: int, watch: Watch | None, patches: Sequence[Patch]) -> int:
+        check_patches(patches, len(self._layers), self._width)
         position = self._position
         x = self._embedded(token, position)
+        patched(x, patches, -1, "embedding")
         if watch:
             watch.stage(-1, "embedding", x.copy())
         for n, layer in enumerate(self._layers):
@@ -161,7 +175,7 @@ class DenseSession(_Weights):
                 for head in layer.heads:
                     head.take(reads)
                 self._attend(n, x, reads, position, position + 1, watch)
-            self._feed_forward(n, x, position, watch)
+            self._feed_forward(n, x, position, watch, patches)
         self.residual, self.logits = x, self._answers(x, position)
         self._position += 1
         return int(self.logits.argmax())
@@ -174,18 +188,25 @@ class DenseWhole(_Weights):
         EngineError: if a weight is too large for `dtype`.
     """
 
-    def run(self, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
+    def run(
+        self, tokens: Sequence[int], watches: Mapping[int, Watch], patches: Mapping[int, Sequence[Patch]] = NO_PATCHES
+    ) -> list[Passed]:
         """Return what there is at every position after the last layer; see `tm2tfr.engines.decode.run_whole`.
 
         Raises:
             EngineError: if a number is too large for the dtype, a layer norm divides by 0, or there are more tokens than
-                positions in the position table.
+                positions in the position table, and for a patch that does not fit.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._run(tokens, watches)
+            return self._run(tokens, watches, patches)
 
-    def _run(self, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
+    def _run(
+        self, tokens: Sequence[int], watches: Mapping[int, Watch], patches: Mapping[int, Sequence[Patch]]
+    ) -> list[Passed]:
         streams = [self._embedded(token, i) for i, token in enumerate(tokens)]
+        for i, own in patches.items():
+            check_patches(own, len(self._layers), self._width)
+            patched(streams[i], own, -1, "embedding")
         for i, watch in watches.items():
             watch.stage(-1, "embedding", streams[i].copy())
         for n, layer in enumerate(self._layers):
@@ -197,5 +218,5 @@ class DenseWhole(_Weights):
                 for i, x in enumerate(streams):
                     self._attend(n, x, reads[i], i, len(tokens), watches.get(i))
             for i, x in enumerate(streams):
-                self._feed_forward(n, x, i, watches.get(i))
+                self._feed_forward(n, x, i, watches.get(i), patches.get(i, ()))
         return [Passed(x, self._answers(x, i)) for i, x in enumerate(streams)]

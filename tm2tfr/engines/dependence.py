@@ -7,12 +7,14 @@ function of the position; or depends on more. It only ever errs towards "more".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.engines.same import KEPT, WIDEST, Same
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.weights import Decoder, FeedForward
+from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 
 ZERO, CONSTANT, TOKEN, POSITION, MORE = range(5)
 
@@ -56,35 +58,80 @@ class Sources:
 
 
 def sources(decoder: Decoder) -> Sources:
-    """Return the sources of each direction of the stream at each stage of `decoder`."""
-    width = decoder.layout.width
-    place = decoder.position_embedding
-    constant = np.array([name == CONSTANT_FEATURE for name in decoder.features], dtype=bool)[place.columns]
+    """Return the sources of each direction of the stream at each stage of `decoder`; what layers share is computed once."""
+    found: Sources | None = decoder.__dict__.get(_SOURCES)
+    if found is None:
+        found = decoder.__dict__[_SOURCES] = _sources(decoder)
+    return found
+
+
+_SOURCES = "_sources"
+"""The attribute of a decoder with them: they are asked for several times."""
+
+
+def _sources(decoder: Decoder) -> Sources:
+    now, features, weights = _embedded(decoder)
+    layers = []
+    for layer in decoder.layers:
+        through = _through if decoder.layout.width <= WIDEST else _through.__wrapped__
+        around, now = through(Same(layer), now)
+        layers.append(around)
+    return Sources(tuple(layers), _classes(now), features, weights)
+
+
+def _embedded(decoder: Decoder) -> tuple[bytes, NDArray[np.int64], NDArray[np.float64]]:
+    """Return the classes after the embedding, and `Sources.features` and `Sources.weights`."""
+    parts = Same(decoder.token_embedding), Same(decoder.position_embedding)
+    if decoder.position_table is None and decoder.layout.width <= WIDEST:
+        return _without_table(*parts, decoder.features)
+    return _read(decoder.token_embedding, decoder.position_embedding, decoder.features, decoder.position_table)
+
+
+@lru_cache(maxsize=KEPT)
+def _without_table(
+    tokens: Same[Matrix], place: Same[Matrix], names: tuple[str, ...]
+) -> tuple[bytes, NDArray[np.int64], NDArray[np.float64]]:
+    return _read(tokens.part, place.part, names, None)
+
+
+def _read(
+    tokens: Matrix, place: Matrix, names: tuple[str, ...], table: Matrix | None
+) -> tuple[bytes, NDArray[np.int64], NDArray[np.float64]]:
+    width = tokens.shape[0]
+    constant = np.array([name == CONSTANT_FEATURE for name in names], dtype=bool)[place.columns]
     now = np.zeros(width, dtype=np.int8)
     now[place.rows[constant]] = CONSTANT
     now[place.rows[~constant]] = POSITION
-    embedded = np.unique(decoder.token_embedding.rows)
+    embedded = np.unique(tokens.rows)
     now[embedded] = np.where(now[embedded] == POSITION, MORE, TOKEN)
     features, weights = np.full(width, -1), np.zeros(width)
     features[place.rows], weights[place.rows] = place.columns, place.values
     several = np.bincount(place.rows, minlength=width) > 1
-    if decoder.position_table is not None:
-        tabled = np.unique(decoder.position_table.rows)
+    if table is not None:
+        tabled = np.unique(table.rows)
         now[tabled] = np.where(np.isin(now[tabled], (TOKEN, MORE)), MORE, POSITION)
         several[tabled] = True  # a number of each position, and no multiple of a feature
-    layers = []
-    for layer in decoder.layers:
-        before = now.copy()
-        for head in layer.heads:
-            now[head.output.rows] = MORE
-        between = now.copy()
-        by_token = np.ones(0, dtype=bool)
-        if layer.feed_forward is not None:
-            by_token = _by_token(layer.feed_forward, between)
-            _write(layer.feed_forward, by_token, now)
-        layers.append(LayerSources(before, between, by_token))
     features[several] = -1
-    return Sources(tuple(layers), now, features, weights)
+    for array in (features, weights):
+        array.setflags(write=False)
+    return now.tobytes(), features, weights
+
+
+@lru_cache(maxsize=KEPT)
+def _through(layer: Same[Layer], before: bytes) -> tuple[LayerSources, bytes]:
+    """Return the sources around a layer, and the classes after it; before: those before it."""
+    part, now = layer.part, np.frombuffer(before, dtype=np.int8).copy()
+    for head in part.heads:
+        now[head.output.rows] = MORE
+    between, by_token = now.tobytes(), np.ones(0, dtype=bool)
+    if part.feed_forward is not None:
+        by_token = _by_token(part.feed_forward, now)
+        _write(part.feed_forward, by_token, now)
+    return LayerSources(_classes(before), _classes(between), by_token), now.tobytes()
+
+
+def _classes(found: bytes) -> Classes:
+    return np.frombuffer(found, dtype=np.int8)
 
 
 def _by_token(layer: FeedForward, classes: Classes) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from tm2tfr.engines.decode import Passed, Watch, refuse_ahead
 from tm2tfr.engines.overflow import beyond_the_table
+from tm2tfr.engines.patching import NO_PATCHES, Patch, check_patches, patched
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
@@ -36,9 +37,15 @@ class Exact:
         refuse_ahead(decoder)
         return ExactSession(decoder)
 
-    def whole(self, decoder: Decoder, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
+    def whole(
+        self,
+        decoder: Decoder,
+        tokens: Sequence[int],
+        watches: Mapping[int, Watch],
+        patches: Mapping[int, Sequence[Patch]] = NO_PATCHES,
+    ) -> list[Passed]:
         """Run a whole sequence at once, see `tm2tfr.engines.decode.run_whole`."""
-        return ExactWhole(decoder).run(tokens, watches)
+        return ExactWhole(decoder).run(tokens, watches, patches)
 
 
 def _rows(matrix: Matrix) -> list[SparseRow]:
@@ -146,9 +153,10 @@ class _Weights:
             if watch:
                 watch.head(n, k, scores, attended)
 
-    def _feed_forward(self, n: int, x: list[Rational], watch: Watch | None) -> None:
+    def _feed_forward(self, n: int, x: list[Rational], watch: Watch | None, patches: Sequence[Patch]) -> None:
         """Add what the feed-forward part of layer n answers to x."""
         _, units = self._layers[n]
+        patched(x, patches, n, "attention")
         if watch:
             watch.stage(n, "attention", list(x))
         if units is not None:
@@ -158,6 +166,7 @@ class _Weights:
                 if value > 0:
                     _add(x, [(row, weight * value) for row, weight in column])
             _add(x, offset)
+        patched(x, patches, n, "feed_forward")
         if watch:
             watch.stage(n, "feed_forward", list(x))
 
@@ -178,20 +187,25 @@ class ExactSession(_Weights):
         self.residual: list[Rational] = []
         self.logits: list[Rational] = []
 
-    def feed(self, token: int, watch: Watch | None = None) -> int:
+    def feed(self, token: int, watch: Watch | None = None, patches: Sequence[Patch] = ()) -> int:
         """Run the next position on `token` and return the first token with the largest logit.
 
+        Args:
+            patches: what is overwritten in the stream on the way; the watch sees it overwritten.
+
         Raises:
-            EngineError: beyond the end of the position table.
+            EngineError: beyond the end of the position table, and for a patch that does not fit.
         """
+        check_patches(patches, len(self._layers), self._width)
         x = self._embedded(token, self._position)
+        patched(x, patches, -1, "embedding")
         if watch:
             watch.stage(-1, "embedding", list(x))
         for n, (heads, _) in enumerate(self._layers):
             for head in heads:
                 head.take(x)
             self._attend(n, x, self._position, self._position + 1, watch)
-            self._feed_forward(n, x, watch)
+            self._feed_forward(n, x, watch, patches)
         self.residual, self.logits = x, self._answers(x)
         self._position += 1
         return self.logits.index(max(self.logits))
@@ -204,13 +218,18 @@ class ExactWhole(_Weights):
         EngineError: for softmax and layer norms, whose numbers are not rational.
     """
 
-    def run(self, tokens: Sequence[int], watches: Mapping[int, Watch]) -> list[Passed]:
+    def run(
+        self, tokens: Sequence[int], watches: Mapping[int, Watch], patches: Mapping[int, Sequence[Patch]] = NO_PATCHES
+    ) -> list[Passed]:
         """Return what there is at every position after the last layer; see `tm2tfr.engines.decode.run_whole`.
 
         Raises:
-            EngineError: if there are more tokens than positions in the position table.
+            EngineError: if there are more tokens than positions in the position table, and for a patch that does not fit.
         """
         streams = [self._embedded(token, i) for i, token in enumerate(tokens)]
+        for i, own in patches.items():
+            check_patches(own, len(self._layers), self._width)
+            patched(streams[i], own, -1, "embedding")
         for i, watch in watches.items():
             watch.stage(-1, "embedding", list(streams[i]))
         for n, (heads, _) in enumerate(self._layers):
@@ -219,7 +238,7 @@ class ExactWhole(_Weights):
                     head.take(x)
             for i, x in enumerate(streams):
                 self._attend(n, x, i, len(tokens), watches.get(i))
-                self._feed_forward(n, x, watches.get(i))
+                self._feed_forward(n, x, watches.get(i), patches.get(i, ()))
         return [Passed(x, self._answers(x)) for x in streams]
 
 

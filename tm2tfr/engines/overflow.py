@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.engines.same import KEPT, WIDEST, Same
 from tm2tfr.errors import EngineError, counted
 from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.positions import feature
@@ -82,36 +84,75 @@ class Reach:
 
 def reach(decoder: Decoder, dtype: str = "float64") -> Reach:
     """Return which numbers of `decoder` are certain to be finite: absolute values are bounded stage by stage."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _reach(decoder, SAFE[dtype])
+    found: dict[str, Reach] = decoder.__dict__.setdefault(_REACH, {})
+    if dtype not in found:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found[dtype] = _reach(decoder, SAFE[dtype])
+    return found[dtype]
+
+
+_REACH = "_reach"
+"""The attribute of a decoder with what is known of it, by the type of numbers: it is asked for several times."""
 
 
 def _reach(decoder: Decoder, safe: float) -> Reach:
-    tokens = decoder.token_embedding
-    x = np.zeros(decoder.layout.width)
-    np.maximum.at(x, tokens.rows, abs(tokens.values))
-    features = [feature(name).largest(MOST_POSITIONS + 1) for name in decoder.features]
-    x += _times(decoder.position_embedding, np.array(features))
+    x = after_embedding(decoder)
+    return _reach_of(decoder, decoder.layers, x, safe, fine=_all_small(x, safe))
+
+
+def after_embedding(decoder: Decoder) -> Floats:
+    """Return bounds on the directions of the stream after the embedding: (width,)."""
+    parts = Same(decoder.token_embedding), Same(decoder.position_embedding)
+    found = _embedded if decoder.layout.width <= WIDEST else _embedded.__wrapped__
+    x: Floats = np.frombuffer(found(*parts, decoder.features))
     if decoder.position_table is not None:
         largest = np.zeros(decoder.layout.width)
         np.maximum.at(largest, decoder.position_table.rows, abs(decoder.position_table.values))
-        x += largest
-    scores, fine = [], _all_small(x, safe)
-    for layer in decoder.layers:
-        fine, reads = _read(layer.attention_norm, x, safe, fine)
-        sizes = [_of_head(head, reads, safe) for head in layer.heads]
-        scores.append(tuple(score for score, _, _ in sizes))
-        fine = fine and all(score and value for score, value, _ in sizes)
-        for _, _, added in sizes:
-            x = x + added
-        if layer.feed_forward is not None:
-            fine, reads = _read(layer.feed_forward_norm, x, safe, fine)
-            hidden, added = _of_feed_forward(layer.feed_forward, reads)
-            fine, x = fine and _all_small(hidden, safe), x + added
-        fine = fine and _all_small(x, safe)
-    fine, reads = _read(decoder.norm, x, safe, fine)
+        x = x + largest
+    return x
+
+
+def is_finite(decoder: Decoder, bounds: Floats) -> bool:
+    """Return whether every number after the first layer is certain to be finite; bounds: (width,) on the stream there."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        safe = SAFE["float64"]
+        return _reach_of(decoder, decoder.layers[1:], bounds, safe, fine=_all_small(bounds, safe)).everything
+
+
+def _reach_of(decoder: Decoder, layers: Sequence[Layer], bounds: Floats, safe: float, *, fine: bool) -> Reach:
+    """Return what is known of some last layers, and the logits; bounds: (width,) before them."""
+    scores, small, x = [], decoder.layout.width <= WIDEST, bounds.tobytes()
+    for layer in layers:
+        of_layer, fine, x = (_through if small else _through.__wrapped__)(Same(layer), x, safe, fine)
+        scores.append(of_layer)
+    fine, reads = _read(decoder.norm, np.frombuffer(x), safe, fine)
     logits = _times(decoder.unembedding, reads) + _column(decoder.unembedding_bias)
     return Reach(tuple(scores), fine and _all_small(logits, safe))
+
+
+@lru_cache(maxsize=KEPT)
+def _embedded(tokens: Same[Matrix], place: Same[Matrix], names: tuple[str, ...]) -> bytes:
+    """Return bounds on the directions after the embedding, without a position table: (width,)."""
+    x = np.zeros(tokens.part.shape[0])
+    np.maximum.at(x, tokens.part.rows, abs(tokens.part.values))
+    features = [feature(name).largest(MOST_POSITIONS + 1) for name in names]
+    return (x + _times(place.part, np.array(features))).tobytes()
+
+
+@lru_cache(maxsize=KEPT)
+def _through(same: Same[Layer], before: bytes, safe: float, fine: bool) -> tuple[tuple[bool, ...], bool, bytes]:
+    """Return whether the scores of each head of a layer are small, whether all is fine so far, and bounds after it."""
+    layer, x = same.part, np.frombuffer(before)
+    fine, reads = _read(layer.attention_norm, x, safe, fine)
+    sizes = [_of_head(head, reads, safe) for head in layer.heads]
+    fine = fine and all(score and value for score, value, _ in sizes)
+    for _, _, added in sizes:
+        x = x + added
+    if layer.feed_forward is not None:
+        fine, reads = _read(layer.feed_forward_norm, x, safe, fine)
+        hidden, added = _of_feed_forward(layer.feed_forward, reads)
+        fine, x = fine and _all_small(hidden, safe), x + added
+    return tuple(score for score, _, _ in sizes), fine and _all_small(x, safe), x.tobytes()
 
 
 def _read(norm: Norm | None, x: Floats, safe: float, fine: bool) -> tuple[bool, Floats]:

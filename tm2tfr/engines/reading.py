@@ -61,6 +61,26 @@ def right_answers(decoder: Decoder, logits: NDArray[Any], wanted: NDArray[np.flo
     return right
 
 
+def read_outputs(decoder: Decoder, logits: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return what each output answers, as `answered` does: logits (answers, words, n) -> (words, n) each.
+
+    Returns:
+        Of an output with labels the number of its label, -2 for a vector that is none; of a number the number.
+    """
+    values: list[NDArray[Any]] = []
+    for output, cut in sections(decoder.outputs):
+        found = softly(logits[cut]) if decoder.soft else logits[cut]
+        if output.labels is None:
+            values.append(found[0])
+            continue
+        codes = np.full(found.shape[1:], -2, dtype=np.int32)
+        for place, row in enumerate(found):
+            codes[row == 1] = place
+        codes[np.count_nonzero(found, axis=0) != 1] = -2
+        values.append(codes)
+    return values
+
+
 def _answer(output: Output, logits: Sequence[Any], *, soft: bool) -> OutputValue:
     if soft:
         rounded = [round(v) if abs(v) < _LARGEST_INTEGER else v for v in logits]

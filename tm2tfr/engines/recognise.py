@@ -31,14 +31,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from tm2tfr.engines.dependence import CONSTANT, CONSTANT_FEATURE, POSITION, ZERO, Classes, Sources, rows_of, sources
+from tm2tfr.engines.dependence import (
+    CONSTANT,
+    CONSTANT_FEATURE,
+    POSITION,
+    ZERO,
+    Classes,
+    LayerSources,
+    Sources,
+    rows_of,
+    sources,
+)
 from tm2tfr.engines.overflow import reach
+from tm2tfr.engines.same import KEPT, WIDEST, Same
+from tm2tfr.transformer.matrix import Floats, Ints
 from tm2tfr.transformer.positions import feature
-from tm2tfr.transformer.weights import Decoder, Head
+from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 HeadKind = Literal["mean", "position", "latest", "grouped", "scan"]
 Terms = tuple[tuple[str, float, float], ...]
@@ -75,12 +88,28 @@ class Recognition:
 def recognise(decoder: Decoder) -> tuple[tuple[Recognition, ...], ...]:
     """Return the kind of each head of each layer; one whose scores may get too large for floats is scanned."""
     known, fits = sources(decoder), reach(decoder).scores
+    of_layer = _of_layer if decoder.layout.width <= WIDEST else _of_layer.__wrapped__
+    embedded, names = (Same(known.features), Same(known.weights)), decoder.features
     return tuple(
-        tuple(
-            recognised(head, known, around.before, decoder.features) if small else _unbounded(head)
-            for head, small in zip(layer.heads, layer_fits, strict=True)
-        )
-        for layer, around, layer_fits in zip(decoder.layers, known.layers, fits, strict=True)
+        of_layer(Same(layer), Same(around), *embedded, names, small) if layer.heads else ()
+        for layer, around, small in zip(decoder.layers, known.layers, fits, strict=True)
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def _of_layer(
+    layer: Same[Layer],
+    around: Same[LayerSources],
+    features: Same[Ints],
+    weights: Same[Floats],
+    names: tuple[str, ...],
+    small: tuple[bool, ...],
+) -> tuple[Recognition, ...]:
+    """Return the kind of each head of a layer; small: whether their scores are finite."""
+    known = Sources((), around.part.before, features.part, weights.part)
+    return tuple(
+        recognised(head, known, around.part.before, names) if fits else _unbounded(head)
+        for head, fits in zip(layer.part.heads, small, strict=True)
     )
 
 

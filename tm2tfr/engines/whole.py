@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.choices import Float
-from tm2tfr.engines.batched import Batch, HeadOf, HiddenOf, NormOf, RowByRow, Wrong, constants
+from tm2tfr.engines.batched import HeadOf, HiddenOf, NormOf, RowByRow, Stack, Wrong, constants
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, reach
 from tm2tfr.errors import EngineError
@@ -26,10 +26,12 @@ class PassedBatch(NamedTuple):
     """What there is after the last layer, for some sequences of a batch."""
 
     sequences: slice
-    residual: Batch
+    residual: Stack
     """(width, sequences, n)"""
-    logits: Batch
+    logits: Stack
     """(answers, sequences, n)"""
+    refused: NDArray[np.bool_]
+    """(sequences,) on which the dense engine refuses a number, where that raises no error"""
 
 
 class WholeDense:
@@ -49,6 +51,7 @@ class WholeDense:
         self._decoder, self._dtype, self._memory = decoder, np.dtype(dtype), memory
         self._careful = not reach(decoder, dtype).everything
         self._tokens = decoder.token_embedding.dense(self._dtype)
+        self._embedding = np.unique(decoder.token_embedding.rows)
         self._table = None if decoder.position_table is None else decoder.position_table.dense(self._dtype)
         self._place = RowByRow(decoder.position_embedding, self._dtype)
         self._layers = [_PartsOf(layer, self._dtype) for layer in decoder.layers]
@@ -67,20 +70,24 @@ class WholeDense:
         residual, logits = np.empty((width, *shape), self._dtype), np.empty((answers, *shape), self._dtype)
         for block in self.blocks(given):
             residual[:, block.sequences], logits[:, block.sequences] = block.residual, block.logits
-        return PassedBatch(slice(0, len(given)), residual, logits)
+        return PassedBatch(slice(0, len(given)), residual, logits, np.zeros(len(given), dtype=np.bool_))
 
-    def blocks(self, tokens: ArrayLike) -> Iterator[PassedBatch]:
+    def blocks(self, tokens: ArrayLike, *, keep_refused: bool = False) -> Iterator[PassedBatch]:
         """Yield what there is, some sequences after the other: tokens (batch, n), their numbers in the vocabulary.
+
+        Args:
+            keep_refused: say which sequences the dense engine refuses, and raise no error.
 
         Raises:
             EngineError: if these are not numbers of tokens in such a shape, are longer than there are positions, or the
                 dense engine refuses one of the sequences.
         """
         given = self._checked(tokens)
-        size = self._size(given.shape[1])
-        for start in range(0, len(given) if given.size else 0, size):
-            part = slice(start, min(start + size, len(given)))
-            yield PassedBatch(part, *self._run(given[part]))
+        most = self._size(given.shape[1])
+        number = -(-len(given) // most) if given.size else 0
+        for n in range(number):  # of equal size
+            part = slice(len(given) * n // number, len(given) * (n + 1) // number)
+            yield PassedBatch(part, *self._run(given[part], keep_refused=keep_refused))
 
     def _checked(self, tokens: ArrayLike) -> NDArray[np.int64]:
         given = np.asarray(tokens)
@@ -109,7 +116,7 @@ class WholeDense:
         most = self._memory // max(1, item * (4 * stream + hidden + carried + written + 4 * scores))
         return max(1, min(most, BLOCK // max(1, n)))
 
-    def _run(self, tokens: NDArray[np.int64]) -> tuple[Batch, Batch]:
+    def _run(self, tokens: NDArray[np.int64], *, keep_refused: bool) -> tuple[Stack, Stack, NDArray[np.bool_]]:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             wrong = Wrong(len(tokens), careful=self._careful)
             x = self._embedded(tokens)
@@ -120,13 +127,21 @@ class WholeDense:
             logits = np.repeat(self._bias, tokens.size, axis=1).reshape(-1, *tokens.shape)
             self._unembedding.add_to(logits, _read(self._norm, x, wrong))
             wrong.note(logits, 1)
-        for refused in np.flatnonzero(wrong.sequences):
-            self._engine.whole(self._decoder, tokens[refused].tolist(), {})  # which says what is wrong
-        return x, logits
+        refused = np.zeros(len(tokens), dtype=np.bool_)
+        for k in np.flatnonzero(wrong.sequences):
+            try:
+                self._engine.whole(self._decoder, tokens[k].tolist(), {})  # which says what is wrong
+            except EngineError:
+                if not keep_refused:
+                    raise
+                refused[k] = True
+        return x, logits, refused
 
-    def _embedded(self, tokens: NDArray[np.int64]) -> Batch:
+    def _embedded(self, tokens: NDArray[np.int64]) -> Stack:
         n = tokens.shape[1]
-        x = self._tokens[:, tokens]  # (width, batch, n)
+        x = np.zeros((len(self._tokens), *tokens.shape), dtype=self._dtype)  # (width, batch, n)
+        for row in self._embedding:
+            x[row] = self._tokens[row][tokens]
         features = [feature(name) for name in self._decoder.features]
         numbers = [[above / below for above, below in map(each, range(n))] for each in features]
         for row, total in self._place.rows(np.array(numbers, dtype=self._dtype).reshape(len(features), 1, n)):
@@ -144,7 +159,7 @@ class _PartsOf:
         self._heads = [HeadOf(head, dtype) for head in layer.heads]
         self._hidden = None if layer.feed_forward is None else HiddenOf(layer.feed_forward, dtype)
 
-    def add_to(self, x: Batch, wrong: Wrong) -> None:
+    def add_to(self, x: Stack, wrong: Wrong) -> None:
         """Add what the layer answers to the stream x, (width, batch, n), in place."""
         if self._heads:
             reads = _read(self._norms[0], x, wrong)
@@ -160,5 +175,5 @@ def _norm(norm: Norm | None, dtype: np.dtype[Any]) -> NormOf | None:
     return None if norm is None else NormOf(norm, dtype)
 
 
-def _read(norm: NormOf | None, x: Batch, wrong: Wrong) -> Batch:
+def _read(norm: NormOf | None, x: Stack, wrong: Wrong) -> Stack:
     return x if norm is None else norm.of(x, wrong)

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from tm2tfr.engines.reading import plain_number
 from tm2tfr.errors import EngineError
+from tm2tfr.native.function import Caller
+from tm2tfr.runs.expected import UNKNOWN, Codes, CodesOf, RowBlock, RowsAhead, StepsAhead, kernel
 from tm2tfr.sources.turing.columns import TURING, Row
-from tm2tfr.sources.turing.fast_simulator import Block, CompiledSimulation
+from tm2tfr.sources.turing.fast_simulator import Block, CompiledSimulation, columns_for
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS
@@ -23,33 +25,7 @@ from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth, triple_toke
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
-Codes = NDArray[np.int32]
-UNKNOWN = -3
-"""The code of anything for which the decoder has no label: equal to nothing that it can answer."""
 NO_VERDICT = -1
-
-
-class RowBlock(NamedTuple):
-    """Rows i, i + 1, …: arrays of shape (n,)."""
-
-    i: NDArray[np.int64]
-    x: Codes
-    q: Codes
-    b: Codes
-    m: NDArray[np.float64]
-    h: NDArray[np.float64]
-    a: Codes
-    y: Codes
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return len(self.i)
-
-    def part(self, start: int, stop: int) -> RowBlock:
-        """Return the rows from place `start` to before `stop`."""
-        columns: tuple[Any, ...] = self
-        return RowBlock(*(column[start:stop] for column in columns))
 
 
 class Labels(NamedTuple):
@@ -102,18 +78,19 @@ class ReferenceBlocks:
         else:
             self.simulation = CompiledSimulation.restore(machine, saved, max_steps=max_steps)
         labels, tokens = Labels.of(decoder), decoder.numbers
-        self._state = _codes(machine.states, labels.q)
-        self._written = _codes(machine.tape_alphabet, labels.b)
-        self._read = _codes(machine.tape_alphabet, labels.a)
-        self._triples = _triples(machine, tokens)
-        self._verdicts = _verdicts(truth, tokens)
+        self._codes = CodesOf(
+            state=_codes(machine.states, labels.q),
+            written=_codes(machine.tape_alphabet, labels.b),
+            read=_codes(machine.tape_alphabet, labels.a),
+            token=_codes(list(tokens), labels.x),  # which need not follow the vocabulary's order
+        )
+        self._answers = _answers(machine, truth, tokens)
         self._stops = _stops(truth, tokens)
         ends = [tokens.get(token, UNKNOWN) for token in VERDICT_TOKENS.values()]
         self._ends = np.isin(np.arange(UNKNOWN, len(tokens)), ends)  # by token - UNKNOWN
-        self._shown = _codes(
-            list(tokens), labels.x
-        )  # by token: the code of x, which need not follow the vocabulary's order
         self._tokens, self._limit = tokens, max_steps
+        self._answered, self._compared = Caller(kernel("answered")), Caller(kernel("alike"))
+        self._rooms: list[tuple[NDArray[Any], ...]] = []
         self._begin(truth)
 
     def restart(self, truth: TuringTruth) -> None:
@@ -132,17 +109,24 @@ class ReferenceBlocks:
 
     def take(self, n: int) -> RowBlock:
         """Return the next `n` rows, fewer at the end."""
-        blocks, missing = [], n
+        return self.ahead(n).rows
+
+    def ahead(self, n: int, *, again: bool = False) -> RowsAhead:
+        """Return the next `n` rows, fewer at the end, as far as the simulator knows them: see `expected`.
+
+        Args:
+            again: whether arrays may be used that the third to last call has returned.
+        """
+        parts, missing = list[RowBlock | StepsAhead](), n
         if self._position < self._head.size:
-            blocks.append(self._head.part(self._position, self._position + n))
-            missing -= blocks[-1].size
+            parts.append(self._head.part(self._position, self._position + n))
+            missing -= parts[-1].size
         while missing > 0 and not self._ended:
-            block = self._following(missing)
-            blocks.append(block)
-            missing -= block.size
-        rows = RowBlock(*(np.concatenate(c) for c in zip(*blocks, strict=True))) if blocks else self._head.part(0, 0)
-        self._position += rows.size
-        return rows
+            parts.append(self._following(missing, self._room(n) if again and not parts else None))
+            missing -= parts[-1].size
+        found = RowsAhead(tuple(parts) or (self._head.part(0, 0),))
+        self._position += found.size
+        return found
 
     def result(self) -> Result:
         """Run to the end, or to the limit, and return the result."""
@@ -174,19 +158,27 @@ class ReferenceBlocks:
         self._starts_halted = truth.first in VERDICT_TOKENS.values()
         self._first_token = self._tokens.get(truth.first, UNKNOWN)
         nothing = np.full(n, -1, dtype=np.int32)
-        read = np.full(n, self._read[self._under], dtype=np.int32)
-        read[:lead] = self._read[alphabet.index(truth.machine.blank)]
+        read = np.full(n, self._codes.read[self._under], dtype=np.int32)
+        read[:lead] = self._codes.read[alphabet.index(truth.machine.blank)]
         answers = np.array([*prompt[:-1], self._first_token], dtype=np.int32)
-        seen = self._seen(np.array(prompt, dtype=np.int32))
+        seen = self._codes.of_token(np.array(prompt, dtype=np.int32))
         return RowBlock(np.arange(n), seen, nothing, nothing, np.zeros(n), np.zeros(n), read, answers)
 
-    def _following(self, n: int) -> RowBlock:
-        """Return the rows of the next at most `n` configurations; sets `_ended` after the last."""
+    def _room(self, n: int) -> tuple[NDArray[Any], ...]:
+        """Return arrays for `n` configurations and their tokens, other ones than the last two times."""
+        rooms = [room for room in self._rooms if len(room[0]) >= n]
+        old = rooms[:1] if len(rooms) > 2 else []
+        room = old[0] if old else (*columns_for(n), np.empty(n, dtype=np.int32))
+        self._rooms = [*rooms[len(old) :], room]
+        return room
+
+    def _following(self, n: int, room: tuple[NDArray[Any], ...] | None) -> StepsAhead:
+        """Return the next at most `n` configurations; sets `_ended` after the last."""
         none: Any = np.zeros(0, dtype=np.int32)
         block = Block(0, *(none,) * 7)
         if not self._starts_halted:
             n = self._allowed(n)
-            block = self.simulation.advance(n)
+            block = self.simulation.advance(n, None if room is None else room[:-1])
             self._next += block.size
         keep = block.size
         if keep < n:
@@ -196,28 +188,15 @@ class ReferenceBlocks:
         else:
             self._cut = None
         move = block.said if self._truth.nominal else block.move
-        y = self._answers(block, move)
-        ends = np.flatnonzero(self._ends[y[:keep] - UNKNOWN])
-        if len(ends):
-            keep, self._ended = int(ends[0]) + 1, True
-        token, symbol, moved = (self._first_token, self._under, 0) if self._last is None else self._last
+        y = np.empty(keep, dtype=np.int32) if room is None else room[-1][:keep]
+        if keep:
+            columns = block.state, block.symbol, block.to, block.written
+            keep = self._answered(columns, move, self._answers, self._stops, self._ends, UNKNOWN, y)
+            self._ended = self._ended or bool(self._ends[y[keep - 1] - UNKNOWN])
+        before = (self._first_token, self._under, 0) if self._last is None else self._last
         if keep:
             self._last = (int(y[keep - 1]), int(block.written[keep - 1]), int(move[keep - 1]))
-        first = self._head.size + block.start
-        return RowBlock(
-            np.arange(first, first + keep),
-            self._seen(_after(token, y, keep)),
-            self._state[block.state[:keep]],
-            self._written[_after(symbol, block.written, keep)],
-            _after(moved, move, keep).astype(np.float64),
-            block.head[:keep].astype(np.float64),
-            self._read[block.symbol[:keep]],
-            y[:keep],
-        )
-
-    def _seen(self, tokens: Codes) -> Codes:
-        """Return the codes of x if these tokens are fed."""
-        return np.where(tokens < 0, UNKNOWN, self._shown[np.maximum(tokens, 0)]).astype(np.int32)
+        return StepsAhead(self._head.size + block.start, block, move, y[:keep], before, self._codes, self._compared)
 
     def _allowed(self, n: int) -> int:
         """Return the number of configurations that may be looked at now; the one at the limit only by itself."""
@@ -229,39 +208,22 @@ class ReferenceBlocks:
         self._cut = self.simulation.save()
         return 1
 
-    def _answers(self, block: Block, move: NDArray[np.int32]) -> Codes:
-        """Return the right token after each configuration."""
-        stops = block.to < 0
-        to, written = np.where(stops, 0, block.to), np.where(stops, 0, block.written)
-        verdict = self._verdicts[to]
-        answers = np.where(verdict == NO_VERDICT, self._triples[to, written, move + 1], verdict)
-        return np.where(stops, self._stops[block.state, block.symbol], answers).astype(np.int32)
-
-
-def _after(first: int, values: NDArray[np.int32], n: int) -> Codes:
-    """Return (n,) values, each moved one place later, with `first` in front."""
-    return np.concatenate([[first], values[: max(0, n - 1)]])[:n].astype(np.int32)
-
 
 def _codes(names: Sequence[str], labels: Sequence[str]) -> Codes:
     places = {label: n for n, label in enumerate(labels)}
     return np.array([places.get(name, UNKNOWN) for name in names], dtype=np.int32)
 
 
-def _triples(machine: Machine, tokens: Mapping[str, int]) -> NDArray[np.int32]:
-    """Return the token of each triple: (state, symbol, move + 1)."""
+def _answers(machine: Machine, truth: TuringTruth, tokens: Mapping[str, int]) -> NDArray[np.int32]:
+    """Return the token after a step: (state that it enters, symbol, move + 1): a verdict or a triple."""
     table = np.full((len(machine.states), len(machine.tape_alphabet), 3), UNKNOWN, dtype=np.int32)
     for q, state in enumerate(machine.states):
+        verdict = truth.entered(state)
         for a, symbol in enumerate(machine.tape_alphabet):
             for move in (-1, 0, 1):
-                table[q, a, move + 1] = tokens.get(triple_token(state, symbol, move), UNKNOWN)
+                token = triple_token(state, symbol, move) if verdict is None else verdict
+                table[q, a, move + 1] = tokens.get(token, UNKNOWN)
     return table
-
-
-def _verdicts(truth: TuringTruth, tokens: Mapping[str, int]) -> Codes:
-    """Return the verdict that a step into each state answers: (states,)."""
-    verdicts = map(truth.entered, truth.machine.states)
-    return np.array([NO_VERDICT if v is None else tokens.get(v, UNKNOWN) for v in verdicts], dtype=np.int32)
 
 
 def _stops(truth: TuringTruth, tokens: Mapping[str, int]) -> Codes:

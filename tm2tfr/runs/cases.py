@@ -6,7 +6,7 @@ carried out again, cell by cell, so that its cause is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Engine, generate
+from tm2tfr.engines.fast import MISSING, available
+from tm2tfr.errors import EngineError
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
@@ -25,6 +27,8 @@ CasesProgress = Callable[[int, int], None]
 """Called from time to time with the number of inputs done, and of all."""
 _AT_ONCE = 1 << 22
 """The most bits that the evaluator computes at a time."""
+_ROWS = 1 << 18
+"""About so many positions are run in one call of the fast engine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,17 +75,18 @@ def checked_cases(
     """
     nets, done, failure = len(circuit.inputs) + len(circuit.gates), 0, None
     step = max(1, _AT_ONCE // nets)
-    run = _Runner(decoder, engine)
+    run = _Compiled(decoder, len(cases)) if engine.name == "fast" else _Runner(decoder, engine)
     for start in range(0, len(cases), step):
         wanted = evaluate_cases(circuit, cases[start : start + step])
-        for row in wanted:
-            found = run(row[: len(circuit.inputs)])
-            done += 1
-            if not np.array_equal(found, row[len(circuit.inputs) :]):
-                word = "".join(map(str, row[: len(circuit.inputs)].tolist()))
+        for part in range(0, len(wanted), run.together):
+            right = wanted[part : part + run.together]
+            wrong = run.first_wrong(right[:, : len(circuit.inputs)], right[:, len(circuit.inputs) :])
+            done += len(right) if wrong is None else wrong + 1
+            if wrong is not None:
+                word = "".join(map(str, right[wrong, : len(circuit.inputs)].tolist()))
                 failure = carried_out(decoder, word, circuit, RunOptions(engine=engine, max_steps=None, keep_rows=False))
                 break
-            if progress is not None and done % 256 == 0:
+            if progress is not None and (run.together > 1 or done % 256 == 0):
                 progress(done, len(cases))
         if failure is not None:
             break
@@ -96,31 +101,59 @@ def checked_cases(
 
 
 class _Runner:
-    """Runs one decoder on one input after the other; a session that can begin again keeps what the weights determine."""
+    """Runs one decoder on one input after the other."""
+
+    together = 1
 
     def __init__(self, decoder: Decoder, engine: Engine) -> None:
         self._decoder, self._engine = decoder, engine
-        self._bit = np.array([_bit(token) for token in decoder.vocabulary], dtype=np.int16)
-        self._zero_one = [decoder.numbers.get(sign, -1) for sign in "01"]
-        self._session: Any = engine.start(decoder) if engine.name == "fast" else None
+        self._bit = _bits_of(decoder)
 
-    def __call__(self, bits: NDArray[np.uint8]) -> NDArray[np.int16]:
-        """Return the bits that are generated after those of the inputs; -1 for a token that is none."""
-        answers = list(self._plain(bits)) if self._session is None else self._restarted(bits)
-        return self._bit[np.array(answers, dtype=np.int64)]
-
-    def _plain(self, bits: NDArray[np.uint8]) -> Iterator[int]:
-        prompt = [str(bit) for bit in bits.tolist()]
+    def first_wrong(self, inputs: Bits, wanted: Bits) -> int | None:
+        """Return 0 if one of the bits of the only run is wrong: (1, inputs), (1, gates); None if none is."""
+        prompt = [str(bit) for bit in inputs[0].tolist()]
         steps = generate(self._decoder, prompt, engine=self._engine)
-        return (self._decoder.numbers[step.output] for step in steps if step.position >= len(bits) - 1)
-
-    def _restarted(self, bits: NDArray[np.uint8]) -> Any:
-        session = self._session
-        session.restart()
-        session.prompt([self._zero_one[bit] for bit in bits.tolist()])
-        found = session.extend(self._decoder.positions or len(bits))
-        return found.answers[len(bits) - 1 :]
+        answers = [self._decoder.numbers[step.output] for step in steps if step.position >= len(prompt) - 1]
+        return None if np.array_equal(self._bit[np.array(answers, dtype=np.int64)], wanted[0]) else 0
 
 
-def _bit(token: str) -> int:
-    return int(token) if token in ("0", "1") else -1
+class _Compiled:
+    """Runs one decoder on many inputs in one call of the fast engine.
+
+    Args:
+        runs: the number of all of them.
+
+    Raises:
+        EngineError: if Numba is not installed, or the fast engine does not run these weights.
+    """
+
+    def __init__(self, decoder: Decoder, runs: int) -> None:
+        if not available():
+            raise EngineError(MISSING)
+        from tm2tfr.engines.fast.many import ManyRuns  # noqa: PLC0415  (it takes its time to load)
+
+        self._session, self._bit = ManyRuns(decoder), _bits_of(decoder)
+        self._zero_one = np.array([decoder.numbers.get(sign, -1) for sign in "01"], dtype=np.int32)
+        self._positions = decoder.positions
+        self._coming = runs * (decoder.positions or 0)
+        self.together = max(1, _ROWS // (decoder.positions or _ROWS))
+
+    def first_wrong(self, inputs: Bits, wanted: Bits) -> int | None:
+        """Return the first run in which a bit is wrong: (runs, inputs), (runs, gates); None if there is none."""
+        runs, size = inputs.shape
+        tokens, start = self._zero_one[inputs].ravel(), np.arange(runs + 1, dtype=np.int64) * size
+        positions = size if self._positions is None else self._positions
+        most = np.full(runs, positions, dtype=np.int64)
+        found = self._session.run(tokens, start, most, runs * positions, self._coming)
+        self._coming -= runs * positions
+        due = size - 1 + wanted.shape[1]
+        whole = np.diff(found.offsets) == due
+        rows = found.offsets[:-1][whole][:, None] + np.arange(size - 1, due)
+        right = whole.copy()
+        right[whole] = (self._bit[found.answers[rows]] == wanted[whole]).all(axis=1)
+        return None if right.all() else int(right.argmin())
+
+
+def _bits_of(decoder: Decoder) -> NDArray[np.int16]:
+    """Return the bit that each token is; -1 for one that is none."""
+    return np.array([int(token) if token in ("0", "1") else -1 for token in decoder.vocabulary], dtype=np.int16)

@@ -1,7 +1,8 @@
 """Which engine runs the weights where ``auto`` is asked for: decided here, and nowhere else.
 
-Dense takes time that grows with the square of the positions; fast takes about a second to begin with (it compiles the
-weights), and then the same time for every position. Positions are what counts: the prompt's, BOS and one for every step.
+Dense takes time that grows with the square of the positions; fast takes some time to begin with (it loads its code, or
+compiles it), and then the same time for every position. Positions are what counts: the prompt's, BOS and one for every
+step.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.errors import EngineError
+from tm2tfr.native.folder import folder
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.trace.columns import is_turing
 from tm2tfr.transformer.positions import POSITION_FEATURES
@@ -20,15 +22,18 @@ from tm2tfr.transformer.weights import Decoder
 
 DENSE_POSITIONS = 1_024
 """A run of at most this many positions is dense."""
+FEW_POSITIONS = 32
+"""The same if it may have more than `MANY_STEPS` steps: what is run by dense is run again by fast if the run goes on."""
+MANY_STEPS = 100_000
 
 
 def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tuple[Engine, int | None]]:
     """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
-    `DENSE_POSITIONS`, and fast for others, at once where the position table is longer than that; where Numba is not
-    installed, under softmax, with layer norms, with heads that look ahead, with outputs by name and with position features
-    other than the chapter's, it is dense.
+    `DENSE_POSITIONS` (`FEW_POSITIONS` if it may be long, and compiled code can be kept), and fast for others, at once
+    where the position table is longer than that; where Numba is not installed, under softmax, with layer norms, with
+    heads that look ahead, with outputs by name and with position features other than the chapter's, it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.
@@ -55,7 +60,9 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         length = decoder.positions if limit is None else min(decoder.positions, prompt + limit)
         yield small if length <= DENSE_POSITIONS else engine_named("fast"), limit
         return
-    steps = DENSE_POSITIONS - prompt - 2  # those that fit, beside the prompt, BOS and the answer after the last of them
+    may_be_long = (limit is None or limit > MANY_STEPS) and folder() is not None
+    # the steps that fit, beside the prompt, BOS and the answer after the last of them
+    steps = (FEW_POSITIONS if may_be_long else DENSE_POSITIONS) - prompt - 2
     positions = decoder.positions
     if not recorded:
         if (limit is not None and limit <= steps) or (positions is not None and positions <= DENSE_POSITIONS):

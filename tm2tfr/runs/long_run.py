@@ -7,6 +7,7 @@ stopped between two blocks, saved, and resumed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,11 @@ from numpy.typing import NDArray
 from tm2tfr.contract import Specification
 from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
+from tm2tfr.engines.fast.buffers import Buffers
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.runs.blocks import Labels, ReferenceBlocks, RowBlock, as_rows, read_from
+from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows, read_from
+from tm2tfr.runs.cores import cores
+from tm2tfr.runs.expected import RowBlock, RowsAhead, rows_of
 from tm2tfr.runs.saved import Arrays
 from tm2tfr.runs.truths import AnyMachine, machine_truth_of
 from tm2tfr.sources.turing.columns import CHECKED, OUTCOME_OF_TOKEN, Row
@@ -32,6 +36,8 @@ from tm2tfr.transformer.weights import Decoder
 BLOCK = 2**15
 """The number of positions at a time: few enough to wait for after Ctrl-C."""
 FIRST_BLOCK = 2**10
+BESIDE = 8
+"""The number of blocks for which a second thread is started."""
 CAUSE_WITHIN = 20_000
 """The cause of a divergence is looked for up to this position: the dense engine must run that far."""
 
@@ -85,8 +91,10 @@ class LongRun:
                 self._reference.resumed(given)
         self._begin(word, fed)
         self._session = _session(decoder, self._prompt)
+        self._rooms: tuple[Buffers, Buffers] | None = None
         if saved is not None:
             self._session.restore(_part(saved, "engine."))
+            self._position = self._session.position
             self._compared, self._reach, self._answer, done = saved["run"].tolist()
             self._done = bool(done)
 
@@ -116,13 +124,15 @@ class LongRun:
         self._limit = None if self._max_steps is None else len(self._prompt) + self._max_steps + 2
         self._compared = self._reach = 0
         self._answer, self._done = -1, False
+        self._position = 0
+        self._brisk = False  # whether most of the last block was run by straight-line code
         self._over = True  # whether a run that is done stays done, whatever the limit
         self._divergence: Divergence | None = None
 
     @property
     def standing(self) -> Standing:
         """The progress of the run."""
-        positions = self._session.position
+        positions = self._position
         return Standing(positions, max(0, positions - len(self._prompt) - 1), self._compared, self._reach)
 
     @property
@@ -140,35 +150,90 @@ class LongRun:
         return self._session.report()
 
     def advance(self, sink: BlockSink | None = None) -> None:
-        """Run and compare one more block; rows that agree go to `sink`."""
+        """Run and compare one more block, or `BESIDE` of them if they are fast; rows that agree go to `sink`.
+
+        Those are run here, while a second thread compares the block before and has the simulator make the one after.
+        """
         if self._done:
             return
-        position = self._session.position
+        expected = self._ahead(self._position)
+        if expected is not None and self._brisk and cores() > 1:
+            self._advance_beside(expected, sink)
+            return
+        chunk = self._extend(expected, self._rooms_for(sink)[0])
+        self._settle(expected, chunk, None if expected is None else expected.alike(chunk), sink)
+
+    def _advance_beside(self, expected: RowsAhead, sink: BlockSink | None) -> None:
+        waiting: tuple[RowsAhead, Chunk] | None = None
+        rooms = self._rooms_for(sink)
+        with ThreadPoolExecutor(1) as worker:
+            for left in reversed(range(BESIDE)):
+                job = worker.submit(self._beside, waiting, self._session.position + expected.size if left else None)
+                rooms = rooms[::-1]
+                chunk = self._extend(expected, rooms[0])
+                alike, following = job.result()
+                if waiting:
+                    self._settle(*waiting, alike, sink)
+                if self._done:
+                    return
+                waiting = expected, chunk
+                if following is None or len(chunk.tokens) < expected.size:
+                    break
+                expected = following
+        if waiting:
+            self._settle(*waiting, waiting[0].alike(chunk), sink)
+
+    def _rooms_for(self, sink: BlockSink | None) -> tuple[Buffers | None, Buffers | None]:
+        """Return arrays for two blocks, which are used again if no row of them goes anywhere."""
+        if sink is not None or not self._brisk:
+            return None, None
+        if self._rooms is None:
+            self._rooms = self._session.room(BLOCK), self._session.room(BLOCK)
+        return self._rooms
+
+    def _beside(
+        self, waiting: tuple[RowsAhead, Chunk] | None, position: int | None
+    ) -> tuple[tuple[int, float] | None, RowsAhead | None]:
+        """Return how far a block agrees, and what is expected from `position` on."""
+        alike = None if waiting is None else waiting[0].alike(waiting[1])
+        return alike, None if position is None else self._ahead(position)
+
+    def _ahead(self, position: int) -> RowsAhead | None:
+        """Return what the next block must be, which begins at `position`."""
+        return None if self._reference is None else self._reference.ahead(self._most(position), again=self._brisk)
+
+    def _most(self, position: int) -> int:
         most = FIRST_BLOCK if position < FIRST_BLOCK else BLOCK
-        if self._limit is not None:
-            most = min(most, self._limit - position)
-        expected: RowBlock | None = None
-        if self._reference is not None:
-            expected = self._reference.take(most)
-            most = expected.size  # if the simulator has ended, so has a decoder that agrees with it
-        chunk = self._session.extend(most)
-        found = self._found(chunk)
-        agreed = found.size
+        return most if self._limit is None else min(most, self._limit - position)
+
+    def _extend(self, expected: RowsAhead | None, room: Buffers | None = None) -> Chunk:
+        """Run the next block: if the simulator has ended, so has a decoder that agrees with it."""
+        before = self._session.hurried
+        chunk = self._session.extend(self._most(self._position) if expected is None else expected.size, room)
+        self._brisk = 2 * (self._session.hurried - before) > len(chunk.tokens)
+        return chunk
+
+    def _settle(
+        self, expected: RowsAhead | None, chunk: Chunk, alike: tuple[int, float] | None, sink: BlockSink | None
+    ) -> None:
+        """Take note of a block that has been run and compared."""
+        size = len(chunk.tokens)
+        self._position = chunk.start + size
+        agreed, reach = (size, float(abs(chunk.numbers[:, 1]).max(initial=0.0))) if alike is None else alike
         if expected is not None:
-            agreed = _first_difference(found, expected)
             self._compared += len(CHECKED) * min(agreed + 1, expected.size)
             if agreed < expected.size:
-                early = self._at_the_end() if agreed == found.size else None
-                self._divergence = early or self._differs(expected, found, agreed)
-        if agreed == found.size and self._divergence is None and self._session.refused:
+                early = self._at_the_end() if agreed == size else None
+                self._divergence = early or self._differs(expected.rows, rows_of(chunk), agreed)
+        if agreed == size and self._divergence is None and self._session.refused:
             self._session.extend(1)  # which raises
         if agreed:
-            self._answer = int(found.y[agreed - 1])
-            self._reach = max(self._reach, int(abs(found.h[:agreed]).max()))
+            self._answer = int(chunk.answers[agreed - 1])
+            self._reach = max(self._reach, int(reach))
         if sink is not None and agreed:
-            sink(found.part(0, agreed))
+            sink(rows_of(chunk).part(0, agreed))
         self._over = chunk.stopped or self._divergence is not None
-        ended = self._over or found.size == 0 or self._session.position == self._limit
+        ended = self._over or size == 0 or self._position == self._limit
         if ended and self._divergence is None:
             self._divergence = self._at_the_end()
         self._done = ended
@@ -178,7 +243,7 @@ class LongRun:
         truth: Result | None = None
         if self._reference is not None:
             truth = self._reference.result()
-        tokens = self._session.position
+        tokens = self._position
         if self._divergence is not None:
             tokens = min(tokens, self._divergence.position + 1)  # it may have stopped before the row that differs
         answer = OUTCOME_OF_TOKEN.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
@@ -212,19 +277,12 @@ class LongRun:
 
     def _at_the_end(self) -> Divergence | None:
         """Return what is wrong with the stop tokens, at the last position."""
-        last = self._session.position - 1
+        last = self._position - 1
         if self._truth is None or self._truth.ending(self._decoder) is None:
             return None
         return ending_divergence(self._decoder, self._truth, last, self._row(last) if last <= CAUSE_WITHIN else None)
 
     # ── comparing ───────────────────────────────────────────────────────────────────────────────────────────
-    def _found(self, chunk: Chunk) -> RowBlock:
-        n = len(chunk.tokens)
-        q, b, a = (chunk.codes[:, k] for k in range(3))
-        x = chunk.tokens if chunk.codes.shape[1] == 3 else chunk.codes[:, 3]
-        m, h = chunk.numbers[:, 0], chunk.numbers[:, 1]
-        return RowBlock(np.arange(chunk.start, chunk.start + n), x, q, b, m, h, a, chunk.answers)
-
     def _differs(self, expected: RowBlock, found: RowBlock, at: int) -> Divergence:
         """Return the difference at index `at` of the block, with its cause."""
         vocabulary, position = self._decoder.vocabulary, int(expected.i[at])
@@ -272,14 +330,14 @@ def _session(decoder: Decoder, prompt: Sequence[str]) -> FastSession:
     given = prompted(decoder, prompt)
     places = [decoder.layout[read_from(decoder, column).name] for column in "qbax"]
     labels = [(place.start, place.stop) for place in places]
-    kept = tuple(labels[:3] if _shows_its_token(decoder) else labels)
+    kept = tuple(labels[:3] if shows_its_token(decoder) else labels)
     numbers = [decoder.layout[read_from(decoder, column).name].start for column in "mh"]
     session = Fast().start(decoder, labels=kept, numbers=tuple(numbers))
     session.prompt(given)
     return session
 
 
-def _shows_its_token(decoder: Decoder) -> bool:
+def shows_its_token(decoder: Decoder) -> bool:
     """Return whether e_x is the token's one-hot vector after the last layer: embedded as such and never written."""
     place = decoder.layout[read_from(decoder, "x").name]
     embedding = decoder.token_embedding
@@ -293,15 +351,6 @@ def _shows_its_token(decoder: Decoder) -> bool:
             written += [layer.feed_forward.output.rows, layer.feed_forward.output_bias.rows]
     touched = np.concatenate(written)
     return identity and not bool(((touched >= place.start) & (touched < place.stop)).any())
-
-
-def _first_difference(found: RowBlock, expected: RowBlock) -> int:
-    """Return the index of the first row that differs, or the number of rows expected."""
-    n = min(found.size, expected.size)
-    differs = np.zeros(n, dtype=bool)
-    for name in CHECKED:
-        differs |= getattr(found, name)[:n] != getattr(expected, name)[:n]
-    return int(differs.argmax()) if differs.any() else n
 
 
 def _part(saved: Arrays, prefix: str) -> dict[str, NDArray[Any]]:

@@ -16,7 +16,8 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.errors import CheckpointError, Interrupted, OutputError
 from tm2tfr.files import write_whole
 from tm2tfr.runs import saved as checkpoints
-from tm2tfr.runs.blocks import Labels, RowBlock, as_rows
+from tm2tfr.runs.blocks import Labels, as_rows
+from tm2tfr.runs.expected import RowBlock
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.saved import About

@@ -107,7 +107,7 @@ def checked_words(
         defined, wanted = right(batch)
         given = batch[defined]
         undefined += len(batch) - len(given)
-        wrong = _first_wrong(engine, decoder, right.fed(given), wanted) if len(given) else None
+        wrong = first_wrong(engine, decoder, right.fed(given), wanted) if len(given) else None
         done = len(given) if wrong is None else wrong + 1
         runs, cells = runs + done, cells + int(np.count_nonzero(~np.isnan(wanted[:, :done])))
         if wrong is not None:
@@ -155,9 +155,7 @@ def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -
             left -= min(left, BATCH)
 
 
-def _first_wrong(
-    engine: WholeDense, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.float64]
-) -> int | None:
+def first_wrong(engine: WholeDense, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.float64]) -> int | None:
     """Return the number of the first input with a wrong output; None if there is none."""
     for block in engine.blocks(tokens):
         right = right_answers(decoder, block.logits, wanted[:, block.sequences]).all(axis=-1)

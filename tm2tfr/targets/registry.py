@@ -12,6 +12,7 @@ from tm2tfr.errors import ExportError, did_you_mean
 from tm2tfr.targets.common.directory import document
 from tm2tfr.targets.common.exported import Exported
 from tm2tfr.targets.common.verdict import Verdict
+from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -66,7 +67,7 @@ class Target:
 
     def takes(self, decoder: Decoder) -> bool:
         """Return whether it takes `decoder` without a program, or says better than that one is needed why it does not."""
-        return self.any_weights or self.labels_alone or decoder.labeller
+        return self.any_weights or self.labels_alone or decoder.labeller or is_hidden(decoder.provenance)
 
 
 TARGETS: dict[str, Target] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.matrix import Matrix
@@ -177,17 +178,26 @@ def head(
 def feed_forward(layout: Residual, units: Iterable[Unit]) -> FeedForward:
     """Return the feed-forward layer made of `units`."""
     units = tuple(units)
-    bias = {(n, 0): unit.bias for n, unit in enumerate(units)}
     return FeedForward(
         input=stacked(layout, [unit.reads for unit in units]),
-        input_bias=Matrix.from_entries((len(units), 1), bias),
-        output=stacked(layout, [unit.writes for unit in units]).transposed,
-        output_bias=Matrix.from_entries((layout.width, 1), {}),
+        input_bias=_column(tuple(unit.bias for unit in units)),
+        output=Matrix.from_columns([layout.form(unit.writes) for unit in units], layout.width),
+        output_bias=_zeros(layout.width),
         units=tuple(unit.name for unit in units),
     )
 
 
+@lru_cache(maxsize=256)
+def _column(values: tuple[float, ...]) -> Matrix:
+    """Return the matrix with these values: (len(values), 1)."""
+    return Matrix.from_entries((len(values), 1), {(n, 0): value for n, value in enumerate(values)})
+
+
+@lru_cache(maxsize=256)
+def _zeros(width: int) -> Matrix:
+    return Matrix.from_entries((width, 1), {})
+
+
 def stacked(layout: Residual, forms: Sequence[Linear]) -> Matrix:
     """Return the matrix with one linear form per row: (len(forms), width)."""
-    entries = {(n, c): value for n, form in enumerate(forms) for c, value in layout.form(form).items()}
-    return Matrix.from_entries((len(forms), layout.width), entries)
+    return Matrix.from_rows([layout.form(form) for form in forms], layout.width)

@@ -49,26 +49,44 @@ class Matrix:
         if not rows.shape == columns.shape == values.shape or rows.ndim != 1:
             raise ShapeError("a sparse matrix needs equally many rows, columns and values, each as a vector")
         n, m = self.shape
-        outside = (rows < 0) | (rows >= n) | (columns < 0) | (columns >= m)
-        if outside.any():
-            at = int(np.flatnonzero(outside)[0])
+        places = rows * m + columns
+        if len(rows) and not (rows.min() >= 0 and rows.max() < n and columns.min() >= 0 and columns.max() < m):
+            at = int(np.flatnonzero((rows < 0) | (rows >= n) | (columns < 0) | (columns >= m))[0])
             raise ShapeError(f"entry ({rows[at]}, {columns[at]}) lies outside a matrix of shape {self.shape}")
         if not np.isfinite(values).all():
             raise ShapeError("a weight is not a finite number: weights must be finite")
-        keep = np.flatnonzero(values)
-        keep = keep[np.lexsort((columns[keep], rows[keep]))]
-        rows, columns, values = rows[keep], columns[keep], values[keep]
-        if len(rows) > 1 and (((rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])).any()):
-            raise ShapeError("a sparse matrix has two entries in one place")
+        if not values.all() or not (places[1:] > places[:-1]).all():
+            keep = np.flatnonzero(values)
+            keep = keep[np.argsort(places[keep], kind="stable")]
+            rows, columns, values, places = rows[keep], columns[keep], values[keep], places[keep]
+            if (places[1:] == places[:-1]).any():
+                raise ShapeError("a sparse matrix has two entries in one place")
         for name, array in (("rows", rows), ("columns", columns), ("values", values)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            given = array is getattr(self, name) and (array.flags.writeable or array.base is not None)
+            own = array.copy() if given else array  # nobody else can write to it
+            own.setflags(write=False)
+            object.__setattr__(self, name, own)
 
     @classmethod
     def from_entries(cls, shape: tuple[int, int], entries: Mapping[tuple[int, int], float]) -> Matrix:
         """Return the matrix of `shape` with ``entries[row, column]`` and zeros elsewhere."""
         places = np.array(list(entries), dtype=np.int64).reshape(-1, 2)
         return cls(shape, places[:, 0], places[:, 1], np.array(list(entries.values()), dtype=np.float64))
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Mapping[int, float]], width: int) -> Matrix:
+        """Return the matrix whose rows are these mappings ``column -> value``, with zeros elsewhere: (len(rows), width)."""
+        numbers = [n for n, row in enumerate(rows) for _ in row]
+        columns, values = [c for row in rows for c in row], [value for row in rows for value in row.values()]
+        ints = np.array([numbers, columns], dtype=np.int64)
+        return cls((len(rows), width), ints[0], ints[1], np.array(values, dtype=np.float64))
+
+    @classmethod
+    def from_columns(cls, columns: Sequence[Mapping[int, float]], height: int) -> Matrix:
+        """Return the matrix whose columns are these mappings ``row -> value``: (height, len(columns))."""
+        entries = sorted((r, n, value) for n, column in enumerate(columns) for r, value in column.items())
+        ints = np.array([(r, n) for r, n, _ in entries], dtype=np.int64).reshape(-1, 2)
+        return cls((height, len(columns)), ints[:, 0], ints[:, 1], np.array([v for _, _, v in entries], dtype=np.float64))
 
     @classmethod
     def from_dense(cls, array: NDArray[Any]) -> Matrix:

@@ -9,9 +9,10 @@ Version 1 of weight files and exports said ``machine`` for ``source``, and ``lef
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tm2tfr._version import __version__
+from tm2tfr.transformer.later import TextLater
 
 Provenance = Mapping[str, str]
 """What `Decoder.provenance` is, and what a weight file or an export states."""
@@ -20,13 +21,21 @@ CONSTRUCTION, SOURCE, NAME, TM2TFR = "construction", "source", "name", "tm2tfr"
 NOTES = "notes"
 ATTENTION, TEMPERATURE, LENGTH = "attention", "temperature", "length"
 OPTION = "option."
+HIDDEN = "hidden"
+"""The construction that weights state whose answer is hidden: none."""
 _VERSION_1 = "machine"
 
 
-def stated(construction: str, *, source: str, name: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the provenance of weights that this version of tm2tfr has just compiled."""
+def stated(construction: str, *, source: str | Callable[[], str], name: str, options: Mapping[str, str]) -> Provenance:
+    """Return the provenance of weights that this version of tm2tfr has just compiled.
+
+    Args:
+        source: the text of what was compiled, or what writes it once it is read.
+    """
     chosen = {OPTION + option: value for option, value in options.items()}
-    return {CONSTRUCTION: construction, **chosen, SOURCE: source, NAME: name, TM2TFR: __version__}
+    text = "" if callable(source) else source
+    found = {CONSTRUCTION: construction, **chosen, SOURCE: text, NAME: name, TM2TFR: __version__}
+    return TextLater(SOURCE, source, found) if callable(source) else found
 
 
 def noted(provenance: Provenance, notes: Sequence[str]) -> dict[str, str]:
@@ -63,6 +72,16 @@ def locally_softened(provenance: Provenance, length: int | None) -> dict[str, st
 def is_softened(provenance: Provenance) -> bool:
     """Return whether weights were made from others that have average-hard attention."""
     return TEMPERATURE in provenance
+
+
+def hidden() -> dict[str, str]:
+    """Return the provenance of weights whose answer is hidden."""
+    return {CONSTRUCTION: HIDDEN, NAME: HIDDEN}
+
+
+def is_hidden(provenance: Provenance) -> bool:
+    """Return whether weights state that their answer is hidden."""
+    return provenance.get(CONSTRUCTION) == HIDDEN
 
 
 def construction(provenance: Provenance) -> str | None:

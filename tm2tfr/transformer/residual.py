@@ -56,7 +56,7 @@ class Subspace:
         """Its number of directions."""
         return 1 if self.labels is None else len(self.labels)
 
-    @property
+    @cached_property
     def directions(self) -> tuple[str, ...]:
         """The names of its directions, in order."""
         return (self.name,) if self.labels is None else tuple(at(self.name, label) for label in self.labels)
@@ -87,6 +87,8 @@ class Residual:
 
     def __post_init__(self) -> None:
         for names in ([s.name for s in self.subspaces], self.directions):
+            if len(set(names)) == len(names):
+                continue
             twice = sorted(name for name, count in Counter(names).items() if count > 1)
             if twice:
                 raise ShapeError(f"the residual stream has two directions or subspaces called {twice[0]!r}")
@@ -113,6 +115,10 @@ class Residual:
     def _index(self) -> dict[str, int]:
         return {name: index for index, name in enumerate(self.directions)}
 
+    @cached_property
+    def _holding(self) -> dict[str, Subspace]:
+        return {s.holds: s for s in reversed(self.subspaces) if s.holds}
+
     def __getitem__(self, name: str) -> slice:
         """Return the slice of the subspace called `name`: ``x[layout["h"]]``."""
         if name not in self._slices:
@@ -130,7 +136,7 @@ class Residual:
 
     def holding(self, what: str) -> Subspace | None:
         """Return the subspace that is claimed to hold `what`, None if there is none."""
-        return next((s for s in self.subspaces if s.holds and s.holds == what), None)
+        return self._holding.get(what)
 
     def holder(self, what: str) -> Subspace:
         """Return the subspace that is claimed to hold `what`.

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from tm2tfr.choices import WEIGHTINGS, Weighting
 from tm2tfr.errors import ShapeError, counted, did_you_mean
 from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.fitting import fits
+from tm2tfr.transformer.later import TextLater
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output, check_outputs
 from tm2tfr.transformer.positions import feature
@@ -181,11 +183,13 @@ class Decoder:
     provenance: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+        if not isinstance(self.provenance, TextLater):
+            object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
         for name in ("vocabulary", "stop", "features", "layers", "outputs"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         special = (*(() if self.bos is None else (self.bos,)), *self.stop)
-        words = (*special, *self.vocabulary, *self.features, *self.provenance, *self.provenance.values())
+        said = () if isinstance(self.provenance, TextLater) else (*self.provenance, *self.provenance.values())
+        words = (*special, *self.vocabulary, *self.features, *said)
         for word in words:
             if not isinstance(word, str):
                 raise ShapeError(f"tokens, features and provenance are text, and {word!r} is not: use {str(word)!r}")
@@ -197,7 +201,7 @@ class Decoder:
         for name in self.features:
             feature(name)  # raises for an unknown one
         check_outputs(self.outputs, self.bos, self.stop)
-        for path, matrix, shape in _shapes(self):
+        for path, matrix, shape in () if fits(self) else _shapes(self):
             if matrix.shape != shape:
                 raise ShapeError(f"{path} has shape {matrix.shape}, expected {shape}")
 

@@ -234,10 +234,10 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_nothing_can_be_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     from tm2tfr.sources.turing import _fast_simulator_kernel as _compiled_kernel
 
-    def njit(function: Any = None, *, cache: bool = False) -> Any:
+    def njit(*, cache: bool = False, **options: Any) -> Any:
         if cache:  # as Numba does where neither its own folder nor the user's can be written to
             raise RuntimeError("cannot cache function: no locator available")
-        return ("compiled", function)
+        return lambda function: ("compiled", function)
 
     monkeypatch.setattr(_compiled_kernel, "njit", njit)
     assert _compiled_kernel.compiled(len) == ("compiled", len)

@@ -186,7 +186,7 @@ def _line(found: Words, what: str) -> str:
     text = f"{what}: {counted(found.cells, 'cell')} compared with the {found.reference}"
     if found.failure is None:
         return f"ok    {text}, all agree{left}"
-    return f"FAIL  {text}{left}\n      {visible(found.failure.input)}: {_indented(str(found.failure.divergence))}"
+    return f"FAIL  {text}{left}\n      {visible(found.failure.input)}: {indented(str(found.failure.divergence))}"
 
 
 def _streams(subject: Subject, upto: int, run: RunOptions, *, gaps: bool, as_json: bool) -> bool:
@@ -212,7 +212,7 @@ def _streams(subject: Subject, upto: int, run: RunOptions, *, gaps: bool, as_jso
     elif found.cause is None:
         text = f"ok    {what}, all agree"
     else:
-        text = f"FAIL  {what}\n      {visible(str(found.input))}: cause: {_indented(str(found.cause))}"
+        text = f"FAIL  {what}\n      {visible(str(found.input))}: cause: {indented(str(found.cause))}"
     tell(colour.judged(text), as_json=False)
     for line in _gaps(found, every=gaps):
         tell(colour.judged(line), as_json=False)
@@ -236,7 +236,8 @@ def _gaps(found: Streams, *, every: bool) -> Iterator[str]:
         yield f"      {said}" if gap.holds else f"FAIL  {said}"
 
 
-def _indented(text: str) -> str:
+def indented(text: str) -> str:
+    """Return the lines of a text, those after the first one indented."""
     return text.replace("\n", "\n      ")
 
 
@@ -249,7 +250,7 @@ def _one(subject: Subject, word: str, run: RunOptions, *, as_json: bool) -> bool
         tell(json.dumps(trace.as_dict(), ensure_ascii=False), as_json=True)
         return trace.agrees
     said = f"{visible(word)} → {visible(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
-    text = f"ok    {said} agree" if trace.agrees else f"FAIL  {said}\n      {_indented(str(trace.divergence))}"
+    text = f"ok    {said} agree" if trace.agrees else f"FAIL  {said}\n      {indented(str(trace.divergence))}"
     tell(colour.judged(text), as_json=False)
     return trace.agrees
 
@@ -280,7 +281,7 @@ def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: b
         text = f"ok    {shown}: {refused or example.why}"
     else:
         text = f"ok    {shown}: {counted(trace.compared, 'cell')} agree"
-        text = text if trace.agrees else f"FAIL  {shown}\n      {_indented(str(trace.divergence))}"
+        text = text if trace.agrees else f"FAIL  {shown}\n      {indented(str(trace.divergence))}"
     tell(colour.judged(text), as_json=False)
     return good
 

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.dataset.circuits.spec import ChosenCircuit, CircuitSpec, circuit_fingerprint
-from tm2tfr.dataset.examples import CIRCUIT_COLUMNS, CircuitTrainingExample, Tokens, encoded
+from tm2tfr.dataset.examples import CIRCUIT_COLUMNS, CircuitTrainingExample, Tokens
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.runs import Failure, How, TokenCodes, versions
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.dataset.writing.columns import columns_of
+from tm2tfr.dataset.writing.files import encoded
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.cases import checked_cases
 from tm2tfr.runs.choose import for_cases
@@ -59,7 +61,7 @@ def made_circuits(job: Job, making: Making) -> Done:
         for form in making.forms if some else ():
             done.examples[split, form] = sum(e.form == form for e in some)
         for format in making.formats if some else ():
-            done.files[split, format] = encoded(some, tokens, format, CIRCUIT_COLUMNS)
+            done.files[split, format] = encoded(columns_of(some, CIRCUIT_COLUMNS), tokens, format)
     return done
 
 

@@ -6,12 +6,14 @@ import json
 
 import numpy as np
 
-from tm2tfr.dataset.examples import LabelTrainingExample, Tokens, encoded, label_columns
+from tm2tfr.dataset.examples import LabelTrainingExample, Tokens, label_columns
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.labels.spec import LabelSpec, labeller_of
 from tm2tfr.dataset.runs import versions
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.dataset.writing.columns import columns_of
+from tm2tfr.dataset.writing.files import encoded
 
 
 def made_labels(job: Job, making: Making) -> Done:
@@ -39,7 +41,7 @@ def made_labels(job: Job, making: Making) -> Done:
         for name in making.forms if some else ():
             done.examples[split, name] = sum(e.form == name for e in some)
         for format in making.formats if some else ():
-            done.files[split, format] = encoded(some, tokens, format, columns)
+            done.files[split, format] = encoded(columns_of(some, columns), tokens, format)
     return done
 
 

@@ -207,11 +207,11 @@ def values_by_token(held: Sequence[dict[int, float]], table: Sequence[tuple[int,
 
 def token_values(held: Sequence[dict[int, float]], row: Entries) -> Floats:
     """Return ``row · x`` for every token, where x is what the token determines: (vocabulary,)."""
-    weights, found = dict(row), []
+    found, ordered = [], sorted(row)
     for x in held:
         total = 0.0
-        for direction in sorted(x):
-            if direction in weights:
-                total += weights[direction] * x[direction]
+        for direction, weight in ordered:
+            if direction in x:
+                total += weight * x[direction]
         found.append(total)
     return np.array(found, dtype=np.float64)

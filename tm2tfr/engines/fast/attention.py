@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.fast.groups import DEAR, FULL, find_own, mean_of_groups, store_in_group
+from tm2tfr.engines.fast.jit import compiled, pure, row
 from tm2tfr.engines.fast.state import (
     DONE,
     GROW,
@@ -40,9 +41,6 @@ from tm2tfr.engines.fast.state import (
     TINY,
     WANTED,
     U,
-    compiled,
-    pure,
-    row,
 )
 
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.engines.fast.state import EARLY, GROUPS, LAST, WINNER, compiled
+from tm2tfr.engines.fast.jit import compiled
+from tm2tfr.engines.fast.state import EARLY, GROUPS, LAST, WINNER
 from tm2tfr.engines.fast.tail import find
 
 

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.fast import state as k
-from tm2tfr.engines.fast.arrays import KINDS, STORED, Heads, Plan
-from tm2tfr.engines.fast.groups import place_groups
+from tm2tfr.engines.fast.arrays import KINDS, STORED, Heads, Plan, Tail
+from tm2tfr.engines.fast.kept import place_groups
 
 MEAN, PLACE, LATEST, SCAN, GROUPED = range(len(KINDS))
 MEMO = 2**16
 """The number of the tail's answers that are kept."""
+SMALL_MEMO, FEW_TOKENS = 2**12, 64
+"""The same at first, for few tokens: making the arrays of a short run should not take longer than the run."""
 LARGEST_MEMO = 2**23
 """The most numbers in all of their keys."""
 EARLY_MEMO = 2**14
@@ -39,7 +41,7 @@ def fresh(plan: Plan, width: int, stop: NDArray[np.bool_]) -> k.State:
     inside = int(heads.value_place[stored & (owner == LATEST)].max(initial=-1)) + 1
     units = max(len(plan.body.bias), len(tail.bias), 1)
     labels, numbers = len(plan.probes.label_start), len(plan.probes.number)
-    memo = min(MEMO, LARGEST_MEMO // max(1, len(tail.key)))
+    memo = _memo(tail, labels, numbers, SMALL_MEMO if len(stop) <= FEW_TOKENS else MEMO)
     key_values = np.zeros(len(tail.key))
     return k.State(
         x=np.zeros(width),
@@ -66,15 +68,28 @@ def fresh(plan: Plan, width: int, stop: NDArray[np.bool_]) -> k.State:
         stamp=np.zeros(1, dtype=np.int64),
         key_values=key_values,
         key_bits=key_values.view(np.int64),
-        memo_slot=np.full(4 * MEMO, -1, dtype=np.int32),
-        memo_token=np.empty(memo, dtype=np.int32),
-        memo_bits=np.empty((memo, len(tail.key)), dtype=np.int64),
-        memo_answer=np.empty(memo, dtype=np.int32),
-        memo_codes=np.empty((memo, labels), dtype=np.int32),
-        memo_numbers=np.empty((memo, numbers)),
+        **memo,
         stop=stop,
         overflow=np.zeros(1, dtype=np.int64),
     )
+
+
+def _memo(tail: Tail, labels: int, numbers: int, size: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an empty memo for `size` of the tail's answers, or as many as there is room for."""
+    most = min(size, LARGEST_MEMO // max(1, len(tail.key)))
+    return {
+        "memo_slot": np.full(4 * size, -1, dtype=np.int32),
+        "memo_token": np.empty(most, dtype=np.int32),
+        "memo_bits": np.empty((most, len(tail.key)), dtype=np.int64),
+        "memo_answer": np.empty(most, dtype=np.int32),
+        "memo_codes": np.empty((most, labels), dtype=np.int32),
+        "memo_numbers": np.empty((most, numbers)),
+    }
+
+
+def with_large_memo(state: k.State, plan: Plan) -> k.State:
+    """Return the arrays with an empty memo of full size: what was in it is forgotten."""
+    return state._replace(**_memo(plan.tail, state.memo_codes.shape[1], state.memo_numbers.shape[1], MEMO))
 
 
 def fresh_pools(plan: Plan) -> k.Pools:
@@ -128,7 +143,12 @@ def more_groups(pools: k.Pools, heads: Heads) -> k.Pools:
     return pools
 
 
+def forgotten_early(pools: k.Pools, answers: int) -> None:
+    """Forget the first `answers` answers of `early`; the groups stay, which are those of the run."""
+    pools.early_slot[pools.early_place[:answers]] = -1
+
+
 def forgotten(pools: k.Pools, answers: int) -> None:
     """Empty all groups, and forget the first `answers` answers of `early`."""
-    pools.early_slot[pools.early_place[:answers]] = -1
+    forgotten_early(pools, answers)
     pools.slot[:], pools.info[:], pools.size[:] = -1, 0, 0.0

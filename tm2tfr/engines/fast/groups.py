@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.engines.fast.state import AT, GROUPS, LAST, SLOT, WINNER, compiled, entry, row
+from tm2tfr.engines.fast.jit import compiled, entry, row
+from tm2tfr.engines.fast.state import AT, GROUPS, LAST, SLOT, WINNER
 
 MOST_GROUPS = 1024
 """Up to this number of keys grouping is not questioned."""
@@ -82,6 +83,7 @@ def place_groups(h: Any, pools: Any) -> Any:
             _, slot = find_group(pools, p, first, h.component[g + 1] - first)
             pools.slot[p, slot] = group
         pools.info[p, GROUPS] = number
+    return 0
 
 
 @compiled

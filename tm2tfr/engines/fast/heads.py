@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from tm2tfr.engines.dependence import TOKEN, Classes, Sources, rows_of
+from tm2tfr.engines.dependence import TOKEN, Classes, LayerSources, Sources, rows_of
 from tm2tfr.engines.fast.arrays import (
     KINDS,
     OF_POSITION,
@@ -24,11 +25,18 @@ from tm2tfr.engines.fast.arrays import (
 )
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition, Terms, combination
-from tm2tfr.transformer.matrix import Floats
-from tm2tfr.transformer.weights import Decoder, Head
+from tm2tfr.engines.same import KEPT, WIDEST, Same
+from tm2tfr.transformer.matrix import Floats, Ints
+from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 KEY, SQUARE, PURE, OTHER = range(4)
 """What a component of a key is: k, k², a combination of position features, anything."""
+
+
+OfTokens = list[tuple[int, Entries]]
+"""What tokens determine: (the layer, the row of a value matrix)."""
+InGroups = list[tuple[int, list[tuple[int, Entries]]]]
+"""The same of a grouped head: (the layer, (place in the group, row) of each value)."""
 
 
 @dataclass
@@ -58,8 +66,8 @@ class _Lists:
     value_place: list[int] = field(default_factory=list)
     value_row: list[Entries] = field(default_factory=list)
     value_terms: list[Terms] = field(default_factory=list)
-    value_of_token: list[Floats] = field(default_factory=list)
-    given: list[Entries] = field(default_factory=list)
+    of_token: OfTokens = field(default_factory=list)
+    in_groups: InGroups = field(default_factory=list)
     output_row: list[int] = field(default_factory=list)
     output_terms: list[Entries] = field(default_factory=list)
     columns: int = 0
@@ -74,20 +82,47 @@ def collect(
     held: Sequence[Sequence[dict[int, float]]],
 ) -> Heads:
     """Return all heads of `decoder`; held: the values that each token determines, by layer."""
-    lists = _Lists(finite=[int(score) for layer in reach(decoder).scores for score in layer])
-    for n, (layer, found) in enumerate(zip(decoder.layers, kinds, strict=True)):
-        for head, recognition in zip(layer.heads, found, strict=True):
-            _add(lists, head, recognition)
-            _add_values(lists, head, recognition, known, known.layers[n].before, decoder.features, held[n])
-            _add_outputs(lists, head)
+    layers = tuple(
+        (n, Same(layer), Same(found), Same(around))
+        for n, (layer, found, around) in enumerate(zip(decoder.layers, kinds, known.layers, strict=True))
+        if layer.heads
+    )
+    embedded = Same(known.features), Same(known.weights)
+    make = _without_tokens if decoder.layout.width <= WIDEST else _without_tokens.__wrapped__
+    heads, of_token, given = make(layers, len(decoder.layers), reach(decoder).scores, *embedded, decoder.features)
+    values = [token_values(held[n], row) for n, row in of_token] or [np.zeros(len(decoder.vocabulary))]
+    return heads._replace(
+        value_of_token=np.array(values).T.copy(),
+        given=rows(row for n, table in given for row in values_by_token(held[n], table)),
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def _without_tokens(
+    layers: tuple[tuple[int, Same[Layer], Same[Sequence[Recognition]], Same[LayerSources]], ...],
+    number: int,
+    finite: tuple[tuple[bool, ...], ...],
+    features: Same[Ints],
+    weights: Same[Floats],
+    names: tuple[str, ...],
+) -> tuple[Heads, OfTokens, InGroups]:
+    """Return the heads of some of `number` layers, and what is left to be computed for each token."""
+    lists = _Lists(finite=[int(score) for layer in finite for score in layer])
+    of_layer = {n: (layer.part, found.part, around.part) for n, layer, found, around in layers}
+    for n in range(number):
+        if n in of_layer:
+            layer, found, around = of_layer[n]
+            known = Sources((), around.before, features.part, weights.part)
+            for head, recognition in zip(layer.heads, found, strict=True):
+                _add(lists, head, recognition)
+                _add_values(lists, head, recognition, known, around.before, names, n)
+                _add_outputs(lists, head)
         lists.layer.append(len(lists.kind))
-    columns: dict[str, Any] = {
-        "value_of_token": np.array(lists.value_of_token or [np.zeros(len(decoder.vocabulary))]).T.copy()
-    }
+    made: dict[str, Any] = {"value_of_token": np.zeros((0, 0)), "given": rows(())}
     for name in Heads._fields:
-        if name not in columns:
-            columns[name] = _MAKERS.get(name, ints)(getattr(lists, name))
-    return Heads(**columns)
+        if name not in made:
+            made[name] = _MAKERS.get(name, ints)(getattr(lists, name))
+    return Heads(**made), lists.of_token, lists.in_groups
 
 
 def _numbers(values: list[float]) -> Floats:
@@ -96,7 +131,7 @@ def _numbers(values: list[float]) -> Floats:
 
 _MAKERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("linear_weight", "square_weight"), _numbers),
-    **dict.fromkeys(("query", "key", "value_row", "given", "output_terms"), rows),
+    **dict.fromkeys(("query", "key", "value_row", "output_terms"), rows),
     **dict.fromkeys(("key_terms", "value_terms"), terms_of),
 }
 """Column of `Heads` -> the function that makes it from a list; `ints` for the others."""
@@ -144,7 +179,7 @@ def _add_values(
     known: Sources,
     classes: Classes,
     names: tuple[str, ...],
-    held: Sequence[dict[int, float]],
+    number: int,
 ) -> None:
     """Add the value components that are not 0; those of a group have their place in it, the others in the history."""
     inside, by_token = 0, list[tuple[int, Entries]]()
@@ -158,8 +193,8 @@ def _add_values(
         elif found.kind in ("position", "latest"):
             terms = combination(row, known, classes, names)
             if all(classes[c] <= TOKEN for c, _ in row):
-                kind, place = OF_TOKEN, len(lists.value_of_token)
-                lists.value_of_token.append(token_values(held, row))
+                kind, place = OF_TOKEN, len(lists.of_token)
+                lists.of_token.append((number, row))
             elif terms is not None:
                 kind = OF_POSITION
         if kind == STORED and found.kind == "latest":
@@ -172,7 +207,7 @@ def _add_values(
         lists.value_terms.append(terms if kind == OF_POSITION and terms else ())
     lists.value.append(len(lists.value_kind))
     if found.kind == "grouped":
-        lists.given += values_by_token(held, by_token)
+        lists.in_groups.append((number, by_token))
 
 
 def _add_outputs(lists: _Lists, head: Head) -> None:

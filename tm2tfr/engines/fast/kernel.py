@@ -13,7 +13,8 @@ import numpy as np
 
 from tm2tfr.engines.fast.attention import attend, prepare, store
 from tm2tfr.engines.fast.early import known, remember
-from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, OVERFLOW, POSITION, RESUME, STOPPED, compiled, entry, feature, row
+from tm2tfr.engines.fast.jit import compiled, entry, feature, row
+from tm2tfr.engines.fast.state import COUNT, DONE, NEXT, OVERFLOW, POSITION, RESUME, STOPPED
 from tm2tfr.engines.fast.tail import finish, run_tail
 
 

@@ -11,14 +11,16 @@ finds them before it has run those heads, see `early`; then whatever is read off
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import isfinite, nan
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.dense_parts import selected
-from tm2tfr.engines.dependence import TOKEN, Classes, Sources, rows_of, sources
+from tm2tfr.engines.dependence import TOKEN, Classes, LayerSources, Sources, rows_of, sources
 from tm2tfr.engines.fast.arrays import (
     Body,
     Early,
@@ -36,6 +38,7 @@ from tm2tfr.engines.fast.arrays import (
 from tm2tfr.engines.fast.heads import collect
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition
+from tm2tfr.engines.same import KEPT, WIDEST, Same
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 
@@ -63,7 +66,10 @@ def plan(
     known = sources(decoder)
     with_heads = [n for n, layer in enumerate(decoder.layers) if layer.heads]
     first = with_heads[-1] + 1 if with_heads else 0
-    tables = _Tables(decoder, known, first)
+    before = (known.layers[0].before if known.layers else known.after).tobytes()
+    start = beginning if decoder.layout.width <= WIDEST else beginning.__wrapped__
+    begin = start(Same(decoder.token_embedding), Same(decoder.position_embedding), before)
+    tables = _Tables(decoder, known, first, begin)
     tail, changed = _tail(decoder, known, first, tables)
     is_early = all(f.kind == "grouped" for f in kinds[first - 1]) and reach(decoder).everything if first else False
     written = {*changed, *(_changed(decoder.layers[first - 1]) if is_early else ())}
@@ -82,7 +88,7 @@ def plan(
         features=features,
         table=rows(()) if decoder.position_table is None else by_column(decoder.position_table),
         heads=heads,
-        body=_body(decoder, known, first, tables),
+        body=_body(decoder, known, first, tables, begin),
         tail=tail._replace(key=ints(sorted(key))),
         early=early,
         probes=Probes(
@@ -121,71 +127,111 @@ def _early(layer: Layer, key: Collection[int], before: Classes, number: int, poo
 class _Tables:
     """The directions that the token determines, for every token, layer by layer up to the last attention."""
 
-    def __init__(self, decoder: Decoder, known: Sources, first: int) -> None:
-        constant = _constants(decoder, known)
-        columns: list[Entries] = [[] for _ in decoder.vocabulary]
-        for row, token, value in decoder.token_embedding.entries():
-            columns[token].append((row, value))
-        self.constant = constant
-        now = [_added(dict(column), constant) for column in columns]
+    def __init__(self, decoder: Decoder, known: Sources, first: int, begin: Beginning) -> None:
+        now = begin.held
         self.before: list[list[dict[int, float]]] = [now]  # by layer, by token: what its heads read
         self.assigned: list[list[Entries]] = []
+        nothing: list[Entries] = [[] for _ in now]
+        determined = _determined if decoder.layout.width <= WIDEST else _determined.__wrapped__
         for layer, around in zip(decoder.layers[:first], known.layers, strict=False):
-            changes: list[Entries] = [[] for _ in columns]
             after = known.layers[len(self.before)].before if len(self.before) < len(known.layers) else known.after
-            if layer.feed_forward is not None:
-                changes = self._changes(layer.feed_forward, around.by_token, after, now)
+            made = None if layer.feed_forward is None else determined(Same(layer), Same(around), after.tobytes())
+            changes = nothing if made is None else made.of(now)
             self.assigned.append(changes)
-            now = [{**held, **dict(change)} if change else held for held, change in zip(now, changes, strict=True)]
+            if made is not None:
+                now = [{**held, **dict(change)} if change else held for held, change in zip(now, changes, strict=True)]
             self.before.append(now)
 
-    def _changes(
-        self, layer: FeedForward, by_token: NDArray[np.bool_], after: Classes, now: Sequence[dict[int, float]]
-    ) -> list[Entries]:
+
+class _Determined(NamedTuple):
+    """The units of a layer that read only what the token determines, and what they write of that; by direction and unit."""
+
+    touched_by: list[Entries]
+    writes: list[Entries]
+    bias: dict[int, float]
+    always: list[int]
+    offset: Entries
+
+    def of(self, now: Sequence[dict[int, float]]) -> list[Entries]:
         """Return for each token the directions that the layer changes, with their new values."""
-        reads = _only(layer.input, by_token[layer.input.rows])
-        keep = by_token[layer.output.columns] & (after[layer.output.rows] <= TOKEN)
-        touched_by = _lists(by_column(reads))
-        writes = _lists(by_column(_only(layer.output, keep)))
-        bias = {row: value for row, _, value in layer.input_bias.entries() if by_token[row]}
-        always = [row for row, value in bias.items() if value > 0]
-        offset = [(row, value) for row, _, value in layer.output_bias.entries() if after[row] <= TOKEN]
         found = []
         for held in now:
-            sums: dict[int, float] = dict.fromkeys(always, 0.0)
+            sums: dict[int, float] = dict.fromkeys(self.always, 0.0)
             for direction in sorted(held):
-                for unit, weight in touched_by[direction]:
+                for unit, weight in self.touched_by[direction]:
                     sums[unit] = sums.get(unit, 0.0) + weight * held[direction]
             added: dict[int, float] = {}
             for unit in sorted(sums):
-                hidden = bias.get(unit, 0.0) + sums[unit]
+                hidden = self.bias.get(unit, 0.0) + sums[unit]
                 if not isfinite(hidden):
                     hidden = nan  # -inf must show up in the stream as well: the dense engine refuses it
-                for row, weight in writes[unit] if not hidden <= 0 else ():
+                for row, weight in self.writes[unit] if not hidden <= 0 else ():
                     added[row] = added.get(row, 0.0) + weight * hidden
             new = {row: held.get(row, 0.0) + value for row, value in added.items()}
-            for row, value in offset:
+            for row, value in self.offset:
                 new[row] = new.get(row, held.get(row, 0.0)) + value
             found.append(sorted(new.items()))
         return found
+
+
+@lru_cache(maxsize=KEPT)
+def _determined(layer: Same[Layer], around: Same[LayerSources], after: bytes) -> _Determined | None:
+    """Return what the token determines of a layer with a feed-forward part; None if that is nothing."""
+    part, by_token = layer.part.feed_forward, around.part.by_token
+    if part is None:
+        return None
+    determined = np.frombuffer(after, dtype=np.int8) <= TOKEN
+    keep = by_token[part.output.columns] & determined[part.output.rows]
+    offset = [(row, value) for row, _, value in part.output_bias.entries() if determined[row]]
+    if not keep.any() and not offset:
+        return None
+    bias = {row: value for row, _, value in part.input_bias.entries() if by_token[row]}
+    return _Determined(
+        touched_by=_columns(part.input, by_token[part.input.rows]),
+        writes=_columns(part.output, keep),
+        bias=bias,
+        always=[row for row, value in bias.items() if value > 0],
+        offset=offset,
+    )
+
+
+class Beginning(NamedTuple):
+    """The embedding, rearranged, and the directions that each token determines there."""
+
+    held: list[dict[int, float]]
+    token: Rows
+    place_row: Ints
+    place: Rows
+
+
+@lru_cache(maxsize=KEPT)
+def beginning(tokens: Same[Matrix], place: Same[Matrix], before: bytes) -> Beginning:
+    """Return the embedding rearranged; before: (width,) the classes after it."""
+    constant: dict[int, float] = {}
+    for row, _, value in place.part.entries():
+        if before[row] <= TOKEN:
+            constant[row] = constant.get(row, 0.0) + value
+    held = [_added(dict(column), constant) for column in _lists(by_column(tokens.part))]
+    moving = [(r, row) for r, row in enumerate(rows_of(place.part)) if row and r not in constant]
+    return Beginning(
+        held=held,
+        token=rows(sorted(each.items()) for each in held),
+        place_row=ints(r for r, _ in moving),
+        place=rows(row for _, row in moving),
+    )
 
 
 def _added(held: dict[int, float], more: dict[int, float]) -> dict[int, float]:
     return {**held, **{c: held.get(c, 0.0) + v for c, v in more.items()}}
 
 
-def _constants(decoder: Decoder, known: Sources) -> dict[int, float]:
-    """Return the directions that are constant from the embedding on, with their values."""
-    place = decoder.position_embedding
-    held: dict[int, float] = {}
-    for row, _, value in place.entries():
-        if (known.layers[0].before if known.layers else known.after)[row] <= TOKEN:
-            held[row] = held.get(row, 0.0) + value
-    return held
-
-
-def _only(matrix: Matrix, keep: NDArray[np.bool_]) -> Matrix:
-    return Matrix(matrix.shape, matrix.rows[keep], matrix.columns[keep], matrix.values[keep])
+def _columns(matrix: Matrix, keep: NDArray[np.bool_]) -> list[Entries]:
+    """Return the (row, value) pairs of each column of `matrix`, as far as they are to be kept, by row."""
+    found: list[Entries] = [[] for _ in range(matrix.shape[1])]
+    kept = (array[keep].tolist() for array in (matrix.rows, matrix.columns, matrix.values))
+    for row, column, value in zip(*kept, strict=True):
+        found[column].append((row, value))
+    return found
 
 
 def _lists(table: Rows) -> list[Entries]:
@@ -194,46 +240,64 @@ def _lists(table: Rows) -> list[Entries]:
     return [pairs[a:b] for a, b in pairwise(cuts)]
 
 
-def _body(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> Body:
+def _body(decoder: Decoder, known: Sources, first: int, tables: _Tables, begin: Beginning) -> Body:
     """Return the embedding, and for each layer before the tail its moving rows with the units that they need."""
-    units: list[tuple[Entries, float, int]] = []  # what is left of the row, bias, seed
+    units: list[_Unit] = []
     seeds: list[Floats] = []
+    seed: list[int] = []
     out: list[tuple[int, float, Entries]] = []
     layer_units, layer_rows = [0], [0]
+    moved = _moved if decoder.layout.width <= WIDEST else _moved.__wrapped__
     for n, layer in enumerate(decoder.layers[:first]):
-        if layer.feed_forward is not None:
-            after = known.layers[n + 1].before if n + 1 < len(known.layers) else known.after
-            moving = [(r, row) for r, row in _written(layer.feed_forward) if after[r] > TOKEN]
-            number = {unit: len(units) + k for k, unit in enumerate(sorted({u for _, row in moving for u, _ in row}))}
-            input_rows = rows_of(layer.feed_forward.input)
-            bias = {row: value for row, _, value in layer.feed_forward.input_bias.entries()}
-            for unit in number:
-                head, rest = _prefix(input_rows[unit], known.layers[n].between)
-                seed = len(seeds) if head else -1
-                if head:
-                    seeds.append(token_values(tables.before[n], head))
-                units.append((rest, bias.get(unit, 0.0), seed))
-            offset = {row: value for row, _, value in layer.feed_forward.output_bias.entries()}
-            out += [(r, offset.get(r, 0.0), [(number[u], w) for u, w in row]) for r, row in moving]
+        after = known.layers[n + 1].before if n + 1 < len(known.layers) else known.after
+        some, written = moved(Same(layer), Same(known.layers[n]), after.tobytes())
+        for unit in some:
+            seed.append(len(seeds) if unit.of_token else -1)
+            if unit.of_token:
+                seeds.append(token_values(tables.before[n], unit.of_token))
+        out += [(r, offset, [(u + len(units), w) for u, w in row]) for r, offset, row in written]
+        units += some
         layer_units.append(len(units))
         layer_rows.append(len(out))
-    place = [(r, row) for r, row in enumerate(rows_of(decoder.position_embedding)) if row and r not in tables.constant]
-    start = [sorted(_added(dict(c), tables.constant).items()) for c in _lists(by_column(decoder.token_embedding))]
     return Body(
-        token=rows(start),
-        place_row=ints(r for r, _ in place),
-        place=rows(row for _, row in place),
+        token=begin.token,
+        place_row=begin.place_row,
+        place=begin.place,
         layer_units=ints(layer_units),
-        bias=np.array([b for _, b, _ in units], dtype=np.float64),
-        seed=ints(s for _, _, s in units),
+        bias=np.array([unit.bias for unit in units], dtype=np.float64),
+        seed=ints(seed),
         seeds=np.array(seeds, dtype=np.float64).reshape(len(seeds), len(decoder.vocabulary)).T.copy(),
-        unit=rows(row for row, _, _ in units),
+        unit=rows(unit.rest for unit in units),
         layer_rows=ints(layer_rows),
         row=ints(r for r, _, _ in out),
         row_bias=np.array([b for _, b, _ in out], dtype=np.float64),
         row_units=rows(row for _, _, row in out),
         assigned=rows(change for layer_changes in tables.assigned for change in layer_changes),
     )
+
+
+class _Unit(NamedTuple):
+    """A unit that a moving row needs: a long beginning of its row that the token determines, the rest, and its bias."""
+
+    of_token: Entries
+    rest: Entries
+    bias: float
+
+
+@lru_cache(maxsize=KEPT)
+def _moved(
+    layer: Same[Layer], around: Same[LayerSources], after: bytes
+) -> tuple[list[_Unit], list[tuple[int, float, Entries]]]:
+    """Return a layer's units that moving rows need, and these: (direction, bias, (number of the unit, weight))."""
+    if (part := layer.part.feed_forward) is None:
+        return [], []
+    moving = [(r, row) for r, row in _written(part) if after[r] > TOKEN]
+    number = {unit: k for k, unit in enumerate(sorted({u for _, row in moving for u, _ in row}))}
+    reads = rows_of(part.input)
+    bias = {row: value for row, _, value in part.input_bias.entries()}
+    offset = {row: value for row, _, value in part.output_bias.entries()}
+    units = [_Unit(*_prefix(reads[unit], around.part.between), bias.get(unit, 0.0)) for unit in number]
+    return units, [(r, offset.get(r, 0.0), [(number[u], w) for u, w in row]) for r, row in moving]
 
 
 def _written(layer: FeedForward) -> list[tuple[int, Entries]]:
@@ -251,20 +315,32 @@ def _prefix(row: Entries, classes: Classes) -> tuple[Entries, Entries]:
 
 def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tuple[Tail, Collection[int]]:
     """Return the tail, and the directions that it writes."""
-    parts = [layer.feed_forward for layer in decoder.layers[first:] if layer.feed_forward is not None]
-    entry = known.layers[first].before if first < len(known.layers) else known.after
+    entry = (known.layers[first].before if first < len(known.layers) else known.after).tobytes()
+    make = _without_tokens if decoder.layout.width <= WIDEST else _without_tokens.__wrapped__
+    unembedding = Same(decoder.unembedding), Same(decoder.unembedding_bias)
+    tail, written = make(tuple(map(Same, decoder.layers[first:])), *unembedding, entry, first)
+    held = ([(c, v) for c, v in sorted(each.items()) if entry[c] <= TOKEN] for each in tables.before[-1])
+    return tail._replace(of_token=rows(held)), written
+
+
+@lru_cache(maxsize=KEPT)
+def _without_tokens(
+    layers: tuple[Same[Layer], ...], unembedding: Same[Matrix], bias_of_logits: Same[Matrix], entry: bytes, first: int
+) -> tuple[Tail, Collection[int]]:
+    """Return the tail without what the tokens determine at its beginning; entry: (width,) the classes there."""
+    parts = [part for layer in layers if (part := layer.part.feed_forward) is not None]
     bias = [part.input_bias.dense()[:, 0] for part in parts]
     always = [np.flatnonzero(b > 0).tolist() for b in bias]
     sizes = [0, *np.cumsum([len(b) for b in bias]).tolist()]
-    reads, written = set(decoder.unembedding.columns.tolist()), set()
+    reads, written = set(unembedding.part.columns.tolist()), set()
     for part in parts:
         reads |= set(part.input.columns.tolist())
         written |= set(part.output.rows.tolist()) | set(part.output_bias.rows.tolist())
-    moving = np.flatnonzero(entry > TOKEN)
+    moving = np.flatnonzero(np.frombuffer(entry, dtype=np.int8) > TOKEN)
     tail = Tail(
         first=first,
         layer_units=ints(sizes),
-        width=decoder.layout.width,
+        width=len(entry),
         reads=rows(
             [(unit + size, w) for unit, w in column]
             for p, size in zip(parts, sizes, strict=False)
@@ -275,10 +351,10 @@ def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tupl
         always=ints(u + size for units, size in zip(always, sizes, strict=False) for u in units),
         writes=rows(row for p in parts for row in _lists(by_column(p.output))),
         row_bias=rows([(r, v) for r, _, v in p.output_bias.entries()] for p in parts),
-        unembedding=by_column(decoder.unembedding),
-        logit_bias=decoder.unembedding_bias.dense()[:, 0],
+        unembedding=by_column(unembedding.part),
+        logit_bias=bias_of_logits.part.dense()[:, 0],
         moving=ints(moving),
-        of_token=rows([(c, v) for c, v in sorted(held.items()) if entry[c] <= TOKEN] for held in tables.before[-1]),
+        of_token=rows(()),
         key=ints(c for c in moving.tolist() if c in reads or c in written),
     )
-    return tail, written
+    return tail, frozenset(written)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,20 +11,35 @@ from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.fast import kept, straight
 from tm2tfr.engines.fast import state as k
-from tm2tfr.engines.fast import straight
-from tm2tfr.engines.fast.fresh import NO_SPAN, SCAN, forgotten, fresh, fresh_pools, longer, more_groups
-from tm2tfr.engines.fast.kernel import advance
+from tm2tfr.engines.fast.buffers import Buffers
+from tm2tfr.engines.fast.expressions import Tables
+from tm2tfr.engines.fast.fresh import (
+    MEMO,
+    NO_SPAN,
+    SCAN,
+    forgotten,
+    forgotten_early,
+    fresh,
+    fresh_pools,
+    longer,
+    more_groups,
+    with_large_memo,
+)
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
 from tm2tfr.errors import EngineError
+from tm2tfr.native.function import Caller
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 2**31 - 1
+LOOK_AFTER = 4_096
+"""After this many positions straight-line code that was compiled another time is worth loading: some milliseconds."""
 SPECIALISE_AFTER = 500_000
-"""From this position on, straight-line code is worth compiling, which takes about a second."""
+"""After this many positions, those of earlier runs included, it is worth compiling, which takes about a second."""
 MOST_PATIENCE = 2**20
 """The most positions that the kernel runs before straight-line code that did not get far is tried again."""
 TOLD_BY_DENSE = 20_000
@@ -40,7 +55,7 @@ POOLED = ("key", "members", "sum", "size", "slot", "info")
 """The arrays of `State` and `Pools` that a checkpoint has, besides others."""
 
 Snapshot = dict[str, NDArray[Any]]
-Short = tuple[Callable[..., Any], NDArray[np.float64], NDArray[np.float64]]
+Short = tuple[Caller, Tables, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -78,6 +93,7 @@ class FastSession:
                     raise EngineError(f"{what}: use the dense engine")
         self._decoder, self._labels, self._numbers = decoder, tuple(labels), tuple(numbers)
         self._found = self._recognised = recognise(decoder)
+        self._advance = kept.advance()
         self._given = np.zeros(0, dtype=np.int32)
         self._control = np.zeros(len(k.PLACES), dtype=np.int64)
         self._stopped = False
@@ -85,6 +101,10 @@ class FastSession:
         """Whether no number can get too large for floats: the straight-line code does not check."""
         self._short: Short | Literal[False] | None = None
         """The straight-line code of the plan and its table; False if there can be none, None before it is written."""
+        self._ready = self._looked = False
+        """Whether the straight-line code is used from now on; whether it was looked for among what is kept."""
+        self._ran = 0
+        """The number of positions that have been run, since the session was built, in all runs."""
         self.hurried = 0
         """The number of positions that the straight-line code has run, since the session was built."""
         self._build()
@@ -170,14 +190,21 @@ class FastSession:
         self._state.x[:] = 0.0
         return int(chunk.answers[0])
 
-    def extend(self, most: int) -> Chunk:
+    def room(self, positions: int) -> Buffers:
+        """Return arrays for this many positions."""
+        return Buffers.of(positions, len(self._labels), len(self._numbers))
+
+    def extend(self, most: int, room: Buffers | None = None) -> Chunk:
         """Run at most `most` positions and return them: none from a refused one on or after a stop token.
+
+        Args:
+            room: arrays that the returned ones are made of; None: new ones, which nothing changes later.
 
         Raises:
             EngineError: if the very next position is refused, see `feed`.
         """
         most = 0 if self._stopped else self._left(most)
-        chunk = self._run(0 if self.refused else most, whole=False)
+        chunk = self._run(0 if self.refused else most, whole=False, room=room)
         if most and self.refused and not len(chunk.tokens):
             raise self._refusal()
         return chunk
@@ -206,26 +233,27 @@ class FastSession:
             raise EngineError(f"there is no token number {wrong[0]}: use 0 to {last}")
 
     # ── arrays ──────────────────────────────────────────────────────────────────────────────────────────────
-    def _run(self, most: int, *, whole: bool) -> Chunk:
+    def _run(self, most: int, *, whole: bool, room: Buffers | None = None) -> Chunk:
         control, start = self._control, self.position
         if start + most > MOST_POSITIONS:
             raise EngineError(f"the fast engine runs at most {MOST_POSITIONS:,} positions: use the dense or exact engine")
         control[k.COUNT] = control[k.RESUME] = 0
         self._room(start + most)
-        answers = np.empty(most, dtype=np.int32)
-        codes = np.empty((most, len(self._labels)), dtype=np.int32)
-        numbers = np.empty((most, len(self._numbers)))
+        into = self.room(most) if room is None else room
+        answers, codes, numbers = into.answers[:most], into.codes[:most], into.numbers[:most]
         patience = 1
         while True:
             limit = most
-            if not whole and self._specialise():
-                if control[k.RESUME] == 0:
-                    ran, status = self._hurry(answers, codes, numbers, most)
+            if not whole and self._specialise(into, most):
+                if (rest := len(self._given) - self.position) > 0:
+                    patience = rest
+                elif control[k.RESUME] == 0:
+                    ran, status = self._hurry(into, most)
                     if status == k.STOPPED or int(control[k.COUNT]) == most:
                         break
                     patience = 1 if ran > 32 * patience else min(2 * patience, MOST_PATIENCE)
                 limit = min(most, int(control[k.COUNT]) + patience)
-            status = advance(
+            status = self._advance(
                 self._plan, self._state, self._pools, control, self._given, answers, codes, numbers, limit, whole
             )
             if status == k.GROW:
@@ -236,42 +264,66 @@ class FastSession:
                 self._room(start + most)
             elif status in (k.STOPPED, k.OVERFLOW) or int(control[k.COUNT]) == most:
                 break
+        self._remember_more()
         n = int(control[k.COUNT])
         self._stopped = status == k.STOPPED or (self._stopped and not n)
-        tokens = self._state.tokens[start : start + n].copy()
-        return Chunk(start, tokens, answers[:n], codes[:n], numbers[:n], self._stopped)
+        self._ran += n
+        tokens = self._state.tokens[start : start + n]
+        return Chunk(start, tokens.copy() if room is None else tokens, answers[:n], codes[:n], numbers[:n], self._stopped)
 
-    def _specialise(self) -> bool:
-        """Return whether there is straight-line code for the next position; it is written once a run is long."""
-        if not self._plain or self.position < max(SPECIALISE_AFTER, len(self._given)):
+    def _specialise(self, into: Buffers, most: int) -> bool:
+        """Return whether there is straight-line code for the next position; it is written once many positions have run.
+
+        It is used as soon as it is written if it was compiled another time, and otherwise later.
+        """
+        past = max(self._ran, self.position)
+        if not self._plain or (past + most < LOOK_AFTER and past < SPECIALISE_AFTER):
             return False
         if self._short is None:
-            found = straight.written(self._plan)
-            self._short = (straight.compiled(found[0]), *found[1:]) if found else False
-        return bool(self._short)
+            written = straight.written(self._plan)
+            self._short = (kept.straight_line(written[0]), *written[1:]) if written else False
+        if self._short and not self._ready:
+            self._ready = past >= SPECIALISE_AFTER
+            if not self._ready and not self._looked:
+                given = self._given_to_short(into, 0)
+                self._looked, self._ready = True, self._short[0].kept(*given)
+        return self._ready
 
-    def _hurry(self, answers: NDArray[Any], codes: NDArray[Any], numbers: NDArray[Any], most: int) -> tuple[int, int]:
+    def _given_to_short(self, into: Buffers, most: int) -> tuple[Any, ...]:
+        """Return the arguments of the straight-line code."""
+        _, table, places = self._short or (None, None, None)
+        given = (self._state, self._pools, self._control, into.answers, into.codes, into.numbers, most)
+        return (*given, table, self._plan.heads, places)
+
+    def _hurry(self, into: Buffers, most: int) -> tuple[int, int]:
         """Run the straight-line code as far as it goes; return the number of positions and the status."""
         if not self._short:
             return 0, k.DONE
-        run, table, places = self._short
         before = self.position
-        status = int(
-            run(self._state, self._pools, self._control, answers, codes, numbers, most, table, self._plan.heads, places)
-        )
+        status = self._short[0](*self._given_to_short(into, most))
         self.hurried += self.position - before
         return self.position - before, status
 
     def _build(self) -> None:
         """Make the plan and the arrays anew, at position 0."""
         self._plan = plan(self._decoder, self._found, self._labels, self._numbers)
-        self._short = None
+        self._short, self._ready, self._looked = None, False, False
         self.hurried = 0
         self._control[:] = 0
         self._scans = bool((self._plan.heads.kind == SCAN).any())
         stop = np.array([token in self._decoder.stop for token in self._decoder.vocabulary], dtype=np.bool_)
         self._state = fresh(self._plan, self._decoder.layout.width, stop)
         self._pools = fresh_pools(self._plan)
+
+    def _remember_more(self) -> None:
+        """Make the memo larger once it is full, if it can be."""
+        state, control = self._state, self._control
+        if int(control[k.ENTRIES]) == len(state.memo_token) and len(state.memo_slot) < 4 * MEMO:
+            forgotten_early(self._pools, int(control[k.EARLY]))
+            control[[k.ENTRIES, k.EARLY]] = 0
+            self._state = with_large_memo(state, self._plan)
+            if self._short:
+                self._short[1].entries[:] = -1
 
     def _room(self, positions: int) -> None:
         """Make room for this many positions."""

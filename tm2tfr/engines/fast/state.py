@@ -1,26 +1,19 @@
-"""Shared by the compiled parts: the decorator, the arrays that change, and sums over rows."""
+"""The arrays that change, and the numbers by which their places and what happens are known."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import config as numba_config
-from numba import njit
-from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
-config: Any = numba_config
+from tm2tfr.transformer.matrix import Ints
+
 U = 2.0**-53
 TINY = 1e-250
 """With a coefficient of j² or k² below this a head is scanned: products near the smallest floats round by more than U."""
-DONE, STOPPED, GROW, GUARD, OVERFLOW = range(5)
+DONE, STOPPED, GROW, GUARD, OVERFLOW, LEFT = range(6)
+"""What compiled code returns; LEFT: straight-line code has given up, and the kernel runs the next position."""
 POSITION, NEXT, RESUME, HEAD, WANTED, COUNT, ENTRIES, REASON, HITS, EARLY = PLACES = range(10)
 """The places of the control array."""
 NOT_SQUARE, NOT_CONCAVE, MANY_KEYS, SHARED = range(4)
@@ -28,86 +21,6 @@ NOT_SQUARE, NOT_CONCAVE, MANY_KEYS, SHARED = range(4)
 GROUPS, LAST, AT, SLOT, WINNER = POOL = range(5)
 """The places of `Pools.info`: the number of groups, those of the last position and of this one, the slot of a new one; the
 group attended to, -1 if there are several."""
-
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def _options() -> dict[str, Any]:
-    """Return the options for Numba: compile into the callers, without wrappers for Python and C that nobody calls.
-
-    The kernel allocates nothing, so that it needs none of Numba's reference counts, which cost ten times the rest.
-    These options are not part of Numba's public interface; a version without them gets a slower kernel.
-    """
-    options: dict[str, Any] = {"_nrt": False, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    try:
-        njit(error_model="numpy", **options)(_same).compile("i8(i8)")
-    except (KeyError, TypeError, AttributeError, NumbaError):
-        return {}
-    return options
-
-
-def _same(n: Any) -> Any:
-    return n
-
-
-_OPTIONS = _options()
-
-
-def compiled(function: _F) -> _F:
-    """Compile a function with Numba, into its callers, and keep the code on disk."""
-    return _jit(function, _OPTIONS)
-
-
-def entry(function: _F) -> _F:
-    """Compile a function that is called from Python, and keep the code on disk."""
-    return _jit(function, {name: value for name, value in _OPTIONS.items() if "wrapper" not in name})
-
-
-def compiled_once(function: _F) -> _F:
-    """Compile a function that is called from Python, without keeping its code."""
-    options = {name: value for name, value in _OPTIONS.items() if "wrapper" not in name}
-    done: _F = njit(error_model="numpy", **options)(function)
-    return done
-
-
-def _jit(function: _F, options: dict[str, Any]) -> _F:
-    with _kept() as kept:
-        done: _F = njit(cache=kept, error_model="numpy", **options)(function)
-    return done
-
-
-@contextmanager
-def _kept() -> Iterator[bool]:
-    """Have Numba keep compiled code in a folder named after the digest of this package's sources; yield whether it can.
-
-    By itself Numba looks only at the file of the outermost function, and would keep using the old code of those
-    that are compiled into it.
-    """
-    folder = _folder()
-    before, config.CACHE_DIR = config.CACHE_DIR, "" if folder is None else str(folder)
-    try:
-        yield folder is not None
-    finally:
-        config.CACHE_DIR = before
-
-
-@cache
-def _folder() -> Path | None:
-    """Return the folder for compiled code: in NUMBA_CACHE_DIR, beside the sources, or in the user's cache; None if none."""
-    here, total = Path(__file__).parent, hashlib.sha256()
-    for path in sorted(here.glob("*.py")):
-        total.update(path.read_bytes())
-    named = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
-    for base in (*named, here / "__pycache__", Path.home() / ".cache" / "tm2tfr"):
-        folder = base / f"kernel-{total.hexdigest()[:16]}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return None
 
 
 class State(NamedTuple):
@@ -174,31 +87,15 @@ class Pools(NamedTuple):
     early_groups: NDArray[np.int64]  # (E, K, 3): the group attended to, its number of positions, the number of groups
 
 
-@compiled
-def feature(code: Any, j: Any) -> Any:
-    """Return a position feature at position j, correctly rounded; codes as in `arrays.FEATURES`, which has no other."""
-    if code == 0:
-        return 1.0 / np.float64(j + 1)
-    if code == 1:
-        return 1.0
-    if code == 2:
-        return np.float64(j)
-    if code == 3:
-        return np.float64(j * j)
-    return np.nan
+class InTurn(NamedTuple):
+    """Runs of one decoder, one after the other.
 
+    Run r is fed ``given[start[r] : start[r + 1]]`` and has at most ``most[r]`` positions. Its rows are from ``row[r]`` to
+    before ``row[r + 1]``, and ``how[r]`` says whether it was stopped; both are filled. ``at`` is (1,): the run at hand.
+    """
 
-@compiled
-def row(table: Any, r: Any, x: Any) -> Any:
-    total = 0.0
-    for e in range(table.start[r], table.start[r + 1]):
-        total += table.weight[e] * x[table.number[e]]
-    return total
-
-
-@compiled
-def pure(table: Any, r: Any, j: Any) -> Any:
-    total = 0.0
-    for e in range(table.start[r], table.start[r + 1]):
-        total += table.weight[e] * (table.embedded[e] * feature(table.feature[e], j))
-    return total
+    start: Ints
+    most: Ints
+    row: Ints
+    how: Ints
+    at: Ints

@@ -14,32 +14,42 @@ Additions of literal zeros and products with 1 are omitted; neither changes a nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from tm2tfr.engines.fast import state as k
-from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Plan, Rows, Terms3
-from tm2tfr.engines.fast.early import valid
+from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Plan, Rows
+from tm2tfr.engines.fast.expressions import ONE, ZERO, Expressions, Tables, as_literal, entries_of, product_of
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
-from tm2tfr.engines.fast.groups import add_values, find_group, join
-from tm2tfr.engines.fast.tail import find
-from tm2tfr.transformer.matrix import Floats
+from tm2tfr.engines.fast.guesses import Guess, guess_of_maximum
+from tm2tfr.engines.fast.turns import FED, in_turns
+from tm2tfr.transformer.matrix import Floats, Ints
 
 MOST_LINES = 1500
 """Numba would take too long to compile a longer function; such a plan is left to the kernel."""
 MOST_TABLED = 64
 """With more directions than this in the position table most of its entries are 0: such a plan is left to the kernel."""
-CALLED: Mapping[str, Callable[..., Any]] = {f.__name__: f for f in (find, find_group, valid, join, add_values)}
-"""The compiled functions that the code calls."""
-_ZERO, _ONE = "0.0", "1.0"
+MOST_CELLS = 10**8
+"""With keys from a wider range than this, a place for a key does not say that the key is small."""
+NEAR = 10**6
+"""Up to here a head finds the one position within 1/4 of the maximum of its scores: see `attention`."""
+MOST_GUESSED = 2**14
+"""The number of entries of the memo that are looked for at once, by the tokens attended to."""
+GOLDEN = 0x9E3779B97F4A7C15
 _POINT = ("f0", "1.0", "f2", "f3")
 """The features at this position, by their codes."""
+_HEAD = """def run(s, pools, control, answers, codes, numbers, limit, tables, heads, places):
+    table, whole = tables.by_token, tables.whole"""
+_TAIL = f"    return {k.STOPPED} if stopped else {k.DONE}"
 
 
-def written(plan: Plan) -> tuple[str, Floats, Floats] | None:
-    """Return (text of the function ``run``, its table by token, that by position); None if the plan does not allow it."""
+def written(plan: Plan, *, turns: bool = False) -> tuple[str, Tables, Floats] | None:
+    """Return (text of the function ``run``, its tables, that by position); None if the plan does not allow it.
+
+    Args:
+        turns: run after run, see `turns`.
+    """
     heads = plan.heads
     early = np.arange(len(heads.kind)) >= (heads.layer[plan.early.layer] if plan.early.layer >= 0 else len(heads.kind))
     if SCAN in heads.kind.tolist() or (heads.kind[~early] == GROUPED).any() or not len(heads.kind):
@@ -51,8 +61,8 @@ def written(plan: Plan) -> tuple[str, Floats, Floats] | None:
     if len(np.unique(plan.table.number)) > MOST_TABLED:
         return None
     writer = _Writer(plan)
-    text = writer.function()
-    return None if len(writer.lines) > MOST_LINES else (text, writer.table(), _by_position(plan.table))
+    text = writer.function(turns=turns)
+    return None if len(writer.lines) > MOST_LINES else (text, writer.tables(), _by_position(plan.table))
 
 
 def _by_position(table: Rows) -> Floats:
@@ -63,94 +73,28 @@ def _by_position(table: Rows) -> Floats:
     return numbers
 
 
-def compiled(text: str) -> Callable[..., Any]:
-    """Compile the text of ``run``; nothing is kept on disk."""
-    names: dict[str, Any] = {"np": np, **CALLED}
-    exec(compile(text, "<plan>", "exec"), names)
-    run: Callable[..., Any] = k.compiled_once(names["run"])
-    return run
-
-
-class _Writer:
+class _Writer(Expressions):
     """The lines of the function while they grow, with what is known about the stream at that point."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.lines, self.indent = plan, list[str](), 8
-        vocabulary = len(plan.tail.logit_bias)
-        self._vocabulary = vocabulary
-        self._moved: dict[int, str] = {}  # direction -> the variable that holds it; all others go by the token
-        self._held = [_entries(plan.body.token, token) for token in range(vocabulary)]
-        self._columns: dict[bytes, tuple[str, Floats]] = {}
-        self._names = 0
-
-    # ── words ───────────────────────────────────────────────────────────────────────────────────────────────
-    def add(self, *lines: str) -> None:
-        self.lines += [" " * self.indent + line for line in lines]
-
-    def let(self, expression: str) -> str:
-        """Add a variable and return its name; one that is just another name is not needed."""
-        if expression.isidentifier():
-            return expression
-        name = f"a{self._names}"
-        self._names += 1
-        self.add(f"{name} = {expression}")
-        return name
-
-    def leave_if(self, condition: str) -> None:
-        self.add(f"if {condition}:", "    break")
-
-    def read(self, direction: int) -> str:
-        """Return the expression of a direction's current value."""
-        if direction in self._moved:
-            return self._moved[direction]
-        return self.by_token(np.array([held.get(direction, 0.0) for held in self._held]))
-
-    def by_token(self, column: Floats) -> str:
-        """Return the expression of a number that the token determines."""
-        column = column + 0.0
-        if (column == column[0]).all():
-            return _literal(column[0])
-        known = self._columns.get(column.tobytes())
-        if known is None:
-            known = (self.let(f"table[t, {len(self._columns)}]"), column)
-            self._columns[column.tobytes()] = known
-        return known[0]
-
-    def table(self) -> Floats:
-        """Return the table by token: (vocabulary, columns)."""
-        columns = [column for _, column in self._columns.values()]
-        return np.array(columns, dtype=np.float64).reshape(len(columns), self._vocabulary).T.copy()
-
-    def total(self, terms: Iterable[tuple[str, float]], start: str = _ZERO) -> str:
-        """Return the sum of (expression, weight) from left to right; it is never -0.0 if no expression is."""
-        text = start
-        for value, weight in terms:
-            if _ZERO in (value, product := _product(weight, value)):
-                continue
-            alone = text == _ZERO and weight >= 1.0 and "-" not in value
-            text = product if alone else f"{text} + {product}"
-        return text
-
-    def row(self, table: Rows, r: int) -> str:
-        return self.total((self.read(c), weight) for c, weight in _entries(table, r).items())
-
-    def pure(self, table: Terms3, r: int, features: tuple[str, ...]) -> str:
-        """Return a combination of position features."""
-        cut = slice(int(table.start[r]), int(table.start[r + 1]))
-        columns = (table.feature, table.embedded, table.weight)
-        terms = zip(*(column[cut].tolist() for column in columns), strict=True)
-        return self.total((_product(embedded, features[f]), weight) for f, embedded, weight in terms)
+        super().__init__(
+            len(plan.tail.logit_bias), [entries_of(plan.body.token, t) for t in range(len(plan.tail.logit_bias))]
+        )
+        self.plan = plan
+        self._maxima: dict[int, str | None] = {}  # by head: the guess of its v
+        self._summed: dict[int, float] = {}  # of a mean's values, those whose running sum is a multiple of an integer
+        self._attended = ["t"]  # the tokens that are attended to
 
     # ── the parts of a position ─────────────────────────────────────────────────────────────────────────────
-    def function(self) -> str:
+    def function(self, *, turns: bool) -> str:
         """Return the text of the function."""
         heads, body = self.plan.heads, self.plan.body
         for r, place in enumerate(body.place_row.tolist()):
-            entries = _entries(body.place, r)
+            entries = entries_of(body.place, r)
             total = self.total((_POINT[int(self.plan.features[f])], weight) for f, weight in entries.items())
-            self._moved[place] = self.let(_plus(self.read(place), total))
+            self._moved[place] = self.let(self.plus(self.read(place), total))
         for n, direction in enumerate(np.unique(self.plan.table.number).tolist()):
-            self._moved[direction] = self.let(_plus(self.read(direction), f"places[u, {n}]"))
+            self._moved[direction] = self.let(self.plus(self.read(direction), f"places[u, {n}]"))
         early = self.plan.early.layer
         for layer in range(early if early >= 0 else self.plan.tail.first):
             inside = range(int(heads.layer[layer]), int(heads.layer[layer + 1]))
@@ -167,28 +111,34 @@ class _Writer:
         sums = [n for n in range(len(heads.value_kind)) if self._sums(n)]
         spans = [(g, int(heads.slot[g])) for g in range(len(heads.kind)) if heads.kind[g] == LATEST]
         before = [
-            "def run(s, pools, control, answers, codes, numbers, limit, table, heads, places):",
             f"    i, token, n = control[{k.POSITION}], control[{k.NEXT}], control[{k.COUNT}]",
             "    start, stopped = n, False",
             *(f"    sum{n} = s.sums[{n}]" for n in sums),
+            *(f"    whole{n} = np.int64(np.rint(sum{n} / {times!r}))" for n, times in self._summed.items()),
             *(f"    low{g}, high{g}, zero{g} = s.span[{s}, 0], s.span[{s}, 1], s.span[{s}, 2]" for g, s in spans),
+            *(f"    m{g} = np.float64(max(abs(low{g}), abs(high{g})))" for g, _ in spans),
+            "    cells = s.group_position.shape[1]",
+            *(f"    limit = n if cells > {MOST_CELLS} or abs(zero{g}) > {MOST_CELLS} else limit" for g, _ in spans),
             "    while n < limit:",
-            "        t, u, i1, f2 = np.uint64(token), np.uint64(i), np.float64(i + 1), np.float64(i)",
+            *(FED if turns else ()),
+            "        t, u, p, i1, f2 = np.uint64(token), np.uint64(i), np.uint64(n), np.float64(i + 1), np.float64(i)",
             "        f0, f3 = 1.0 / i1, np.float64(i * i)",
-            "        s.tokens[i] = token",
+            "        s.tokens[u] = token",
+            f"        near = min(i, {NEAR})",
         ]
         after = [
             *(f"        sum{n} = next{n}" for n in sums),
+            *(f"        whole{n} = near{n}" for n in self._summed),
             "        i, n = i + 1, n + 1",
-            "        if s.stop[token]:",
+            f"        if s.stop[token]{' and i >= fed' if turns else ''}:",
             "            stopped = True",
             "            break",
             *(f"    s.sums[{n}] = sum{n}" for n in sums),
             f"    control[{k.POSITION}], control[{k.NEXT}], control[{k.COUNT}] = i, token, n",
             f"    control[{k.HITS}] += n - start",
-            f"    return {k.STOPPED} if stopped else {k.DONE}",
         ]
-        return "\n".join([*before, *self.lines, *after, ""])
+        lines = [*before, *self.lines, *after]
+        return "\n".join([*in_turns(lines), ""] if turns else [_HEAD, *lines, _TAIL, ""])
 
     def _sums(self, n: int) -> bool:
         heads = self.plan.heads
@@ -201,17 +151,29 @@ class _Writer:
         query = {c: self.let(self.row(h.query, c)) for c in range(int(h.component[g]), int(h.component[g + 1]))}
         linear, square = int(h.linear[g]), int(h.square[g])
         if h.kind[g] == PLACE:
-            self.add(f"l{g} = {_product(float(h.linear_weight[g]), query[linear])}")
-            self.add(f"q{g} = {_product(float(h.square_weight[g]), query[square])}")
+            self.add(f"l{g} = {product_of(float(h.linear_weight[g]), query[linear])}")
+            self.add(f"q{g} = {product_of(float(h.square_weight[g]), query[square])}")
         elif h.kind[g] == LATEST:
             self.add(f"l{g}, q{g} = {query[linear]}, {query[square]}")
-            self.add(f"key{g} = {self.row(h.key, linear)}", f"square{g} = {self.row(h.key, square)}")
-            whole = f"abs(key{g}) < 1e9 and key{g} == np.rint(key{g}) and square{g} == key{g} * key{g}"
-            self.leave_if(f"not ({whole})")
-            self.add(f"at{g} = np.int64(key{g}) + zero{g}")
-            self.leave_if(f"at{g} < 0 or at{g} >= s.group_position.shape[1]")
+            key = self.row(h.key, linear)
+            self.add(f"key{g} = {key}", f"square{g} = {self.row(h.key, square)}")
+            guess = self.guess_of(key)
+            integer = None if guess is None else guess.integer
+            if integer is not None:
+                self.add(f"k{g} = {integer}")
+            whole = f"key{g} == " + (f"np.rint(key{g})" if integer is None else f"k{g}")
+            small = f"abs(key{g}) < 1e9 and " if integer is None else ""  # otherwise there is a place for the key
+            self.leave_if(f"not ({small}{whole} and square{g} == key{g} * key{g})")
+            if integer is None:
+                self.add(f"k{g} = np.int64(key{g})")
+            self.add(f"at{g} = k{g} + zero{g}")
+            self.leave_if(f"at{g} < 0 or at{g} >= cells")
         if h.kind[g] != MEAN:
-            self.leave_if(f"not (q{g} < {-k.TINY!r} and abs(l{g}) < np.inf)")
+            factors = [float(w[g]) if h.kind[g] == PLACE else 1.0 for w in (h.linear_weight, h.square_weight)]
+            pair = [self.total_guess(query[c], w) for c, w in zip((linear, square), factors, strict=True)]
+            self._maxima[g] = guess_of_maximum(*pair)
+            finite = "" if self._maxima[g] and h.kind[g] == PLACE else f" and abs(l{g}) < np.inf"  # then v is compared
+            self.leave_if(f"not (q{g} < {-k.TINY!r}{finite})")
             self.add(f"v{g} = -l{g} / (2.0 * q{g})")
         return query
 
@@ -222,21 +184,31 @@ class _Writer:
         rows = {n: self.let(self.row(h.value_row, n)) for n in values if h.value_kind[n] == STORED}
         if h.kind[g] == MEAN:
             self.add(*(f"next{n} = sum{n} + {row}" for n, row in rows.items()))
+            for n, row in rows.items():
+                guess = self.guess_of(row)
+                if guess is not None and not guess.share:
+                    self._summed[n] = float(guess.times)
+                    self.add(f"near{n} = whole{n} + {guess.text}")
+                    self.guess(f"next{n} / i1", Guess(f"near{n}", guess.times, share=True))
             return {n: self.let(f"next{n} / i1") for n in rows}
         if h.kind[g] == PLACE:
-            self.add(*(f"s.hist[i, {h.value_place[n]}] = {row}" for n, row in rows.items()))
+            self.add(*(f"s.hist[u, {h.value_place[n]}] = {row}" for n, row in rows.items()))
             self._find_place(g)
-            stored, token = f"s.hist[j{g}, {{}}]", f"s.tokens[np.uint64(j{g})]"
+            stored, token = f"s.hist[np.uint64(j{g}), {{}}]", f"s.tokens[np.uint64(j{g})]"
         else:
             self._store_latest(g, rows)
             self._find_latest(g, query)
             place = f"[{h.slot[g]}, np.uint64(w{g})"
             self.add(f"j{g} = s.group_position{place}]")
             stored, token = f"s.group_value{place}, {{}}]", f"s.group_token{place}]"
-        self.add(f"g{g} = np.float64(j{g})")
-        there = (f"(1.0 / np.float64(j{g} + 1))", _ONE, f"g{g}", f"np.float64(j{g} * j{g})")
+        if h.kind[g] == LATEST:
+            self.add(f"g{g} = np.float64(j{g})")
+        self.guess(f"g{g}", Guess(f"j{g}"))
+        self.guess(f"np.float64(j{g} * j{g})", Guess(f"j{g} * j{g}"))
+        there = (f"(1.0 / np.float64(j{g} + 1))", ONE, f"g{g}", f"np.float64(j{g} * j{g})")
         if OF_TOKEN in h.value_kind[values.start : values.stop].tolist():
             self.add(f"t{g} = np.uint64({token})")
+            self._attended.append(f"t{g}")
         means = {}
         for n in values:
             if h.value_kind[n] == OF_TOKEN:
@@ -249,27 +221,30 @@ class _Writer:
 
     def _find_place(self, g: int) -> None:
         """As `attention._select_position`, where no score has to be computed."""
-        self.add(
-            f"if v{g} <= 0.0:",
-            f"    j{g} = 0",
-            f"elif v{g} >= f2:",
-            f"    j{g} = i",
-            "else:",
-            f"    j{g} = np.int64(np.rint(v{g}))",
-        )
         near = f"abs(v{g}) + 2.0 < 2e6 and abs(j{g} - v{g}) <= 0.25"
-        self.leave_if(f"not (v{g} <= 0.0 or v{g} >= 2.0 * f2 or ({near}))")
+        exact = [f"if not (v{g} <= 0.0 or v{g} >= 2.0 * f2 or ({near})):", "    break", f"g{g} = np.float64(j{g})"]
+        exact = [f"if v{g} <= 0.0:", f"    j{g} = 0", f"elif v{g} >= f2:", f"    j{g} = i", *exact]
+        exact[4:4] = ["else:", f"    j{g} = np.int64(np.rint(v{g}))"]
+        guess = self._maxima[g]
+        if guess is None:
+            self.add(*exact)
+            return
+        # below NEAR, what is within 1/4 of v is alone, whatever v is, and v is finite
+        self.add(f"j{g} = {guess}", f"g{g} = np.float64(j{g})")
+        exact[:0] = [f"if not abs(l{g}) < np.inf:", "    break"]
+        self.add(f"if not (0 <= j{g} <= near and abs(g{g} - v{g}) <= 0.25):", *(f"    {line}" for line in exact))
 
     def _store_latest(self, g: int, rows: dict[int, str]) -> None:
         """As `attention._store`."""
         h = self.plan.heads
         slot, place = h.slot[g], f"[{h.slot[g]}, at{g}"
         self.add(
-            f"k{g} = np.int64(key{g})",
             f"if k{g} < low{g}:",
             f"    low{g} = s.span[{slot}, 0] = k{g}",
+            f"    m{g} = np.float64(max(abs(low{g}), abs(high{g})))",
             f"if k{g} > high{g}:",
             f"    high{g} = s.span[{slot}, 1] = k{g}",
+            f"    m{g} = np.float64(max(abs(low{g}), abs(high{g})))",
         )
         stores = [f"s.group_position{place}], s.group_token{place}] = i, token"]
         stores += [f"s.group_value{place}, {h.value_place[n]}] = {row}" for n, row in rows.items()]
@@ -282,55 +257,62 @@ class _Writer:
         """As `attention._select_latest`, where the nearest key is there and wins against its neighbours."""
         h = self.plan.heads
         tie = int(h.tie[g])
-        self.add(
-            f"if v{g} <= low{g}:",
-            f"    k{g} = low{g}",
-            f"elif v{g} >= high{g}:",
-            f"    k{g} = high{g}",
-            "else:",
-            f"    k{g} = np.int64(np.rint(v{g}))",
-            f"w{g} = k{g} + zero{g}",
-        )
+        guess = self._maxima[g]
+        if guess is None:
+            self.add(f"if v{g} <= low{g}:", f"    k{g} = low{g}", f"elif v{g} >= high{g}:", f"    k{g} = high{g}", "else:")
+            self.add(f"    k{g} = np.int64(np.rint(v{g}))")
+        else:
+            self.add(f"guess{g} = {guess}")
+            self.leave_if(f"guess{g} != v{g}")
+            self.add(f"k{g} = min(max(guess{g}, low{g}), high{g})")
+        self.add(f"w{g} = k{g} + zero{g}")
         self.leave_if(f"s.group_position[{h.slot[g]}, w{g}] < 0")
         sizes = [f"abs({query[c]} * ({self.pure(h.key_terms, c, _POINT)}))" for c in query if h.key_kind[c] == 2]
         spread = f"abs({query[tie]} * ({self.pure(h.key_terms, tie, _POINT)}))"
-        self.add(
-            f"m{g} = np.float64(max(abs(low{g}), abs(high{g})))",
-            f"size{g} = " + " + ".join([f"abs(l{g}) * m{g} + abs(q{g}) * m{g} * m{g}", *sizes]),
-            f"d{g} = k{g} - v{g}",
-            f"bound{g} = d{g} * d{g} + ({spread} + 16.0 * {k.U!r} * size{g}) / abs(q{g})",
-            f"left{g}, right{g} = v{g} - (k{g} - 1), k{g} + 1 - v{g}",
-        )
+        size = " + ".join([f"abs(l{g}) * m{g} + abs(q{g}) * m{g} * m{g}", *sizes])
+        self.add(f"more{g} = ({spread} + 16.0 * {k.U!r} * ({size})) / abs(q{g})")
         left = f"k{g} == low{g} or left{g} * left{g} > bound{g}"
         right = f"k{g} == high{g} or right{g} * right{g} > bound{g}"
-        self.leave_if(f"not (({left}) and ({right}))")
+        general = [
+            f"d{g} = k{g} - v{g}",
+            f"bound{g} = d{g} * d{g} + more{g}",
+            f"left{g}, right{g} = v{g} - (k{g} - 1), k{g} + 1 - v{g}",
+            f"if not (({left}) and ({right})):",
+            "    break",
+        ]
+        if guess is None:
+            self.add(*general)
+        else:  # where k is v itself, the neighbours are at distance 1
+            self.add(f"if not (k{g} == guess{g} and 1.0 > more{g}):", *(f"    {line}" for line in general))
 
     def _write(self, heads: range, means: dict[int, str]) -> None:
         """Add the heads' outputs to the stream."""
         h = self.plan.heads
         for g in heads:
             for r in range(int(h.output[g]), int(h.output[g + 1])):
-                terms = ((means[n], weight) for n, weight in _entries(h.output_terms, r).items())
+                terms = ((means[n], weight) for n, weight in entries_of(h.output_terms, r).items())
                 direction = int(h.output_row[r])
-                self._moved[direction] = self.let(_plus(self.read(direction), self.total(terms)))
+                self._moved[direction] = self.let(self.plus(self.read(direction), self.total(terms)))
 
     def _feed_forward(self, layer: int) -> None:
         body = self.plan.body
         hidden = {}
         for u in range(int(body.layer_units[layer]), int(body.layer_units[layer + 1])):
             seed = int(body.seed[u])
-            start = self.by_token(body.seeds[:, seed]) if seed >= 0 else _ZERO
-            total = self.total(((self.read(c), w) for c, w in _entries(body.unit, u).items()), start)
-            hidden[u] = self.let(f"max({_plus(_literal(body.bias[u]), total)}, 0.0)")
+            start = self.by_token(body.seeds[:, seed]) if seed >= 0 else ZERO
+            total = self.total(((self.read(c), w) for c, w in entries_of(body.unit, u).items()), start)
+            total = self.plus(as_literal(body.bias[u]), total)
+            guess = self.guess_of(total)
+            hidden[u] = self.let(self.guess(f"max({total}, 0.0)", None if guess is None else guess.rectified()))
         added = []
         for r in range(int(body.layer_rows[layer]), int(body.layer_rows[layer + 1])):
-            total = self.total((hidden[u], weight) for u, weight in _entries(body.row_units, r).items())
+            total = self.total((hidden[u], weight) for u, weight in entries_of(body.row_units, r).items())
             direction = int(body.row[r])
-            total = _plus(_plus(self.read(direction), total), _literal(body.row_bias[r]))
+            total = self.plus(self.plus(self.read(direction), total), as_literal(body.row_bias[r]))
             added.append((direction, self.let(total)))
         self._moved |= dict(added)
         for token in range(self._vocabulary):
-            self._held[token] |= _entries(body.assigned, layer * self._vocabulary + token)
+            self._held[token] |= entries_of(body.assigned, layer * self._vocabulary + token)
 
     def _finish_early(self) -> None:
         """As `attention.attend` and the rest, with the answer from the memo of `early`: nothing is stored before that."""
@@ -355,30 +337,68 @@ class _Writer:
             for first, last in _stretches(int(h.value_place[n]) for n in rows[g]):
                 self.add(f"add_values(pools, {h.pool[g]}, own{g}, {first}, {last})")
         self.add("entry = np.int64(pools.early_answer[early])")
+        self.add("e = np.uint64(entry)", "following = np.int64(s.memo_answer[e])")
         self._recall()
 
     def _finish(self) -> None:
         """As `tail.finish`, with the answer from the memo."""
-        for n, direction in enumerate(self.plan.tail.key.tolist()):
-            self.add(f"s.key_values[{n}] = {self.read(direction)}")
-        self.add("entry, _ = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)")
-        self.leave_if("entry < 0")
+        read = [self.read(direction) for direction in self.plan.tail.key.tolist()]
+        self.add(*(f"bits{n} = np.float64({value}).view(np.int64)" for n, value in enumerate(read)))
+        self.add(f"guess = {self._place_of_guess()}")
+        self.add("entry, following = np.int64(tables.entries[guess]), np.int64(tables.following[guess])")
+        self.add("e = np.uint64(entry)")
+        known = " or ".join(f"s.memo_bits[e, {n}] != bits{n}" for n in range(len(read)))
+        known = f"entry < 0 or s.memo_token[e] != token or s.memo_answer[e] != following or {known or False}"
+        self.add(
+            f"if {known}:",
+            *(f"    s.key_values[{n}] = {value}" for n, value in enumerate(read)),
+            "    entry, _ = find(s.memo_slot, s.memo_token, s.memo_bits, s.key_bits, token)",
+            "    if entry < 0:",
+            "        break",
+            "    e = np.uint64(entry)",
+            "    following = np.int64(s.memo_answer[e])",
+            "    tables.entries[guess], tables.following[guess] = entry, following",
+        )
         self._recall()
+
+    def _place_of_guess(self) -> str:
+        """Return the expression of the place in `Tables.entries` for the tokens attended to."""
+        size, terms = 1, list[str]()
+        for token in self._attended:
+            terms.append(token if size == 1 else f"{token} * np.uint64({size})")
+            size = size * self._vocabulary % 2**64
+            self._guessed = min(self._guessed * self._vocabulary, MOST_GUESSED)
+        place = " + ".join(terms)
+        if self._guessed < MOST_GUESSED:
+            return place
+        return f"(({place}) * np.uint64({GOLDEN})) >> np.uint64({65 - MOST_GUESSED.bit_length()})"
 
     def _recall(self) -> None:
         """Read the probes and the answer."""
         p = self.plan.probes
         for n, (start, stop) in enumerate(zip(p.label_start.tolist(), p.label_stop.tolist(), strict=True)):
-            self.add(f"codes[n, {n}] = s.memo_codes[entry, {n}]" if p.label_memo[n] else "code = -1")
-            for c in range(start, stop) if not p.label_memo[n] else ():
-                value = self.read(c)
-                self.add(f"if {value} != 0.0:", f"    code = {c - start} if code == -1 and {value} == 1.0 else -2")
-            if not p.label_memo[n]:
-                self.add(f"codes[n, {n}] = code")
+            if p.label_memo[n]:
+                self.add(f"codes[p, {n}] = s.memo_codes[e, {n}]")
+            elif not any(c in self._moved for c in range(start, stop)):
+                self.add(f"codes[p, {n}] = {self.whole_by_token(self._labels(start, stop))}")
+            else:
+                self.add("code = -1")
+                for c in range(start, stop):
+                    value = self.read(c)
+                    self.add(f"if {value} != 0.0:", f"    code = {c - start} if code == -1 and {value} == 1.0 else -2")
+                self.add(f"codes[p, {n}] = code")
         for n, direction in enumerate(p.number.tolist()):
-            value = f"s.memo_numbers[entry, {n}]" if p.number_memo[n] else self.read(direction)
-            self.add(f"numbers[n, {n}] = {value}")
-        self.add("token = np.int64(s.memo_answer[entry])", "answers[n] = token")
+            value = f"s.memo_numbers[e, {n}]" if p.number_memo[n] else self.read(direction)
+            self.add(f"numbers[p, {n}] = {value}")
+        self.add("token = following", "answers[p] = token")
+
+    def _labels(self, start: int, stop: int) -> Ints:
+        """Return by token the label of directions that it determines, as `tail._label` finds it: (vocabulary,)."""
+        found = []
+        for held in self._held:
+            some = [(c - start, held[c]) for c in range(start, stop) if held.get(c, 0.0) != 0.0]
+            found.append(-1 if not some else some[0][0] if len(some) == 1 and some[0][1] == 1.0 else -2)
+        return np.array(found, dtype=np.int64)
 
 
 def _stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
@@ -390,28 +410,3 @@ def _stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
         else:
             found.append((number, number + 1))
     return found
-
-
-def _entries(table: Rows, r: int) -> dict[int, float]:
-    cut = slice(int(table.start[r]), int(table.start[r + 1]))
-    return dict(zip(table.number[cut].tolist(), table.weight[cut].tolist(), strict=True))
-
-
-def _literal(number: float) -> str:
-    return repr(float(number))
-
-
-def _product(weight: float, value: str) -> str:
-    """Return the product of a weight and an expression that is a name, a call or a literal."""
-    if value == _ZERO or weight == 1.0:
-        return value
-    if value == _ONE:
-        return _literal(weight)
-    return f"{_literal(weight)} * ({value})" if "*" in value else f"{_literal(weight)} * {value}"
-
-
-def _plus(first: str, second: str) -> str:
-    """Return the sum of two expressions that are never -0.0."""
-    if _ZERO in (first, second):
-        return first if second == _ZERO else second
-    return f"{first} + ({second})"

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.engines.fast.state import ENTRIES, HITS, compiled
+from tm2tfr.engines.fast.jit import compiled
+from tm2tfr.engines.fast.state import ENTRIES, HITS
 
 
 @compiled

@@ -56,6 +56,12 @@ def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None)
     return CircuitTruth(circuit, bits, variant, epsilon, max_steps)
 
 
+def _causal(circuit: Circuit, bits: str, decoder: Decoder) -> Any:
+    from tm2tfr.sources.circuit.causal import CircuitCausal
+
+    return CircuitCausal(_truth(circuit, bits, decoder, None), decoder)  # type: ignore[arg-type]
+
+
 def _epsilon(decoder: Decoder) -> float:
     """Return the epsilon that weights say they were compiled with."""
     said = option(decoder.provenance, "epsilon") or "0"
@@ -99,6 +105,7 @@ CONSTRUCTION = Construction(
     draw=later("tm2tfr.sources.circuit.drawing", "save"),
     graph=later("tm2tfr.sources.circuit.graph", "to_graph"),
     part=later("tm2tfr.sources.circuit.graph", "cone"),
+    causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
     cases=later("tm2tfr.sources.circuit.exported", "cases"),
     exported=later("tm2tfr.sources.circuit.exported", "described"),

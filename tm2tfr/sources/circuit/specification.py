@@ -102,8 +102,8 @@ class CircuitSpecification:
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
         if where == "operands":
-            return range(i + 1) if self.gate(i) is None else sorted(set(self._addresses(i)))
-        return (self._addresses(i)[OPERANDS.index(where)],) if where in OPERANDS else ()
+            return range(i + 1) if self.gate(i) is None else sorted(set(self.addresses(i)))
+        return (self.addresses(i)[OPERANDS.index(where)],) if where in OPERANDS else ()
 
     def remark(self, what: str, i: int) -> str | None:
         """Nothing is known of a wrong value before it is looked at."""
@@ -126,7 +126,7 @@ class CircuitSpecification:
         nets = (*self.circuit.inputs, *(gate.net for gate in self.circuit.gates))
         return {net: number for number, net in enumerate(nets)}
 
-    def _addresses(self, i: int) -> tuple[int, ...]:
+    def addresses(self, i: int) -> tuple[int, ...]:
         """Return the positions of the operands: the last one in place of any that the gate lacks, 0 without a gate."""
         gate = self.gate(i)
         found = [self._numbers[net] for net in gate.operands] if gate is not None else []
@@ -134,7 +134,7 @@ class CircuitSpecification:
         return (*found, *[found[-1]] * (len(OPERANDS) - len(found)))
 
     def _lookup_values(self, i: int) -> Held:
-        gate, addresses = self.gate(i), self._addresses(i)
+        gate, addresses = self.gate(i), self.addresses(i)
         bits = [self.symbols[address] for address in addresses]
         return {
             "x": self.symbols[i],
@@ -149,7 +149,7 @@ class CircuitSpecification:
 
     def _paper_values(self, i: int) -> Held:
         sign, mean = 2 * self.symbols[i] - 1, self.mean(i)
-        one, zero = self._flags(i, mean)
+        one, zero = self.flags(i, mean)
         embedded: dict[str, str | int | Fraction] = {"s": sign, "-s": -sign, "-1": -1, "here": str(i)}
         found = {"mean": mean, "-mean": -mean, "one": one, "zero": zero, "-one": -one, "-zero": -zero}
         return embedded | found
@@ -168,7 +168,7 @@ class CircuitSpecification:
         inputs = self.symbols[: len(self.circuit.inputs)]
         return [sum(inputs[: i + 1]) for i in range(len(inputs))]
 
-    def _flags(self, i: int, mean: Fraction) -> tuple[Fraction, Fraction]:
+    def flags(self, i: int, mean: Fraction) -> tuple[Fraction, Fraction]:
         """Return the flags for 1 and for 0, see the module."""
         gate = self.gate(i)
         if gate is None:

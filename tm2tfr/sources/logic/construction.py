@@ -82,6 +82,7 @@ CONSTRUCTION = Construction(
     restore=_prepare,
     called=lambda program: program.noun,
     fed=_fed,
+    causal=later("tm2tfr.sources.logic.causal", "causal_model"),
     labels=later("tm2tfr.sources.logic.labelling", "LogicLabels"),
     examined=later("tm2tfr.sources.logic.labelling", "examined"),
     headings=later(_CONVERSION, "headings"),

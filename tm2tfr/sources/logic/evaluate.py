@@ -132,8 +132,11 @@ _RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def _predicate(node: Predicate, at: _Word, i: int) -> bool:
-    """Definition 19, with 0 as well."""
-    t = at(node.of, i)
+    return satisfied(node, at(node.of, i))
+
+
+def satisfied(node: Predicate, t: int) -> bool:
+    """Return whether a predicate is true of a number: Definition 19, with 0 as well."""
     if node.predicate == "mod":
         return bool(t % node.modulus == node.remainder)
     if node.predicate == "prime":

@@ -11,10 +11,11 @@ from tm2tfr.contract import BOTTOM, Examined
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.evaluate_many import Grid, ManyRows, ManyWords
+from tm2tfr.sources.logic.given.inputs import word_of
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
 from tm2tfr.sources.logic.truth import ENDS, LogicTruth, answered, shown_value
-from tm2tfr.text.words import written
+from tm2tfr.text.words import joined, written
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder
 
@@ -32,7 +33,8 @@ class LogicLabels:
         if set(program.alphabet) != set(decoder.vocabulary) - set(ENDS):
             what = f"{visible(program.name)}: the alphabet of the {program.noun} is not the vocabulary of these weights"
             raise CompileError(f"{what}: compile the {program.noun} again, with the same --alphabet")
-        self._alphabet, numbers = program.alphabet, decoder.numbers
+        self._program, self._alphabet, numbers = program, program.alphabet, decoder.numbers
+        self._places = {token: place for place, token in enumerate(program.alphabet)}
         self._tokens = np.array([numbers[token] for token in program.alphabet], dtype=np.int64)
         self._before, self._after = ([numbers[end]] if end in numbers else [] for end in ENDS)
         self._answered = list(zip(answered(program, decoder), decoder.outputs, strict=True))
@@ -42,6 +44,14 @@ class LogicLabels:
     def letters(self) -> int:
         """The number of tokens in the alphabet."""
         return len(self._alphabet)
+
+    def read(self, text: str) -> Sequence[int]:
+        """Return a word as people write it as places.
+
+        Raises:
+            InputError: see `word_of`.
+        """
+        return [self._places[token] for token in word_of(self._program, text)]
 
     def written(self, word: Sequence[int]) -> str:
         """Return a word as people write it."""
@@ -55,13 +65,26 @@ class LogicLabels:
 
     def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Return that every word has values, and what each output is: (outputs, words, positions)."""
-        found = self._many.run(words)
+        return np.ones(len(words), dtype=bool), self.wanted(self._many.run(words))
+
+    def wanted(self, found: ManyRows) -> NDArray[np.float64]:
+        """Return what each output is where the values of nodes are known, see `tm2tfr.contract.ManyLabels`."""
         around = ((0, 0), (len(self._before), len(self._after)))
         wanted = [
             np.pad(_wanted(node, output, found), around, constant_values=np.nan if output.labels is None else 0)
             for node, output in self._answered
         ]
-        return np.ones(len(words), dtype=bool), np.stack(wanted)
+        return np.stack(wanted)
+
+    def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]:
+        """Return the verdicts; of anything but bits, the values of what was compiled, as `LogicResult.outcome` has them."""
+        found, root = self._many.run(words), self._program.root
+        rows = found.rows[root]
+        if root.kind == "bit":
+            return np.where(rows[:, -1], "accept", "reject").tolist()  # type: ignore[no-any-return]
+        shown, numbers = found.labels.get(root), root.kind == "number"
+        texts = [[str(value) if shown is None else shown[value] for value in row] for row in rows.tolist()]
+        return [joined(row, numbers=numbers) for row in texts]
 
 
 def _wanted(node: Node, output: Output, found: ManyRows) -> Grid:

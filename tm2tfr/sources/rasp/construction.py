@@ -89,6 +89,7 @@ CONSTRUCTION = Construction(
     prepare=_prepare,
     restore=_prepare,
     fed=_fed,
+    causal=later("tm2tfr.sources.rasp.causal", "causal_model"),
     labels=later("tm2tfr.sources.rasp.labelling", "RaspLabels"),
     examined=later("tm2tfr.sources.rasp.labelling", "examined"),
 )

@@ -8,7 +8,7 @@ interpreter; the attention is counted apart from it, in whole numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -27,6 +27,7 @@ from tm2tfr.sources.rasp.sops import (
     Indices,
     Node,
     Select,
+    Selector,
     SOp,
     Tokens,
 )
@@ -39,6 +40,8 @@ Matrices = NDArray[np.bool_]
 _UNKNOWN, _REFUSED = -2, -1
 _EXACT = 1 << 53
 """Whole numbers up to here are exact in floats."""
+_SMALL = 1 << 12
+"""A table of this size is worth making for a few entries."""
 
 
 class _Values:
@@ -78,16 +81,23 @@ class _Lookup:
             larger = np.full([2 * size for size in sizes], _UNKNOWN, dtype=np.int64)
             larger[tuple(slice(0, there) for there in self._table.shape)] = self._table
             self._table = larger
-        found = self._table[places]
-        if (found == _UNKNOWN).any():
+        found = self._taken(places)
+        if found.min(initial=0) == _UNKNOWN:
             missing = found == _UNKNOWN
             flat = np.ravel_multi_index([place[missing] for place in np.broadcast_arrays(*places)], self._table.shape)
             for one in np.unique(flat):
                 at = np.unravel_index(one, self._table.shape)
                 atoms = [source.atoms[int(k)] for source, k in zip(self._sources, at, strict=True)]
                 self._table[at] = self._function(*atoms)
-            found = self._table[places]
+            found = self._taken(places)
         return found
+
+    def _taken(self, places: Sequence[Places]) -> Places:
+        """Return the entries at some places: by one number for each, which is faster."""
+        flat = places[0]
+        for place, size in zip(places[1:], self._table.shape[1:], strict=True):
+            flat = flat * size + place
+        return np.take(self._table.reshape(-1), flat)
 
 
 @dataclass(frozen=True)
@@ -98,11 +108,13 @@ class ManyValues:
         defined: (inputs,): whether everything is defined on it; where it is not, places say nothing.
         places: s-op -> the place of each value: (inputs, n).
         atoms: s-op -> the values that places are of.
+        matrices: selector -> its matrix on each input, if they were asked for.
     """
 
     defined: NDArray[np.bool_]
     places: Mapping[SOp, Places]
     atoms: Mapping[SOp, Sequence[Atom]]
+    matrices: Mapping[Selector, Matrices] = field(default_factory=dict)
 
 
 class ManyInputs:
@@ -122,14 +134,22 @@ class ManyInputs:
         given = np.array([[at[type(token), token] for token in word] for word in words], dtype=np.int64)
         return self.run(given)
 
-    def run(self, given: Places) -> ManyValues:
-        """Return the values on inputs of one length, given as the places of their tokens in the alphabet."""
+    def run(self, given: Places, *, matrices: bool = False) -> ManyValues:
+        """Return the values on inputs of one length, given as the places of their tokens in the alphabet.
+
+        Args:
+            matrices: return those of selectors as well.
+        """
         run = _Run(given)
         for node, step in self._steps:
             run.done[node] = step(run)
         sops = [node for node in self.nodes if isinstance(node, SOp)]
+        selectors = [node for node in self.nodes if matrices and isinstance(node, Selector)]
         return ManyValues(
-            run.defined, {node: run.done[node] for node in sops}, {node: self._values[node].atoms for node in sops}
+            run.defined,
+            {node: run.done[node] for node in sops},
+            {node: self._values[node].atoms for node in sops},
+            {node: run.done[node] for node in selectors},
         )
 
     def _step(self, node: Node) -> Callable[[_Run], Any]:  # noqa: PLR0911
@@ -197,7 +217,7 @@ class ManyInputs:
 
         def step(run: _Run) -> Matrices:
             found = lookup(run.done[node.key][:, None, :], run.done[node.query][:, :, None])
-            if (found == _REFUSED).any():
+            if found.min(initial=0) == _REFUSED:
                 run.defined &= ~(found == _REFUSED).any(axis=(1, 2))
             selected: Matrices = found == 1
             return selected
@@ -233,15 +253,25 @@ class ManyInputs:
         exact = np.float64 if run.n * max(map(abs, whole), default=0) < _EXACT else object
         offered = np.array(whole, dtype=exact)[values]
         sums = np.matmul(matrix.astype(exact), offered[:, :, None])[:, :, 0]
-        pairs: dict[tuple[Any, int], int] = {}
-        totals, many = sums[several].tolist(), counts[several].tolist()
-        made = []
-        for pair in zip(totals, many, strict=True):
-            place = pairs.get(pair)
-            if place is None:
-                place = pairs[pair] = mine.place(Fraction(int(pair[0]), scale * pair[1]))
-            made.append(place)
-        found[several] = made
+        found[several] = _each_once(
+            sums[several], counts[several], lambda total, count: mine.place(Fraction(total, scale * count))
+        )
+
+
+def _each_once(totals: NDArray[Any], counts: NDArray[np.int64], place: Callable[[int, int], int]) -> Places:
+    """Return what `place` says of each total and count, which is asked once for each pair: (pairs,)."""
+    more = int(counts.max(initial=0)) + 1
+    least, most = (int(end(totals)) if len(totals) else 0 for end in (np.min, np.max))
+    size = (most - least + 1) * more
+    if size > max(_SMALL, 4 * len(totals)):
+        pairs = list(zip(map(int, totals.tolist()), counts.tolist(), strict=True))
+        found = {pair: place(*pair) for pair in dict.fromkeys(pairs)}
+        return np.array([found[pair] for pair in pairs], dtype=np.int64)
+    keys = (totals.astype(np.int64) - least) * more + counts
+    table = np.zeros(size, dtype=np.int64)
+    for key in np.flatnonzero(np.bincount(keys, minlength=1)).tolist():
+        table[key] = place(key // more + least, key % more)
+    return np.take(table, keys)
 
 
 def _entry(entries: Mapping[Atom, Atom], value: Atom) -> Atom:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from tm2tfr.contract import Examined
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.rasp.evaluate_many import ManyInputs
+from tm2tfr.sources.rasp.evaluate_many import ManyInputs, ManyValues
+from tm2tfr.sources.rasp.given.inputs import word_of
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
-from tm2tfr.sources.rasp.truth import RaspTruth, answered
-from tm2tfr.text.words import written
+from tm2tfr.sources.rasp.truth import RaspTruth, answered, plain_value
+from tm2tfr.text.words import joined, written
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -33,11 +34,12 @@ class RaspLabels:
         if set(map(shown_atom, program.alphabet)) != set(decoder.vocabulary):
             what = f"{visible(program.name)}: the alphabet of the program is not the vocabulary of these weights"
             raise CompileError(f"{what}: compile the program again, with the same --alphabet")
-        self._alphabet = program.alphabet
+        self._program, self._alphabet = program, program.alphabet
+        self._places = {shown_atom(token): place for place, token in enumerate(program.alphabet)}
         self._tokens = np.array([decoder.numbers[shown_atom(token)] for token in program.alphabet], dtype=np.int64)
         self._sops = answered(program, decoder)
-        self._many = ManyInputs(self._sops, program.alphabet)
-        self._numeric = numeric(node for node in self._many.nodes if isinstance(node, SOp))
+        self.many = ManyInputs(self._sops, program.alphabet)
+        self._numeric = numeric(node for node in self.many.nodes if isinstance(node, SOp))
         self._labels = [
             None if output.labels is None else {label: n for n, label in enumerate(output.labels)}
             for output in decoder.outputs
@@ -47,6 +49,14 @@ class RaspLabels:
     def letters(self) -> int:
         """The number of tokens in the alphabet."""
         return len(self._alphabet)
+
+    def read(self, text: str) -> Sequence[int]:
+        """Return an input as people write it as places.
+
+        Raises:
+            InputError: see `word_of`.
+        """
+        return [self._places[shown_atom(token)] for token in word_of(self._program, text)]
 
     def written(self, word: Sequence[int]) -> str:
         """Return an input as people write it."""
@@ -58,7 +68,11 @@ class RaspLabels:
 
     def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Return on which inputs the program is defined, and for those what each output is: (outputs, inputs, n)."""
-        found = self._many.run(words)
+        found = self.many.run(words)
+        return found.defined, self.wanted(found)
+
+    def wanted(self, found: ManyValues) -> NDArray[np.float64]:
+        """Return what each output is where the values are known, see `tm2tfr.contract.ManyLabels`: (outputs, inputs, n)."""
         wanted = []
         for sop, labels in zip(self._sops, self._labels, strict=True):
             atoms = found.atoms[sop]
@@ -67,7 +81,17 @@ class RaspLabels:
             else:
                 known = [labels.get(shown_value(atom, self._numeric[sop]), -1) for atom in atoms]
             wanted.append(np.array(known, dtype=np.float64)[found.places[sop][found.defined]])
-        return found.defined, np.stack(wanted)
+        return np.stack(wanted)
+
+    def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]:
+        """Return the values of the first output, as `RaspResult.outcome` has them."""
+        found, sop = self.many.run(words), self._sops[0]
+        numbers = self._labels[0] is None
+        shown = [
+            str(plain_value(atom)) if numbers and not isinstance(atom, str) else shown_value(atom, self._numeric[sop])
+            for atom in found.atoms[sop]
+        ]
+        return [joined([shown[place] for place in row]) for row in found.places[sop][found.defined].tolist()]
 
 
 def examined(program: Program, decoder: Decoder) -> Iterator[Examined]:

@@ -111,7 +111,7 @@ class RaspTruth:
             sop = self.program.choosing(output.name).sop
             known = stages.values[sop]
             if output.labels is None:
-                found[output.name] = tuple(value if isinstance(value, str) else _plain(value) for value in known)
+                found[output.name] = tuple(value if isinstance(value, str) else plain_value(value) for value in known)
             else:
                 found[output.name] = tuple(shown_value(value, counted_as_numbers[sop]) for value in known)
         return found
@@ -154,7 +154,7 @@ class RaspTruth:
         return None
 
 
-def _plain(value: bool | int | Fraction) -> int | Fraction:
+def plain_value(value: bool | int | Fraction) -> int | Fraction:
     """Return a number, a whole one as an int."""
     number = Fraction(value)
     return number.numerator if number.denominator == 1 else number

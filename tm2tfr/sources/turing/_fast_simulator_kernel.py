@@ -9,15 +9,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tm2tfr.native.options import OUTERMOST
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
     """Return `function`, compiled at its first call; the machine code is cached on disk if there is a place for it."""
     try:
-        return cast(Function, njit(cache=True)(function))
+        return cast(Function, njit(cache=True, **OUTERMOST)(function))
     except RuntimeError:  # neither the package's folder nor the user's cache is writable
-        return cast(Function, njit(function))
+        return cast(Function, njit(**OUTERMOST)(function))
 
 
 @compiled

@@ -7,6 +7,8 @@ of one block and the tape. Numba is optional; this module loads without it. It s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import EngineError, visible
 from tm2tfr.extras import required
+from tm2tfr.native.function import Caller, KeptFunction
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Machine
 
@@ -86,7 +89,7 @@ class CompiledSimulation:
         self._machine, self._advance = machine, _kernel(machine.name)
         self._limit = _FOR_EVER if max_steps is None else min(max(0, max_steps), _FOR_EVER)
         self._blank = machine.tape_alphabet.index(machine.blank)
-        self._rules = _rules(machine)
+        self._rules = rules_of(machine)
 
     # ── the run ─────────────────────────────────────────────────────────────────────────────────────────
     @property
@@ -105,20 +108,24 @@ class CompiledSimulation:
         symbols, (_, state, head, _, _) = self._machine.tape_alphabet, self._place.tolist()
         return self._machine.states[state], symbols[self._tape[head]]
 
-    def advance(self, n: int) -> Block:
+    def advance(self, n: int, room: tuple[NDArray[Any], ...] | None = None) -> Block:
         """Return the next `n` configurations, fewer at the end, none after it.
 
         The configuration in which the limit cuts the run off is the last one; its rule is not carried out. A
         block takes 32 bytes per configuration.
+
+        Args:
+            room: what `columns_for` returned for at least `n`, to be filled again; None: new arrays.
         """
         start = int(self._place[0]) + 1
-        columns = _columns(max(0, min(n, self._limit + 1 - start)))
+        n = max(0, min(n, self._limit + 1 - start))
+        columns = columns_for(n) if room is None else tuple(column[:n] for column in room)
         size = self._fill(columns)
         return Block(start, *(column[:size] for column in columns))
 
     def result(self) -> Result:
         """Continue to the end, or to the limit, and return the result of the run."""
-        scratch = _columns(_BLOCK)
+        scratch = columns_for(_BLOCK)
         while self._fill(scratch):
             pass
         machine, (steps, state, _, lowest, highest) = self._machine, self._place.tolist()
@@ -210,7 +217,7 @@ def _fits(machine: Machine, tape: NDArray[Any], place: NDArray[Any]) -> bool:
     return bool(known and stands and step >= -1 and (machine.tape == "two-way" or lowest == 0))
 
 
-def _rules(machine: Machine) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def rules_of(machine: Machine) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return δ as keys, to, written, said, as `tm2tfr.sources.turing._fast_simulator_kernel.advance` takes it."""
     states = {q: k for k, q in enumerate(machine.states)}
     symbols = {a: k for k, a in enumerate(machine.tape_alphabet)}
@@ -230,16 +237,24 @@ def _rules(machine: Machine) -> tuple[NDArray[np.int64], NDArray[np.int32], NDAr
     return keys[:0], table[0], table[1], table[2]
 
 
-def _columns(n: int) -> tuple[NDArray[Any], ...]:
+def columns_for(n: int) -> tuple[NDArray[Any], ...]:
     """Return room for the columns of a `Block` of `n` configurations."""
     return tuple(np.empty(n, dtype=np.int64 if name == "head" else np.int32) for name in Block._fields[1:])
 
 
-def _kernel(name: str) -> Any:
+def _kernel(name: str) -> Caller:
     """Return the compiled loop.
 
     Raises:
-        EngineError: if Numba is missing or cannot be imported.
+        EngineError: if Numba is not installed.
     """
-    need, module = f"{name}: the compiled simulator needs Numba", "tm2tfr.sources.turing._fast_simulator_kernel"
-    return required(need, [module], "fast", error=EngineError)[0].advance
+    need = f"{name}: the compiled simulator needs Numba"
+    if find_spec("numba") is None:
+        required(need, ["numba"], "fast", error=EngineError)
+    return Caller(_advance())
+
+
+@cache
+def _advance() -> KeptFunction:
+    module = "tm2tfr.sources.turing._fast_simulator_kernel"
+    return KeptFunction.of(module, "advance", "the compiled simulator needs Numba")

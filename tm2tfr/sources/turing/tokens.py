@@ -6,6 +6,7 @@ simulator's rows, each on its own.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 BOS, ACC, REJ, HALT = "BOS", "ACC", "REJ", "HALT"
@@ -27,6 +28,7 @@ class Triple(NamedTuple):
         return f"({self.state},{self.symbol},{self.move:+d})" if self.move else f"({self.state},{self.symbol},0)"
 
 
+@lru_cache(maxsize=4096)
 def parsed(token: str) -> Triple | None:
     """Return the triple that a token stands for, or None. Unambiguous, since a symbol is one character."""
     for suffix, move in ((",-1)", -1), (",0)", 0), (",+1)", 1)):

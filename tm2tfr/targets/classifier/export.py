@@ -67,7 +67,7 @@ def export_labels(
     if verify:
         required(WITHOUT)
     truth = right(machine, decoder)
-    made = _classifier(stock, decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
+    made = classifier(stock, decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
     read = made.reads()
 
     def closer(model: Model, run: ComparedRun) -> None:
@@ -96,7 +96,7 @@ def verified_labels(stock: Stock, folder: str | Path, decoder: Decoder, machine:
     chosen = asdict(stored.recipe)
     try:
         options: dict[str, Any] = {"positions": chosen["positions"], "max_head": None, "dtype": chosen["dtype"]}
-        made = _classifier(stock, replace(decoder, provenance=stored.provenance), truth, **options)
+        made = classifier(stock, replace(decoder, provenance=stored.provenance), truth, **options)
     except ExportError as error:
         return refused(name, "config.json", error)
     files = written_by(stored, documents(made, truth, stock), "config.json")
@@ -127,7 +127,7 @@ def verified_labels(stock: Stock, folder: str | Path, decoder: Decoder, machine:
     return judged(name, beside, stored.tensors, stock.tensors(made), in_words, tried)
 
 
-def _classifier(stock: Stock, decoder: Decoder, truth: Right, **options: Any) -> Classifier:
+def classifier(stock: Stock, decoder: Decoder, truth: Right, **options: Any) -> Classifier:
     """Return `decoder` as a token classifier.
 
     Raises:

@@ -221,7 +221,7 @@ def compared(model: Model, vocabulary: Sequence[str], truth: Right, word: str, p
     """
     if isinstance(truth, Decoder | Evaluated) and _decoder(truth).labeller:
         return _labelled(cast("LabelModel", model), truth, word, positions)
-    bos = 0 if isinstance(truth, Evaluated) and truth.decoder.bos is None else 1
+    bos = 0 if isinstance(truth, Evaluated | Decoder) and _decoder(truth).bos is None else 1
     longest, fed, what = model.longest_generated, len(word), f"the word has {len(word):,} symbols"
     if isinstance(truth, Machine):
         truth.check_input(word)
@@ -333,7 +333,8 @@ def prompts(decoder: Decoder) -> list[str]:
     if not signs:
         return [""]
     draw = random.Random(0)
-    return ["".join(signs[: PROMPTS[-1]]), *("".join(draw.choices(signs, k=n)) for n in PROMPTS), ""]
+    found = ["".join(signs[: PROMPTS[-1]]), *("".join(draw.choices(signs, k=n)) for n in PROMPTS), ""]
+    return found if decoder.bos is not None else [signs[0], *found[:-1]]
 
 
 def tried(model: Model, vocabulary: Sequence[str], truth: Right, positions: int) -> tuple[ComparedRun, ...]:

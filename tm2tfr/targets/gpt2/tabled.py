@@ -7,6 +7,7 @@ Scores of a lookup, 2pj - j², differ by 1 at least, scores of one-hot positions
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import frexp
 
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.targets.common.comparison import Evaluated
@@ -69,14 +70,15 @@ def fitted_circuit(
 
 
 def without_bias(decoder: Decoder) -> Decoder:
-    """Return the same function without a bias of the logits, if a direction of the stream is 1 at every position."""
+    """Return the same function without a bias of the logits, if a direction of the stream is a power of two there."""
     bias = decoder.unembedding_bias
-    one = next((row for row, entries in enumerate(decoder.position_embedding.by_row()) if _one(decoder, entries)), None)
+    rows = enumerate(decoder.position_embedding.by_row())
+    one, size = next(((row, size) for row, entries in rows if (size := _one(decoder, entries))), (None, 1.0))
     if not bias.nonzero or one is None:
         return decoder
     entries = {(row, column): value for row, column, value in decoder.unembedding.entries()}
     for row, _, value in bias.entries():
-        entries[row, one] = entries.get((row, one), 0.0) + value
+        entries[row, one] = entries.get((row, one), 0.0) + value / size
     changed = {
         "unembedding": Matrix.from_entries(decoder.unembedding.shape, entries),
         "unembedding_bias": Matrix.from_entries(bias.shape, {}),
@@ -84,5 +86,7 @@ def without_bias(decoder: Decoder) -> Decoder:
     return replaced(decoder, changed)
 
 
-def _one(decoder: Decoder, entries: dict[int, float]) -> bool:
-    return {decoder.features[column]: value for column, value in entries.items()} == {"1": 1.0}
+def _one(decoder: Decoder, entries: dict[int, float]) -> float:
+    """Return the power of two that a direction is at every position; 0 if it is none."""
+    found = {decoder.features[column]: value for column, value in entries.items()}
+    return found["1"] if set(found) == {"1"} and abs(frexp(found["1"])[0]) == 0.5 else 0.0

@@ -97,7 +97,7 @@ def _labelling(decoder: Decoder) -> dict[str, Any]:
 def model_card(native: Native, machine: Right, statement: str) -> str:
     """Return the model card."""
     gpt2, recipe = native.gpt2, native.gpt2.recipe
-    if isinstance(machine, Evaluated):
+    if isinstance(machine, Evaluated | Decoder):
         loads, most, reads = loading(recipe.dtype, "no token ends a run"), 'config["n_ctx"] + 1', reading_answers(gpt2)
     else:
         loads, most, reads = loading(recipe.dtype), 'config["n_ctx"]', reading(gpt2.decoder.layout.holder("h").name)

@@ -13,6 +13,7 @@ from tm2tfr.targets.gpt2.labelling import LabellingGpt2, LabellingRecipe, fitted
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tabled import Gpt2Tabled
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_export
+from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder, Mask
 
 TRANSFORMER_LENS = "TransformerLens"
@@ -40,7 +41,8 @@ def lens_recipe(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
     if decoder.labeller:
         return _labelling(decoder, truth, **options)
     if not isinstance(truth, Evaluated):
-        refuse_export(decoder, TRANSFORMER_LENS)
+        known = (TABLE, NO_BOS) if is_hidden(decoder.provenance) else ()
+        refuse_export(decoder, TRANSFORMER_LENS, known=known)
         return chosen(decoder, truth, **options)
     if decoder.soft or decoder.normed:
         what = f"{visible(truth.program.name)}: these weights have softmax or layer norms of their own"

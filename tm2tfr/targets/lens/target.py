@@ -14,7 +14,7 @@ from safetensors import numpy as safetensors
 from tm2tfr.errors import ExportError, counted, visible
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of, right
-from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Model
+from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Model, Right
 from tm2tfr.targets.common.directory import README, inherited, strangers, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.reading import METADATA
@@ -72,9 +72,8 @@ def export(
     if verify:
         required(WITHOUT)
     truth = right(machine, decoder)
-    recipe = lens_recipe(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
-    _refuse_masks(decoder, name_of(truth), recipe.positions)
-    native = Native(translated(decoder, recipe))
+    native = native_of(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
+    recipe = native.gpt2.recipe
 
     def closer(model: Model, run: ComparedRun) -> None:
         wrong = cause(model, decoder, run, native.read)
@@ -86,6 +85,17 @@ def export(
     tensors = safetensors.save(native.tensors(), METADATA)
     place = written(folder, {**texts, TENSORS: tensors}, look=look if verify else None)
     return LensExported(folder=place, runs=look.runs, versions=look.versions, native=native)
+
+
+def native_of(decoder: Decoder, truth: Right, **options: Any) -> Native:
+    """Return `decoder` as a native model of TransformerLens; for options and errors see `lens_recipe`.
+
+    Raises:
+        ExportError: see there; also if its causal masks are too large.
+    """
+    recipe = lens_recipe(decoder, truth, **options)
+    _refuse_masks(decoder, name_of(truth), recipe.positions)
+    return Native(translated(decoder, recipe))
 
 
 def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> Verdict:

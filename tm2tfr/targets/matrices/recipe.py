@@ -13,6 +13,7 @@ from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, p
 from tm2tfr.targets.common.prompted import Prompted, PromptedRecipe
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels, fitted_to_table
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
+from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder
 
 LARGEST = 2**31
@@ -36,7 +37,7 @@ def fitted(
     """
     known = (TABLE, NO_BOS, AHEAD, OUTPUTS) if decoder.labeller else (TABLE, NORMS, NO_BOS)
     refuse_export(decoder, "PyTorch or ONNX", known=known)
-    if not isinstance(truth, Evaluated) and not decoder.labeller:
+    if not isinstance(truth, Evaluated) and not decoder.labeller and not is_hidden(decoder.provenance):
         refuse_export(decoder, "matrices without the program that they were compiled from")
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
@@ -55,7 +56,7 @@ def fitted(
             raise ExportError(f"{what}: omit it")
         if decoder.soft:
             raise ExportError("these weights have softmax attention: export the weights that they were made from")
-        return Uncertified(positions=USUAL if positions is None else positions, dtype=dtype)
+        return Uncertified(positions=decoder.positions or (USUAL if positions is None else positions), dtype=dtype)
     proof = prove_class(decoder, truth.universal.empty) if isinstance(truth, Prompted) else prove(decoder, truth)
     proved(proof)
     found = proof.conditions("dense", checked("dense", dtype))

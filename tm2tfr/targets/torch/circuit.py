@@ -81,7 +81,7 @@ class CircuitDecoder(Decoder):
                     head.temperature = 1.0
         self.norm = norms.get("norm", nn.Identity())
         self.position_table = frozen(weights["position_table"])  # (width, positions)
-        self.program: dict[str, Any] = names["program"]
+        self.program: dict[str, Any] = names.get("program", {})  # of weights that say nothing of theirs: none
 
     def _chunk(self, tokens: Tensor, memory: Memory) -> Tensor:
         x = self.embedding(self.embed(tokens, memory.length))
@@ -100,7 +100,7 @@ class CircuitDecoder(Decoder):
         Raises:
             ValueError: for anything but bits, or another number of them.
         """
-        wanted = len(self.program["inputs"])
+        wanted = len(self.program["inputs"]) if self.program else min(max(1, len(word)), self.positions)
         if len(word) != wanted or word.strip("01"):
             raise ValueError(f"{word!r} is not an input: give {wanted} bits, 0 or 1")
         return torch.tensor([self.vocabulary.index(bit) for bit in word], device=self.token_embedding.device)
@@ -121,7 +121,7 @@ class CircuitDecoder(Decoder):
     def outputs(self, word: str) -> dict[str, str]:
         """Return the bit of each output of the circuit by its name. See `encode` for errors."""
         symbols = [*word, *self.generate(word)]
-        return {name: symbols[number] for name, number in self.program["outputs"].items()}
+        return {name: symbols[number] for name, number in self.program.get("outputs", {}).items()}
 
 
 def load(folder: str | Path = ".", attention: str = "average-hard", temperature: float = 0) -> CircuitDecoder:

@@ -46,7 +46,8 @@ class TorchRunning:
         self._torch.set_num_threads(1)  # models this small are slower with more
         try:
             names = mapping(folder / NAMES)
-            code = "labeller" if "outputs" in names else "circuit" if "program" in names else "model"
+            circuit = "program" in names or names["bos"] is None
+            code = "labeller" if "outputs" in names else "circuit" if circuit else "model"
             self._between = ""
             if names["provenance"].get(CONSTRUCTION) == UNIVERSAL:
                 code, self._between = "universal", " "

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tm2tfr import shelf
-from tm2tfr.sources.logic.language.lexemes import lexemes, statements
-from tm2tfr.sources.logic.program import Language
-from tm2tfr.sources.logic.read import LoadedLogic, language_of, read
 from tm2tfr.text.source import Source
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.logic.program import Language
+    from tm2tfr.sources.logic.read import LoadedLogic
 
 SHELVES = (shelf.FORMULAS, shelf.ATTENTION_PROGRAMS)
 ENDINGS = tuple(kind.endings[0] for kind in SHELVES)
@@ -43,6 +45,8 @@ def load(where: str | Path, *, language: Language | None = None) -> LoadedLogic:
         ReadError: if it cannot be read.
         SpecError: with every error of the text.
     """
+    from tm2tfr.sources.logic.read import read  # noqa: PLC0415  (grammars take their time to load)
+
     path = Path(where)
     for kind, ending in zip(SHELVES, ENDINGS, strict=True):
         bare = path.name.removesuffix(ending) if str(where) == path.name else ""
@@ -54,6 +58,9 @@ def load(where: str | Path, *, language: Language | None = None) -> LoadedLogic:
 
 def looks_like(text: bytes) -> bool:
     """Return whether a text whose file is not known is a formula or a program of logic, by what its definitions have."""
+    from tm2tfr.sources.logic.language.lexemes import lexemes, statements  # noqa: PLC0415
+    from tm2tfr.sources.logic.read import language_of  # noqa: PLC0415
+
     source = Source(text.decode(errors="replace"), STDIN)
     if language_of(source.text) == "srasp":
         return True
@@ -71,4 +78,6 @@ def from_text(text: bytes, *, language: Language | None = None) -> LoadedLogic:
     Raises:
         SpecError: with every error of the text.
     """
+    from tm2tfr.sources.logic.read import read  # noqa: PLC0415
+
     return read(text, file=STDIN, name="stdin", language=language)

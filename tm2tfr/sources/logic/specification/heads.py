@@ -51,7 +51,7 @@ def known(head: HeadClaim, values: WordValues) -> bool:
     if wanted is None or node is None:
         return wanted is None
     if isinstance(node, Retrieve) and head.kind in _ENDING:
-        return (node.choice, node.sight) == _ENDING[head.kind] and not any(map(_of_query, leaves(node.score)))
+        return (node.choice, node.sight) == _ENDING[head.kind] and not any(map(about_query, leaves(node.score)))
     if isinstance(node, Retrieve):
         numbers = [number for cluster in head.clusters for number in cluster]
         return head.kind == node.choice and all(number < len(conjuncts(node)) for number in numbers)
@@ -189,7 +189,7 @@ def _score(groups: Sequence[tuple[Score, ...]], rules: Sequence[_Rule], values: 
 def _counts(group: tuple[Score, ...], rule: _Rule, values: WordValues, i: int, j: int) -> int:
     if len(group) == 1 and isinstance(group[0], Equal) and group[0].key.kind == "number":
         return _closeness(rule, values.number(group[0].key, j), values.number(group[0].query, i))
-    if not values.inside(j) or (not values.inside(i) and any(_of_query(leaf) for part in group for leaf in leaves(part))):
+    if not values.inside(j) or (not values.inside(i) and any(about_query(leaf) for part in group for leaf in leaves(part))):
         return 0
     return int(all(_holds(part, values, i if values.inside(i) else j, j) for part in group))  # if it is not about i
 
@@ -206,7 +206,7 @@ def _closeness(rule: _Rule, key: int, query: int) -> int:
     return score
 
 
-def _of_query(leaf: AtKey | AtQuery | Equal) -> bool:
+def about_query(leaf: AtKey | AtQuery | Equal) -> bool:
     """Return whether a leaf is about the query: constants are the same at every position."""
     if isinstance(leaf, AtKey):
         return False

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tm2tfr import shelf
-from tm2tfr.sources.rasp.read import LoadedRasp, read
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.rasp.read import LoadedRasp
 
 ENDING = shelf.PROGRAMS.endings[0]
 _FIRST = re.compile(
@@ -35,6 +38,8 @@ def load(where: str | Path) -> LoadedRasp:
         ReadError: if it cannot be read.
         SpecError: with every error of the text.
     """
+    from tm2tfr.sources.rasp.read import read  # noqa: PLC0415  (grammars take their time to load)
+
     path = Path(where)
     name = path.stem if str(where) == path.name else ""
     if name in shipped() and not path.is_file():

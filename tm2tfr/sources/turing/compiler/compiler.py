@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tm2tfr.choices import LEFT_BOUNDARIES, TURING
 from tm2tfr.errors import CompileError, did_you_mean, visible
-from tm2tfr.sources.turing.compiler.head_position import head_position
-from tm2tfr.sources.turing.compiler.layout import FEATURES, layout
-from tm2tfr.sources.turing.compiler.read_input import read_input
-from tm2tfr.sources.turing.compiler.read_tape import read_tape
-from tm2tfr.sources.turing.compiler.symbol import symbol
-from tm2tfr.sources.turing.compiler.transition import transition
-from tm2tfr.sources.turing.compiler.unpack import unpack
-from tm2tfr.sources.turing.compiler.vocabulary import Answers, Boundary, vocabulary
+from tm2tfr.sources.turing.compiler.layout import FEATURES
+from tm2tfr.sources.turing.compiler.shape import MachineShape
+from tm2tfr.sources.turing.compiler.transition import Responses
+from tm2tfr.sources.turing.compiler.vocabulary import Answers, Boundary
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS
-from tm2tfr.transformer.gadgets import stacked
-from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.provenance import stated
-from tm2tfr.transformer.residual import Residual, at
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -36,29 +27,28 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
         CompileError: for an unknown `left_boundary`, or one on a two-way tape.
     """
     boundary = _boundary(machine, left_boundary)
-    tokens = vocabulary(machine, boundary)
-    stream = layout(machine, tokens, boundary)
+    answers = Answers(machine, boundary)
+    tokens = answers.vocabulary
+    shape = MachineShape.of(machine, boundary, len(tokens))
+    stream, parts = shape.stream(tokens), shape.parts()
     return Decoder(
         layout=stream,
         vocabulary=tokens,
         bos=BOS,
         stop=tuple(t for t in VERDICTS.values() if t in tokens),
         features=FEATURES,
-        token_embedding=_token_embedding(stream, tokens),
-        position_embedding=_position_embedding(stream),
+        token_embedding=parts.token_embedding,
+        position_embedding=parts.position_embedding,
         layers=(
-            unpack(stream, tokens),
-            head_position(stream, machine),
-            read_input(stream, machine, boundary),
-            read_tape(stream, machine),
-            symbol(stream, machine),
-            transition(stream, Answers(machine, boundary)),
+            shape.unpacking(tokens),
+            *parts.between,  # head position, read input, read tape, symbol
+            shape.answering(Responses.of(answers).renamed(dict(zip(tokens, shape.names, strict=True)))),
         ),
-        unembedding=stacked(stream, [{at("e_y", token): 1.0} for token in tokens]),
-        unembedding_bias=Matrix.from_entries((len(tokens), 1), {}),
+        unembedding=parts.unembedding,
+        unembedding_bias=parts.unembedding_bias,
         provenance=stated(
             TURING,
-            source=native.text_of(machine),
+            source=lambda: native.text_of(machine),
             name=machine.name,
             options={} if boundary == "none" else {"left_boundary": boundary},
         ),
@@ -79,14 +69,3 @@ def _boundary(machine: Machine, wanted: str | None) -> Boundary:
         return "chapter"
     close = did_you_mean(str(wanted), LEFT_BOUNDARIES)
     raise CompileError(f"unknown left boundary {wanted!r}{close}: use {' or '.join(LEFT_BOUNDARIES)}")
-
-
-def _token_embedding(stream: Residual, tokens: Sequence[str]) -> Matrix:
-    entries = {(stream.index(at("e_x", token)), n): 1.0 for n, token in enumerate(tokens)}
-    return Matrix.from_entries((stream.width, len(tokens)), entries)
-
-
-def _position_embedding(stream: Residual) -> Matrix:
-    """Return the matrix that puts each position feature into the direction of its name (Eq. 8.4)."""
-    entries = {(stream.index(feature), n): 1.0 for n, feature in enumerate(FEATURES)}
-    return Matrix.from_entries((stream.width, len(FEATURES)), entries)

@@ -11,27 +11,28 @@ from tm2tfr.transformer.residual import Residual, at, total
 from tm2tfr.transformer.weights import Layer
 
 
-def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
-    """Return the layer that writes ``e_q``, ``e_b``, ``m`` and ``m/(i+1)``."""
+def unpack(layout: Residual, tokens: Sequence[str], names: Sequence[str] | None = None) -> Layer:
+    """Return the layer that writes ``e_q``, ``e_b``, ``m`` and ``m/(i+1)``; names: those of the tokens in `layout`."""
     return Layer(
         name="unpack",
         meaning="unpack the token: state, symbol written, move",
         source="step 1, Eq. 8.5; repair 2",
-        feed_forward=feed_forward(layout, unpacking(tokens)),
+        feed_forward=feed_forward(layout, unpacking(tokens, names)),
         equation="x_i = (q, b, m)",
     )
 
 
-def unpacking(tokens: Sequence[str]) -> list[Unit]:
+def unpacking(tokens: Sequence[str], names: Sequence[str] | None = None) -> list[Unit]:
     """Return the units of `unpack`, for the triples among `tokens`."""
     states: defaultdict[str, list[str]] = defaultdict(list)
     symbols: defaultdict[str, list[str]] = defaultdict(list)
     moves: defaultdict[int, list[str]] = defaultdict(list)
-    for token in tokens:
+    every = [at("e_x", name) for name in names or tokens]
+    for token, direction in zip(tokens, every, strict=True):
         if (triple := parsed(token)) is not None:
-            states[triple.state].append(at("e_x", token))
-            symbols[triple.symbol].append(at("e_x", token))
-            moves[triple.move].append(at("e_x", token))
+            states[triple.state].append(direction)
+            symbols[triple.symbol].append(direction)
+            moves[triple.move].append(direction)
     units: list[Unit] = []
     for subspace, carriers in (("e_q", states), ("e_b", symbols)):
         for label, directions in carriers.items():
@@ -39,14 +40,14 @@ def unpacking(tokens: Sequence[str]) -> list[Unit]:
             units += rectified(target, total(directions), {target: 1})
     for move in (+1, -1):
         if carriers_of_move := moves[move]:
-            units += _moved(move, carriers_of_move, tokens)
+            units += _moved(move, carriers_of_move, every)
     return units
 
 
-def _moved(move: int, carriers: Sequence[str], tokens: Sequence[str]) -> tuple[Unit, ...]:
+def _moved(move: int, carriers: Sequence[str], every: Sequence[str]) -> tuple[Unit, ...]:
     # m/(i+1) is needed because -2·h·m, with h unbounded, is not Lipschitz: only a bounded number can be gated.
     own = set(carriers)
-    others = total(d for d in (at("e_x", token) for token in tokens) if d not in own)
+    others = total(direction for direction in every if direction not in own)
     return (
         *rectified(f"m = {move:+d}", total(carriers), {"m": move}),
         *gated(f"m/(i+1), m = {move:+d}", {"1/(i+1)": 1}, others, {"m/(i+1)": move}),

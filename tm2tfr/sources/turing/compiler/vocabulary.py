@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from tm2tfr.sources.turing.spec import Machine, Rule
@@ -43,17 +44,26 @@ class Answers:
         """Return the move that `rule` emits."""
         return 0 if self.boundary == "repaired" and at_left_end and rule.move < 0 else rule.move
 
+    def both(self, state: str, symbol: str) -> tuple[str, str]:
+        """Return the answer in `state` on `symbol`, and that at the left end."""
+        usual = self.to(state, symbol)
+        return usual, self.to(state, symbol, at_left_end=True) if self.boundary == "repaired" else usual
+
     def tokens(self) -> Iterator[str]:
         """Yield every answer that can occur after BOS, perhaps several times."""
         machine = self.machine
         for symbol in (*(machine.input_alphabet or ()), machine.blank):
             yield self.to_bos(symbol)
         for state, symbol in machine.transitions:
-            yield self.to(state, symbol)
-            yield self.to(state, symbol, at_left_end=True)
+            yield from self.both(state, symbol)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Σ' in a fixed order: Σ, BOS, ACC, REJ, HALT where it can occur, and the triples."""
+        ends = (ACC, REJ) if self.machine.decides else (ACC, REJ, HALT)
+        return tuple(dict.fromkeys([*(self.machine.input_alphabet or ()), BOS, *ends, *self.tokens()]))
 
 
 def vocabulary(machine: Machine, boundary: Boundary) -> tuple[str, ...]:
-    """Return Σ' in a fixed order: Σ, BOS, ACC, REJ, HALT where it can occur, and the triples."""
-    ends = (ACC, REJ) if machine.decides else (ACC, REJ, HALT)
-    return tuple(dict.fromkeys([*(machine.input_alphabet or ()), BOS, *ends, *Answers(machine, boundary).tokens()]))
+    """Return Σ' of `machine`, see `Answers.vocabulary`."""
+    return Answers(machine, boundary).vocabulary

@@ -95,6 +95,7 @@ CONSTRUCTION = Construction(
     draw=_draw,
     graph=_graph,
     fed=_fed,
+    causal=later("tm2tfr.sources.turing.universal.causal", "causal_model"),
     prove=later("tm2tfr.sources.turing.universal.proof", "prove"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_weights"),
 )

@@ -1,0 +1,141 @@
+"""The page about what was learned: its tables and its figure, from the records of all runs.
+
+``python docs/learned/results.py collect FOLDER NAME`` writes the records of a grid's runs to ``NAME.jsonl``, one per line;
+``python docs/learned/results.py`` writes the tables of ``index.md`` and ``noise.svg`` anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PAGE, FIGURE = HERE / "index.md", HERE / "noise.svg"
+REGIMES = {"weak": "answer only (weak)", "medium": "steps shown (medium)", "strong": "steps scored (strong)"}
+GRIDS = ("table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise")
+Record = Mapping[str, Any]
+
+
+def collect(folder: Path, name: str) -> None:
+    """Write the records of all runs in a folder to one file."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/run.json"))]
+    lines = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in found]
+    (HERE / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def records(name: str) -> list[Record]:
+    """Return the records of a grid's runs."""
+    return [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def grouped(runs: Iterable[Record], *keys: str) -> dict[tuple[Any, ...], list[Record]]:
+    """Return runs by what their data, model and options say of `keys`."""
+    found = defaultdict[tuple[Any, ...], list[Record]](list)
+    for run in runs:
+        said = {**run["data"], **run["model"], **run["options"]}
+        found[tuple(said[key] for key in keys)].append(run)
+    return dict(found)
+
+
+def share(run: Record) -> str:
+    """Return the exact match of a run, with the step at which all answers were right first."""
+    exact: float = run["exact_match"]
+    first = next((step for step, answer, *_ in run["evaluations"] if answer == 1), None)
+    return f"{exact:.3f}" if exact < 1 or first is None else f"1.000 ({first:,})"
+
+
+def by_bits(runs: Sequence[Record], key: str, words: Mapping[Any, str]) -> str:
+    """Return a table: a line for each value of `key`, a column for each number of bits; the runs of all seeds in a cell."""
+    found = grouped(runs, key, "bits")
+    bits = sorted({n for _, n in found})
+    lines = ["| | " + " | ".join(f"n = {n}" for n in bits) + " |", "|---" * (len(bits) + 1) + "|"]
+    for value, line in words.items():
+        cells = [", ".join(map(share, found.get((value, n), []))) for n in bits]
+        if any(cells):
+            lines.append(f"| {line} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def minutes(runs: Sequence[Record]) -> str:
+    """Return the processor time of runs, in words."""
+    spent = sum(run["cpu_seconds"] for run in runs) / 60
+    return f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}, {spent:.0f} minutes of processor time in all"
+
+
+def by_noise(runs: Sequence[Record]) -> str:
+    """Return a table: a line for each size of the noise, with the exact match before and after training."""
+    found = grouped(runs, "noise", "steps")
+    last = max(steps for _, steps in found)
+    lines = ["| noise σ | before training | after at most " + f"{last:,} steps |", "|---|---|---|"]
+    for noise in sorted({noise for noise, _ in found}):
+        cells = [
+            ", ".join(f"{run['exact_match']:.3f}" for run in found[noise, steps]) if (noise, steps) in found else ""
+            for steps in (0, last)
+        ]
+        lines.append(f"| {noise:g} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def tables() -> dict[str, str]:
+    """Return what stands between the marks of the page, by their names."""
+    table, more, longer, control, weak, six, noise = (records(name) for name in GRIDS)
+    rates = {
+        rate: f"learning rate {rate:g}"
+        for rate in sorted({run["options"]["lr"] for run in [*control, *weak]}, reverse=True)
+    }
+    return {
+        "table-1": f"{by_bits([*table, *more], 'regime', REGIMES)}\n\n{minutes([*table, *more])}.",
+        "longer": f"{by_bits(longer, 'regime', REGIMES)}\n\n{minutes(longer)}.",
+        "control": f"{by_bits([*control, *weak], 'lr', rates)}\n\n{minutes([*control, *weak])}.",
+        "section-6": f"{by_bits(six, 'regime', REGIMES)}\n\n{minutes(six)}.",
+        "noise": f"{by_noise(noise)}\n\n{minutes(noise)}.",
+    }
+
+
+def page(text: str) -> str:
+    """Return the page with all tables made anew."""
+    for name, table in tables().items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->\n)", re.DOTALL)
+        text, times = pattern.subn(lambda match, table=table: f"{match[1]}\n{table}\n\n{match[2]}", text)
+        if times != 1:
+            raise ValueError(
+                f"the page has {times} places for the table {name}: write <!-- {name} --> and <!-- end --> once"
+            )
+    return text
+
+
+def draw() -> None:
+    """Draw the figure: exact match before and after training, by the size of the noise."""
+    import matplotlib as mpl  # noqa: PLC0415  (the tables need none)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    found = grouped(records("noise"), "noise", "steps")
+    last = max(steps for _, steps in found)
+    sizes = sorted({noise for noise, _ in found if noise})
+    with mpl.rc_context({"svg.hashsalt": "tm2tfr", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(6, 3.2), layout="constrained")
+        axes = figure.subplots()
+        for steps, colour, words in ((0, "#b3261e", "compiled weights plus noise"), (last, "#1b5e8f", "after training")):
+            shares = [[run["exact_match"] for run in found.get((noise, steps), [])] for noise in sizes]
+            axes.plot(sizes, [sum(some) / len(some) for some in shares], color=colour, label=words)
+            for noise, some in zip(sizes, shares, strict=True):
+                axes.plot([noise] * len(some), some, "o", color=colour, markersize=3.5)
+        axes.set_xscale("log")
+        axes.set_xlabel("noise σ, in units of the root mean square of a matrix's entries")
+        axes.set_ylabel("exact match, unseen sums")
+        axes.legend(frameon=False, loc="center right")
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.savefig(FIGURE, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["collect"]:
+        collect(Path(sys.argv[2]), sys.argv[3])
+    else:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        draw()

@@ -1,0 +1,43 @@
+"""Interventions on runs of formulas and attention programs: what weights claim, as equations."""
+
+from __future__ import annotations
+
+import pytest
+
+import tm2tfr
+from tests.interventions.agreeing import agreeing, differing, subject
+from tests.strategies import tries
+from tm2tfr.errors import UsageError
+
+
+@pytest.mark.slow
+def test_a_subformula_that_is_set_is_seen_by_what_reads_it() -> None:
+    found = tm2tfr.intervene(subject("since-b"), "aaca", {("is !s2 s3", 3): 1})
+    assert (found.agrees, found.explained) == (True, ())
+    counted = tm2tfr.intervene(subject("two-to-three"), "aabb", {("number s2", 4): 3})
+    assert (counted.agrees, counted.first) == (True, 4)
+    assert [answers[0] for answers in counted.expected.answers] == ["F", "F", "F", "F", "T"]
+    assert counted.patched_answers[4][0] == "T"
+
+
+@pytest.mark.slow
+def test_bos_stays_where_it_is_and_means_are_not_set() -> None:
+    found = tm2tfr.intervene(subject("since-b"), "aab", {("token", 0): "a"})
+    assert found.agrees
+    assert "BOS and EOS are where they are in every run" in found.explained
+    with pytest.raises(UsageError, match="it is a mean over positions: set what it is rounded to"):
+        tm2tfr.intervene(subject("since-b"), "aab", {("at since s5: is s3", 1): 1})
+    with pytest.raises(UsageError, match="token@1: 'BOS' is not a value of token"):
+        tm2tfr.intervene(subject("since-b"), "aab", {("token", 1): "BOS"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formula", ["since-b", "dyck-1-by-counting", "flip-flops", "every-a-answered", "hop-1"])
+def test_patched_weights_do_what_their_claims_say(formula: str) -> None:
+    assert agreeing(subject(formula), tries(150)).causal > 3
+
+
+@pytest.mark.slow
+def test_so_do_exact_ones_and_sabotaged_ones_are_found() -> None:
+    agreeing(subject("two-to-three"), tries(60), engine="exact")
+    assert differing(subject("dyck-1-by-counting"), 3, words=["(())", "()()", "())("]) >= 2

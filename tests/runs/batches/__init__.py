@@ -1,0 +1,1 @@
+"""Many runs in one call are the runs one by one."""

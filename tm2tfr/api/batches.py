@@ -1,0 +1,128 @@
+"""Many inputs of one decoder in one call, of every source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tm2tfr.api.subject import Subject, judged
+from tm2tfr.errors import EngineError, InputError
+from tm2tfr.runs.options import MAX_STEPS, is_count
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Given
+    from tm2tfr.runs.batches.batch import Batch
+    from tm2tfr.runs.batches.running import BatchProgress
+
+
+def run_batch(
+    subject: Given,
+    inputs: Iterable[str],
+    *,
+    max_steps: int = MAX_STEPS,
+    workers: int | None = None,
+    progress: BatchProgress | None = None,
+) -> Batch:
+    """Run a decoder on many inputs, from its weights alone; see `check_batch`.
+
+    What generates tokens, machines and circuits, is run by the fast engine; what labels words, RASP programs and formulas,
+    in the dense engine's arithmetic, words of one length at once. The numbers are those of each run by itself.
+
+    >>> import tm2tfr
+    >>> batch = tm2tfr.run_batch("palindromes", ["abba", "ab"])
+    >>> batch.outcomes.tolist(), batch.offsets.tolist()
+    (['accept', 'reject'], [0, 20, 27])
+    >>> [batch.vocabulary[token] for token in batch.tokens[:6]]
+    ['a', 'b', 'b', 'a', 'BOS', '(first,a,0)']
+
+    Args:
+        subject: see `Subject.of`; a program is compiled first.
+        inputs: as people write them; the same may occur several times.
+        max_steps: stop each run after this many steps of a machine, or gates of a circuit; by default it has all of them.
+        workers: the number of threads; None: one for each core. The result is the same for any number.
+        progress: called from time to time with the number of runs done and of their rows.
+
+    Raises:
+        InputError: for an input that is none of the program, with its number.
+        EngineError: for one that the weights do not take; of machines and circuits if Numba is not installed, or the fast
+            engine does not run these weights, such as those with softmax.
+        SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
+    """
+    from tm2tfr.runs.batches.carried import batch_of
+
+    found = Subject.of(subject)
+    _check(max_steps, workers)
+    words = _words(inputs)
+    return batch_of(
+        found.decoder, found.program, words, checked=False, max_steps=max_steps, workers=workers, progress=progress
+    )
+
+
+def check_batch(
+    subject: Given,
+    inputs: Iterable[str],
+    *,
+    machine: Given | None = None,
+    max_steps: int = MAX_STEPS,
+    workers: int | None = None,
+    keep_rows: bool = True,
+    progress: BatchProgress | None = None,
+) -> Batch:
+    """Run a decoder on many inputs and compare every cell at every position with the reference, as `tm2tfr.check` does.
+
+    >>> import tm2tfr
+    >>> batch = tm2tfr.check_batch("palindromes", ["abba", "ab", "abba"])
+    >>> batch
+    <Batch of palindromes: 3 runs, 47 rows, all agree>
+    >>> batch.T.tolist(), int(batch.compared.sum())
+    ([15, 4, 15], 329)
+
+    A run that differs is in ``batch.failures``; ``batch.divergence(run)`` makes it once more, by itself, for its cause.
+    An input on which a RASP program is undefined is refused, as it is by `tm2tfr.check`.
+
+    >>> tm2tfr.check_batch("sort", ["cab", "ba"]).results.outcomes.tolist()
+    ['abc', 'ab']
+
+    Args:
+        machine: see `tm2tfr.check`.
+        keep_rows: keep the rows; without them a batch takes little memory.
+        subject, inputs, max_steps, workers, progress: see `run_batch`.
+
+    Raises:
+        CompileError: if no program is stored with a decoder and none is given.
+        InputError, EngineError, SpecError, NotFoundError, ReadError, WeightFileError: see `run_batch`.
+    """
+    from tm2tfr.runs.batches.carried import batch_of
+
+    found, judge = judged(Subject.of(subject), machine)
+    _check(max_steps, workers)
+    return batch_of(
+        found.decoder,
+        judge.right,
+        _words(inputs),
+        checked=True,
+        max_steps=max_steps,
+        workers=workers,
+        keep_rows=keep_rows,
+        progress=progress,
+    )
+
+
+def _check(max_steps: object, workers: object) -> None:
+    """Raise EngineError unless these are a limit on the steps of each run, and a number of threads."""
+    if not is_count(max_steps):
+        what = f"max_steps must be a whole number of steps, not {max_steps!r}"
+        raise EngineError(f"{what}: use for example 10_000, since each of many runs needs a limit")
+    if workers is not None and not is_count(workers, 1):
+        raise EngineError(f"workers must be a number of threads, not {workers!r}: use 1 or more, or None")
+
+
+def _words(inputs: Iterable[str]) -> tuple[str, ...]:
+    """Return the inputs.
+
+    Raises:
+        InputError: if they are a text, or nothing that can be gone through.
+    """
+    if isinstance(inputs, str) or not isinstance(inputs, Iterable):
+        raise InputError(f"inputs must be a list of words, not {inputs!r}: write for example ['11', '1']")
+    return tuple(inputs)

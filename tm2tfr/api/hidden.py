@@ -1,0 +1,150 @@
+"""Weights whose answer is hidden: made, proved equal to the original, and claims about them scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tm2tfr.api.subject import Subject
+from tm2tfr.errors import DisguiseError
+from tm2tfr.runs.options import is_count
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Given
+    from tm2tfr.disguises.claim import HiddenClaim
+    from tm2tfr.disguises.disguise import Disguised
+    from tm2tfr.disguises.key import Key
+    from tm2tfr.disguises.score import ClaimScores
+    from tm2tfr.disguises.suite import Member
+    from tm2tfr.disguises.verify import Proved
+
+
+def disguise(
+    subject: Given,
+    *,
+    grade: int = 3,
+    seed: int = 0,
+    rename_tokens: bool = False,
+    all_up_to: int | None = None,
+    dimensions: int | Literal["least"] | None = None,
+) -> Disguised:
+    """Return the same function with nothing legible in its weights, as ``decoder``, and the ``key`` that opens it.
+
+    The two are proved equal in exact arithmetic, for every input, before they are returned; in floats they are compared.
+
+    Args:
+        subject: see `Subject.of`; a machine, a circuit, a program or a formula is compiled first.
+        grade: 1 permutes and scales; 2 turns the basis of the stream and mixes the components of heads as well; 3 adds
+            decoys, and makes all heads look alike.
+        seed: 0 or more; the same weights, grade and seed give the same bytes.
+        rename_tokens: give tokens neutral names and another order; the key has their own. Labels keep their names.
+        all_up_to: compare on all inputs of up to so many tokens too, in float64 and float32; the key has what came of it.
+        dimensions: compress the stream to so many dimensions first, so that variables share directions; ``"least"``: to as
+            few as are found; None: not. Grades 2 and 3 add their own to them.
+
+    Raises:
+        DisguiseError: for another grade or seed; for layer norms in grades 2 and 3; for weights with too many digits; for
+            too few dimensions, or too many.
+        SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
+    """
+    from tm2tfr.disguises.disguise import disguised
+    from tm2tfr.targets.common.prompted import canonical
+
+    _check_seed(seed)
+    found = Subject.of(subject)
+    own = canonical(found.decoder, found.program)
+    if all_up_to is not None and not is_count(all_up_to, 1):
+        raise DisguiseError(f"a number of tokens is a whole number, not {all_up_to!r}: use 1 or more")
+    if dimensions is not None and dimensions != "least" and not is_count(dimensions, 1):
+        raise DisguiseError(f"dimensions are a whole number or 'least', not {dimensions!r}: use 1 or more")
+    return disguised(
+        own, found.program, grade=grade, seed=seed, rename=rename_tokens, all_up_to=all_up_to, dimensions=dimensions
+    )
+
+
+def verify_disguise(hidden: Given, key: Key | str | Path) -> Proved:
+    """Return whether hidden weights are a key's original, for every input, in rational arithmetic; see ``refusals``.
+
+    Args:
+        hidden: the weights, see `Subject.of`.
+        key: a key, or the path to one.
+
+    Raises:
+        DisguiseError: if the key cannot be read.
+    """
+    from tm2tfr.disguises.verify import verified
+
+    return verified(Subject.of(hidden).decoder, _key(key))
+
+
+def score_claim(key: Key | str | Path, claim: HiddenClaim | str | Path | bytes) -> ClaimScores:
+    """Return how much of the truth about hidden weights a claim found, with precision and recall.
+
+    Args:
+        key: a key, or the path to one.
+        claim: a claim, the path to one in JSON, or that JSON, from elsewhere.
+
+    Raises:
+        DisguiseError: if one of them cannot be read.
+        SpecError: with every complaint about the claim, at its place.
+    """
+    from tm2tfr.disguises.claim import decoded_claim, load_claim
+    from tm2tfr.disguises.score import score
+    from tm2tfr.disguises.truth import answer
+
+    truth = answer(_key(key))
+    if isinstance(claim, bytes):
+        claim = decoded_claim(claim, truth, file="<stdin>")
+    return score(load_claim(claim, truth) if isinstance(claim, str | Path) else claim, truth)
+
+
+def claim_template(key: Key | str | Path) -> str:
+    """Return a claim without content, as JSON: the heads that there are, and the words for roles and variables.
+
+    Raises:
+        DisguiseError: if the key cannot be read.
+    """
+    from tm2tfr.disguises.claim import template
+    from tm2tfr.disguises.truth import answer
+
+    return template(answer(_key(key)))
+
+
+def make_suite(
+    folder: str | Path, *, seed: int = 0, progress: Callable[[int, int], None] | None = None, resume: bool = False
+) -> Path:
+    """Write forty hidden models of all sources in three grades to a new folder, the keys in a folder of their own.
+
+    Args:
+        seed: 0 or more; the same seed gives the same bytes.
+        progress: called with how many models are made, and how many there are.
+        resume: keep the finished models of a suite that was stopped, if their files have their digests.
+
+    Raises:
+        OutputError, DisguiseError: if the folder cannot be written, or is not empty; for what is no seed; to resume, for a
+            folder that is no unfinished suite of this seed.
+    """
+    from tm2tfr.disguises.suite import make_suite as made
+
+    _check_seed(seed)
+
+    def hide(member: Member, grade: int, own: int) -> Disguised:
+        return disguise(Subject.of(member.name, options=member.options), grade=grade, seed=own)
+
+    return made(folder, hide, seed=seed, progress=progress, resume=resume)
+
+
+def _key(given: Key | str | Path) -> Key:
+    from tm2tfr.disguises.key import Key, load_key
+
+    if isinstance(given, Key):
+        return given
+    if not isinstance(given, str | Path):
+        raise DisguiseError(f"{given!r} is neither a key nor the path to one: use text or a pathlib.Path")
+    return load_key(given)
+
+
+def _check_seed(seed: object) -> None:
+    if not is_count(seed, 0):
+        raise DisguiseError(f"a seed is a whole number, not {seed!r}: use 0 or more")

@@ -1,0 +1,218 @@
+"""Interventions on a run: what must come out, by the reference, and what the patched weights answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tm2tfr.api.subject import Subject
+from tm2tfr.errors import CompileError, EngineError, InputError, Tm2tfrError, UsageError
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Given
+    from tm2tfr.dataset.folder import ShardProgress
+    from tm2tfr.interventions.intervened import Base, ColumnPlaces
+    from tm2tfr.interventions.intervention import Intervention
+    from tm2tfr.interventions.listed import VariableList
+    from tm2tfr.interventions.pairs import Tried
+
+MOST_POSITIONS = 200
+"""The most positions of a run: an intervention may keep a machine from halting."""
+INPUTS, LONGEST = 32, 8
+"""The number of inputs of random interventions, and the most symbols of one, where none are given."""
+
+
+def intervene(
+    subject: Given,
+    word: str | None,
+    settings: Mapping[tuple[str, int] | str, Any],
+    *,
+    engine: str = "dense",
+    dtype: str | None = None,
+    max_positions: int = MOST_POSITIONS,
+) -> Intervention:
+    """Set variables of a run, and return what comes of it: by the causal model of the source, and by the patched weights.
+
+    >>> import tm2tfr
+    >>> found = tm2tfr.intervene("chapter", "11", {("state", 5): "q1"})
+    >>> found.agrees, found.first, found.expected.answers[5], found.patched_answers[5]
+    (True, 5, 'ACC', 'ACC')
+
+    Args:
+        subject: see `Subject.of`.
+        word: the input; None: the program's own.
+        settings: (variable, position), or ``"q@5"``, -> the value that it is set to. A variable is called what its subspace
+            holds, as the subspace, or as the column of the table or of labels, see `causal_variables`. Labels are text,
+            None is ⊥; numbers that are kept as a share of i+1 are given as they are. A `From` takes the value from another
+            run: an interchange intervention.
+        engine: ``dense`` or ``exact``.
+        dtype: of ``dense``, ``float64`` (the default) or ``float32``.
+        max_positions: the most positions of each run.
+
+    Raises:
+        UsageError: for a variable, a position or a value that there is not.
+        CompileError, InputError: see `tm2tfr.check`; where the source of weights is not known.
+        EngineError: for an engine that cannot be patched, or that cannot run these weights.
+    """
+    from tm2tfr.interventions.intervened import settings_of
+
+    base = bases(subject, engine=engine, dtype=dtype, max_positions=max_positions)
+    own = base(word)
+    return own.intervened(settings_of(own, settings, base))
+
+
+def causal_variables(subject: Given, word: str | None = None) -> VariableList:
+    """Return the variables that `intervene` can set, with their names: in weights, in the table, and in labels.
+
+    >>> import tm2tfr
+    >>> found = {each.variable.name: each.columns for each in tm2tfr.causal_variables("chapter").variables}
+    >>> found["e_q"], found["h_{i-1}"]
+    (('q',), ('h_before',))
+
+    Args:
+        subject: see `Subject.of`.
+        word: the input; None: the program's own. The names are the same for all.
+
+    Raises:
+        CompileError, InputError: see `intervene`.
+    """
+    from tm2tfr.interventions.listed import listed
+
+    return listed(bases(subject, engine="dense", dtype=None, max_positions=MOST_POSITIONS)(word))
+
+
+def intervene_many(
+    subject: Given,
+    count: int,
+    *,
+    words: Sequence[str] | None = None,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    parquet: bool = False,
+    resume: bool = False,
+    engine: str = "dense",
+    dtype: str | None = None,
+    max_positions: int = MOST_POSITIONS,
+    progress: ShardProgress | None = None,
+) -> Tried:
+    """Carry out random interventions, and write them as data if a folder is given.
+
+    >>> import tm2tfr
+    >>> found = tm2tfr.intervene_many("chapter", 20)
+    >>> found.number, found.agrees
+    (20, True)
+
+    Args:
+        subject, engine, dtype, max_positions: see `intervene`.
+        count, seed: how many; the same seed gives the same ones.
+        words: the inputs; by default a few random ones.
+        folder: a new or empty folder, for `datasets.load_dataset`.
+        parquet: write Parquet files beside the JSON Lines.
+        resume: continue a folder of the same interventions.
+        progress: called with the shards done, all of them, and the interventions made.
+
+    Raises:
+        UsageError: for a count or a seed that is not one.
+        DatasetError, OutputError: if the folder is not empty, has other interventions, or cannot be written; if PyArrow is
+            missing for Parquet.
+        CompileError, InputError, EngineError: see `intervene`.
+    """
+    from tm2tfr.interventions.pairs import tried
+    from tm2tfr.runs.options import is_count
+
+    if not is_count(count, 1) or not is_count(seed):
+        raise UsageError(f"{count!r} interventions with the seed {seed!r}: use whole numbers, from 1 and from 0 on")
+    found = Subject.of(subject)
+    base = bases(found, engine=engine, dtype=dtype, max_positions=max_positions)
+    chosen = list(islice(_defined(_words(found, seed), base), INPUTS)) if words is None else [*map(found.word, words)]
+    if not chosen:
+        raise InputError(f"{found.name}: no input was found to intervene on: give at least one")
+    return tried(
+        found.right.name,
+        chosen,
+        base,
+        count=count,
+        seed=seed,
+        folder=None if folder is None else Path(folder),
+        parquet=parquet,
+        resume=resume,
+        progress=progress,
+    )
+
+
+def _defined(words: Iterator[str], base: Callable[[str], Base]) -> Iterator[str]:
+    """Yield the different inputs among the first few on which there is a run."""
+    for word in dict.fromkeys(islice(words, 4 * INPUTS)):
+        try:
+            _ = base(word).run
+        except Tm2tfrError:
+            continue
+        yield word
+
+
+def _words(found: Subject, seed: int) -> Iterator[str]:
+    """Yield inputs of a program: its own, all or random ones of a circuit, or random words over its alphabet."""
+    program, construction, chance = found.right, found.construction, random.Random(f"{seed} inputs")
+    yield found.word(None)
+    if construction is not None and construction.cases is not None:
+        yield from construction.cases(program, INPUTS)[0]
+        return
+    machine = found.machine
+    symbols = tuple(machine.input_alphabet or ()) if machine is not None else tuple(map(_as_token, program.alphabet))
+    longest = min(LONGEST, found.decoder.positions or LONGEST)
+    least = 0 if machine is not None else 1
+    while symbols:
+        word = [chance.choice(symbols) for _ in range(chance.randint(least, longest))]
+        yield "".join(word) if all(len(each) == 1 for each in symbols) else _listed(word)
+
+
+def _as_token(token: Any) -> str:
+    return token if isinstance(token, str) else str(token)
+
+
+def _listed(word: Sequence[str]) -> str:
+    import json
+
+    return json.dumps(word, ensure_ascii=False)
+
+
+def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int) -> Callable[[str | None], Base]:
+    """Return what makes of an input the run that interventions are made on: input -> `Base`.
+
+    Raises:
+        CompileError: where there is no causal model.
+        EngineError: see `intervene`.
+    """
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.interventions.intervened import Base
+    from tm2tfr.runs.options import check_engine, is_count
+
+    check_engine(engine, dtype)
+    if engine not in ("dense", "exact"):
+        raise EngineError(f"the engine {engine!r} cannot be patched: use dense or exact")
+    if not is_count(max_positions, 1):
+        raise EngineError(f"max_positions must be a number of positions, not {max_positions!r}: use 1 or more")
+    found = Subject.of(subject)
+    construction, program, decoder = found.construction, found.right, found.decoder
+    if construction is None or construction.causal is None:
+        raise CompileError(f"{found.name}: nothing says how its variables depend on each other: give a {found.noun}")
+    chosen, model = engine_named(engine, dtype), construction.causal
+
+    @cache
+    def columns() -> ColumnPlaces:
+        from tm2tfr.labels.names import columns_in_weights
+        from tm2tfr.labels.runs import LabelledRuns
+
+        return columns_in_weights(LabelledRuns(decoder, program, engine, 0).scheme)
+
+    @cache
+    def base(word: str | None) -> Base:
+        given = found.word(word)
+        causal = model(program, given, decoder)
+        return Base(program.name, given, decoder, causal, found.prompt(given), chosen, max_positions, columns)
+
+    return base

@@ -1,0 +1,155 @@
+"""Transformers trained on runs, beside the compiled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from tm2tfr.errors import TrainingError
+from tm2tfr.extras import required
+
+if TYPE_CHECKING:
+    from tm2tfr.dataset.kinds import AnySpec
+    from tm2tfr.training.compare.measured import AttentionComparison
+    from tm2tfr.training.examples import Examples
+    from tm2tfr.training.grid.reader import TrainingGrid
+    from tm2tfr.training.grid.run import GridProgress, GridResult
+    from tm2tfr.training.loop import TrainingProgress
+    from tm2tfr.training.options import ModelOptions, TrainingOptions
+    from tm2tfr.training.record import TrainingRun
+    from tm2tfr.training.task import TaskOptions
+
+
+def train(
+    spec: AnySpec | str | Path,
+    folder: str | Path | None = None,
+    *,
+    model: ModelOptions | None = None,
+    options: TrainingOptions | None = None,
+    resume: bool = False,
+    progress: TrainingProgress | None = None,
+    stop: Callable[[], bool] | None = None,
+    **task: Unpack[TaskOptions],
+) -> TrainingRun:
+    """Train a transformer on runs, and return the record: losses, and how many greedy answers to unseen inputs are right.
+
+    The weights are learned, not compiled: nothing is proved about them, and another seed may learn less.
+
+    >>> import tm2tfr
+    >>> from tm2tfr.training.options import TrainingOptions
+    >>> run = tm2tfr.train("binary-adder", bits=2, options=TrainingOptions(steps=5))
+    >>> run.steps, run.data["train"], run.data["test"], run.ended
+    (5, 12, 4, 'all steps')
+
+    Args:
+        spec, task: what `training_examples` takes.
+        folder: where the record ``run.json``, the weights and, until the end, a checkpoint are kept. Default: nowhere.
+        model: its shape; by default that of minGPT with one layer, one head and a width of 64.
+        options: how it is trained: steps, learning rate, seed, ….
+        resume: go on with the interrupted run in `folder`; its result is that of an uninterrupted one.
+        progress: called after each step with the steps done and of all, its loss, and the latest exact match or None.
+        stop: asked after each step whether to save the run and end it.
+
+    Raises:
+        TrainingError: if torch is missing, there are no such examples, or the folder has another run.
+        OutputError: if the folder cannot be written.
+        SpecError, NotFoundError, ReadError, DatasetError: see `tm2tfr.make_dataset`.
+    """
+    required("training needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
+    from tm2tfr.training.build import build
+    from tm2tfr.training.loop import train_model
+    from tm2tfr.training.options import ModelOptions, TrainingOptions, plain
+
+    shape, how = model or ModelOptions(), options or TrainingOptions()
+    found = training_examples(spec, **task)
+    made = build(shape, found, seed=how.seed)
+    return train_model(made, found, how, folder, about=plain(shape), resume=resume, progress=progress, stop=stop)
+
+
+def training_examples(
+    spec: AnySpec | str | Path,
+    **task: Unpack[TaskOptions],
+) -> Examples:
+    """Return what a model is trained and tested on: the paper's sums, or a data set of any source.
+
+    >>> import tm2tfr
+    >>> found = tm2tfr.training_examples("binary-adder", bits=3, regime="weak")
+    >>> len(found.train), len(found.test), found.longest
+    (48, 16, 8)
+
+    Args:
+        spec: ``binary-adder`` is the paper's task, see `tm2tfr.training.adder`; otherwise what `tm2tfr.make_dataset` takes,
+            or the folder of a data set that it has made.
+        task: any of these options.
+        regime: ``strong`` (the default): the steps are shown and scored; ``medium``: shown, not scored; ``weak``: the
+            answer follows the prompt. Of machines and circuits.
+        label: of a program or a formula, the s-op or node whose values are learned; by default its own.
+        program: of several machines or circuits, the name of one.
+        bits, order, intermediates, examples, test_examples, data_seed: of the paper's task, see
+            `tm2tfr.training.adder.adder_examples`.
+
+    Raises:
+        TrainingError: if there are no such examples, or an option does not apply to them.
+        SpecError, NotFoundError, ReadError, DatasetError: see `tm2tfr.make_dataset`.
+    """
+    from tm2tfr.training.task import LearningTask
+
+    return LearningTask(spec=spec, **task).made()
+
+
+def train_grid(
+    grid: TrainingGrid | str | Path,
+    folder: str | Path,
+    *,
+    spec: str | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    resume: bool = False,
+    progress: GridProgress | None = None,
+) -> GridResult:
+    """Train a model for each combination of the options in a grid, on all cores or on a Dask cluster.
+
+    Args:
+        grid: a YAML file of options with lists of values, such as ``{data: binary-adder, bits: [3, 4], seed: [0, 1]}``.
+        folder: a new or empty folder, which gets one for each run.
+        spec: what is trained on, if the grid does not say so.
+        workers: the number of processes, by default one per core; 1 is this process.
+        scheduler: the address of a Dask cluster to use instead.
+        resume: train only those that are not finished.
+        progress: called after each run with the number of finished runs and of all.
+
+    Raises:
+        SpecError, NotFoundError, ReadError: if the grid cannot be read.
+        TrainingError: if torch is missing, an option is out of range, or the folder has other runs.
+        DatasetError: if Dask is missing, or the cluster is lost.
+        OutputError: if the folder cannot be written.
+    """
+    required("training needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
+    from tm2tfr.training.grid.reader import load_grid
+    from tm2tfr.training.grid.run import train_grid as trained
+
+    found = load_grid(grid, data=spec) if isinstance(grid, str | Path) else grid
+    return trained(found, folder, workers=workers, scheduler=scheduler, resume=resume, progress=progress)
+
+
+def compare(run: TrainingRun | str | Path, *, inputs: int = 100) -> AttentionComparison:
+    """Return the attention that a model has learned beside that of the compiled weights, in numbers.
+
+    Args:
+        run: a finished run of `train`, or its folder.
+        inputs: at most this many unseen inputs are looked at.
+
+    Raises:
+        TrainingError: if torch is missing, the run is unfinished or damaged, or there is nothing to compare it with.
+    """
+    required("a comparison needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
+    from tm2tfr.runs.options import is_count
+    from tm2tfr.training.compare.measured import compared_attention
+    from tm2tfr.training.record import TrainingRun, load_run
+    from tm2tfr.training.task import task_of
+
+    if not is_count(inputs, 1):
+        raise TrainingError(f"the number of inputs must be 1 or more, not {inputs!r}: use for example 100")
+    found = run if isinstance(run, TrainingRun) else load_run(run)
+    return compared_attention(found, task_of(found).made(), inputs=inputs)

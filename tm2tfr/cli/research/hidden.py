@@ -1,0 +1,235 @@
+"""Commands about weights whose answer is hidden: ``disguise``, ``score``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from tm2tfr.cli import options
+from tm2tfr.cli.arguments import FILE, Count, whole_number
+from tm2tfr.cli.asked import Asked
+from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.pages import command
+from tm2tfr.cli.progress import making
+from tm2tfr.cli.subject import subject
+from tm2tfr.errors import Interrupted, UsageError
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from tm2tfr.disguises.disguise import Disguised
+
+GRADES = ("1", "2", "3")
+
+
+class Dimensions(Count):
+    """A whole number from 1 on, or ``least``."""
+
+    name = "D"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or the word."""
+        if value == LEAST or isinstance(value, int):
+            return value
+        if whole_number(str(value).strip()) is None:
+            self.fail(f"{value!r} is neither a whole number nor {LEAST!r}: use one of them", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+LEAST = "least"
+DIMENSIONS = Dimensions(1)
+
+
+@command(
+    summary="Hide a model's answer in its weights, with a key",
+    example="tm2tfr disguise busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
+)
+@subject_asked()
+@options.file(
+    "--output", "-o", metavar="FILE", help="Write the hidden weights to this .safetensors file; of --suite, a folder."
+)
+@options.file("--key", help="Write the key to this .json file.")
+@options.choice("--grade", of=GRADES, help="How much is hidden, see the documentation. Default: 3.")
+@options.option(
+    "--dimensions",
+    type=DIMENSIONS,
+    metavar="D",
+    help="Compress the stream to D dimensions first, so that variables share directions; 'least': as few as are found.",
+)
+@options.flag("--rename-tokens", help="Give tokens neutral names and another order; the key has their own.")
+@options.count(
+    "--all-up-to", help="Compare on all inputs of up to N tokens too, in float64 and in float32; of a circuit on all."
+)
+@options.file("--verify", metavar="KEY", help="Prove that these weights are the original of this key, and write nothing.")
+@options.flag("--suite", help="Write 40 hidden models of all sources to the folder --output, with keys.")
+@options.flag("--resume", help="Resume a suite: make only what is missing.")
+def disguise(
+    asked: Asked,
+    output: Path | None,
+    key: Path | None,
+    grade: str | None,
+    dimensions: int | Literal["least"] | None,
+    rename_tokens: bool,
+    all_up_to: int | None,
+    verify: Path | None,
+    suite: bool,
+    resume: bool,
+) -> None:
+    """Write weights with the same function in which nothing can be read, and the key that says what is what.
+
+    Both are proved equal in exact arithmetic, for every input, compressed weights too. With --seed, another disguise.
+    """
+    asked_for = {"--rename-tokens": rename_tokens, "--all-up-to": all_up_to, "--dimensions": dimensions}
+    given = next((name for name, value in asked_for.items() if value not in (None, False)), None)
+    if (suite or verify is not None) and given is not None:
+        raise UsageError(f"tm2tfr disguise: {given} is for weights that are being hidden: omit {given}")
+    if resume and not suite:
+        raise UsageError("tm2tfr disguise: --resume is about a suite: add --suite, or omit it")
+    if suite:
+        if grade is not None:
+            raise UsageError("tm2tfr disguise: a suite has models of all grades: omit --grade")
+        _suite(asked, output, key, verify, resume=resume)
+    if verify is not None:
+        if output is not None or key is not None:
+            raise UsageError("tm2tfr disguise: --verify writes nothing: omit --output and --key")
+        if grade is not None or "seed" in asked.parameters or "seed" in asked.options:
+            raise UsageError("tm2tfr disguise: the key of --verify has the grade and the seed: omit --grade and --seed")
+        if not asked.named:
+            raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
+        _verify(asked, verify)
+    if output is None or key is None:
+        missing = "--output" if output is None else "--key"
+        raise UsageError(
+            f"tm2tfr disguise: missing option {missing}: hidden weights go to --output, and what opens them to --key"
+        )
+    from tm2tfr.places import check_apart, check_file
+
+    check_file(output, reading=[asked.argument], what="weights", endings=[".safetensors"])
+    check_file(key, reading=[asked.argument], what="keys", endings=[".json"])
+    check_apart(output, key, "--key")
+    found = subject(asked, seeded=True)
+    from tm2tfr.api.hidden import disguise as hide
+    from tm2tfr.transformer.storage import save
+
+    made = hide(
+        found,
+        grade=int(grade or 3),
+        seed=_seed(asked),
+        rename_tokens=rename_tokens,
+        all_up_to=all_up_to,
+        dimensions=dimensions,
+    )
+    save(made.decoder, output)
+    made.key.save(key)
+    for said in _told(made):
+        click.echo(said)
+    click.echo(f"wrote {output} and {key}")
+    raise click.exceptions.Exit(1 if made.key.equal["different"] else 0)
+
+
+def _told(made: Disguised) -> Iterator[str]:
+    """Yield what there is to say of hidden weights, a line each."""
+    old, new, equal = made.key.original, made.decoder, made.key.equal
+    yield f"{made.key.name}, grade {made.key.grade}, seed {made.key.seed}"
+    if made.key.kept:
+        yield f"  {'compressed':<16} {old.layout.width:>9,} → {len(made.key.kept):,}"
+    for what, before, after in (
+        ("width", old.layout.width, new.layout.width),
+        ("layers", len(old.layers), len(new.layers)),
+        ("heads", old.heads, new.heads),
+        ("hidden units", old.hidden, new.hidden),
+        ("non-zero weights", old.nonzero, new.nonzero),
+    ):
+        yield f"  {what:<16} {before:>9,} → {after:,}"
+    if made.key.tokens:
+        yield f"  {'tokens':<16} {len(made.key.tokens):>9,} renamed"
+        yield "proved: in exact arithmetic, the same logits for every input; of equal ones, the first may be another"
+    else:
+        yield "proved: in exact arithmetic, the same answers for every input"
+    yield _compared(equal, f"{equal['runs']:,} inputs")
+    if equal["runs"] and "largest" in equal:
+        yield f"largest difference of two logits there: {equal['largest']:.2g}"
+    if (every := equal.get("all_up_to")) is not None:
+        for each in every["found"]:
+            yield _compared(each, f"all {each['runs']:,} inputs of up to {every['tokens']:,} tokens")
+
+
+def _compared(equal: Mapping[str, Any], inputs: str) -> str:
+    """Return what there is to say of a comparison."""
+    runs = f"{inputs}, {equal['positions']:,} positions"
+    if not equal["runs"]:
+        return f"not compared in {equal['dtype']}: no input is known that these weights have positions for"
+    if equal["different"]:
+        return f"compared in {equal['dtype']}: {runs}: {equal['different']:,} inputs have other answers, by rounding"
+    return f"compared in {equal['dtype']}: {runs}: the same answers"
+
+
+def _seed(asked: Asked) -> int:
+    given = str(asked.parameters.get("seed", asked.options.get("seed", "0")))
+    if not (given.isascii() and given.isdecimal() and len(given) < 12):
+        raise UsageError(f"tm2tfr disguise: --seed: {given[:40]!r} is not a seed: use a whole number from 0 on")
+    return int(given)
+
+
+def _verify(asked: Asked, key: Path) -> NoReturn:
+    from tm2tfr.api.hidden import verify_disguise
+
+    proof = verify_disguise(subject(asked, seeded=True), key)
+    if proof.proved:
+        click.echo(f"proved: {proof.checked:,} equalities of matrices: the same answers as the original for every input")
+        raise click.exceptions.Exit(0)
+    for refused in proof.refusals[:10]:
+        click.echo(refused)
+    more = f", {len(proof.refusals):,} in all" if len(proof.refusals) > 10 else ""
+    click.echo(f"not proved{more}: these weights are not the original of {key}")
+    raise click.exceptions.Exit(1)
+
+
+def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | None, *, resume: bool) -> NoReturn:
+    from tm2tfr.places import check_folder
+
+    if key is not None or verify is not None:
+        raise UsageError("tm2tfr disguise: a suite has its keys in its own folder: omit --key and --verify")
+    if output is None:
+        raise UsageError("tm2tfr disguise: missing option --output: the folder of the suite")
+    check_folder(output)
+    from tm2tfr.api.hidden import make_suite
+
+    with making("models", "models were hidden") as progress:
+        try:
+            made = make_suite(output, seed=_seed(asked), progress=progress, resume=resume)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted while models were hidden: resume it with --resume") from None
+    click.echo(f"wrote {made}")
+    raise click.exceptions.Exit(0)
+
+
+@command(summary="Score a claim about hidden weights", example="tm2tfr score key.json claim.json")
+@options.argument("key", type=FILE, help="A key made by 'tm2tfr disguise'.")
+@options.argument("claim", type=FILE, required=False, help="The claim, in JSON; '-' for standard input.")
+@options.flag("--template", help="Print a claim without content instead, to be filled in.")
+@options.choice("--report", of=options.REPORTS, default="text", help="Text, or JSON with each role and variable.")
+def score(key: Path, claim: Path | None, template: bool, report: str) -> None:
+    """Compare a claim about hidden weights with the truth: precision and recall of each kind of thing.
+
+    Kinds: heads, decoys, layers, units and subspaces. Base: what F1 a claim has that knows only how many there are.
+    """
+    from tm2tfr.api.hidden import claim_template, score_claim
+    from tm2tfr.cli.output import write_data
+    from tm2tfr.sources.circuit.formats.registry import standard_input
+
+    if template == (claim is not None):
+        what = "--template prints a claim" if template else "missing argument CLAIM"
+        raise UsageError(f"tm2tfr score: {what}: {'omit CLAIM' if template else 'name a claim, or use --template'}")
+    if claim is None:
+        write_data(claim_template(key))
+        return
+    found = score_claim(key, standard_input() if str(claim) == "-" else claim)
+    if report == "json":
+        write_data(json.dumps(found.as_dict(), ensure_ascii=False, indent=1) + "\n")
+    else:
+        click.echo(str(found))

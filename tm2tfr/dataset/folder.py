@@ -1,0 +1,90 @@
+"""The folder of a data set: refused if it is in use, made, and filled with one finished shard after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.dataset import manifest
+from tm2tfr.dataset.jobs import Job
+from tm2tfr.dataset.manifest import JOURNAL, MANIFEST, Record
+from tm2tfr.dataset.pool import Pool
+from tm2tfr.dataset.runs import versions
+from tm2tfr.dataset.shard import Done
+from tm2tfr.errors import DatasetError, OutputError
+from tm2tfr.files import refusal, write_bytes
+
+CARD = "README.md"
+VOCABULARY = "vocabulary.json"
+
+ShardProgress = Callable[[int, int, int], None]
+"""Called with the number of finished jobs, of all jobs, and of the trace rows made since the start."""
+
+
+def results(
+    task: Callable[[Job, Any], Done],
+    missing: list[Job],
+    making: Any,
+    crew: Pool,
+    progress: ShardProgress | None,
+    reused: int,
+) -> Iterator[Done]:
+    """Yield the results of the missing jobs, reporting progress."""
+    rows, own = 0, versions()
+    for place, done in enumerate(crew.map(task, missing, making), start=reused + 1):
+        refuse_other_versions(done.versions, own)
+        rows += done.tally.rows
+        yield done
+        if progress:
+            progress(place, reused + len(missing), rows)
+
+
+def refuse_other_versions(theirs: dict[str, str], own: dict[str, str]) -> None:
+    """Raise DatasetError if a worker's versions differ from this process's, since the bytes could differ."""
+    if theirs != own:
+        names = [name for name in {**own, **theirs} if theirs.get(name) != own.get(name)]
+        shown = ", ".join(f"{name} {theirs.get(name, 'none')}, here {own.get(name, 'none')}" for name in names)
+        raise DatasetError(f"a worker has different versions ({shown}): install the same versions there as here")
+
+
+def kept(folder: Path, done: Done, shards: int) -> Record:
+    """Write the files of a shard, and only then record them."""
+    names = {(split, format): f"{split}/{done.number:05}-of-{shards:05}.{format}" for split, format in done.files}
+    for key, data in done.files.items():
+        write_bytes(folder / names[key], data)
+    record = manifest.recorded(done, names)
+    manifest.noted(folder, record)
+    return record
+
+
+def refuse_used(folder: Path, *, resume: bool) -> None:
+    """Raise OutputError if the folder is not empty or is not a folder."""
+    with _blamed(folder):
+        if not resume and folder.is_dir() and any(folder.iterdir()):
+            ours = (folder / JOURNAL).exists() or (folder / MANIFEST).exists()
+            remedy = "resume it with --resume, or choose another folder" if ours else "choose another folder"
+            raise OutputError(f"{folder}: this folder is not empty: {remedy}")
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{folder}: this is not a folder: choose another name")
+
+
+def prepared(folder: Path, splits: Iterable[str]) -> None:
+    """Make the folders."""
+    with _blamed(folder):
+        folder.mkdir(exist_ok=True)
+        for split in splits:
+            (folder / split).mkdir(exist_ok=True)
+        for left in folder.glob("*/.tm2tfr-*.tmp"):  # left by a process that was killed
+            with suppress(OSError):
+                left.unlink()
+
+
+@contextmanager
+def _blamed(folder: Path) -> Iterator[None]:
+    """Turn the system's errors into OutputError, naming the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(folder, error, folder.parent) from error

@@ -1,0 +1,185 @@
+"""How a disguise is made: pads, decoys, mixed heads, permutations, and at last another basis.
+
+Grade 1 permutes directions, heads and units, scales directions, units and the components of heads by powers of two, and
+takes all names away. Grade 2 turns the basis too, mixes the components of every head, and gives uniform heads queries and
+keys. Grade 3 adds decoys, and makes the heads of a model alike in sizes, in how many entries are 0, and in norms.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from tm2tfr.disguises.cancelling import Cancelling
+from tm2tfr.disguises.decoys import Decoys
+from tm2tfr.disguises.dyadic import Dyadic, Turn, padded, product, rounds_for
+from tm2tfr.disguises.key import LayerKey, TurnedBasis, UnitKey
+from tm2tfr.disguises.profile import Profile
+from tm2tfr.disguises.room import Room
+from tm2tfr.disguises.rounding import rounding_layer
+from tm2tfr.disguises.wide import Wide, WideHead, WideLayer, turned, widened
+from tm2tfr.transformer.weights import Decoder
+
+MOST_ROUNDS = 5
+"""Of Hadamard blocks: more would only take digits."""
+HEAD_ROUNDS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Built:
+    """What was made: the hidden weights in their stream, and what a key says of them."""
+
+    wide: Wide
+    room: Room
+    basis: TurnedBasis
+    layers: tuple[LayerKey, ...]
+
+
+def built(decoder: Decoder, seen: Profile, grade: int, chance: random.Random) -> Built:
+    """Return the disguise of a decoder.
+
+    Args:
+        seen: what its numbers look like.
+        grade: 1, 2 or 3.
+        chance: all that is drawn.
+
+    Raises:
+        ShapeError: if a weight would need more digits than a float64 has.
+    """
+    room = Room.of(decoder, seen, grade)
+    wide = widened(decoder, room.width)
+    for pad in room.constants:
+        wide.token[pad] = 1.0
+    if grade > 1 and wide.bias.any():
+        wide.unembedding[:, room.constants[0]] += wide.bias
+        wide.bias = np.zeros_like(wide.bias)
+    wide.layers = list(_rounded(wide.layers, decoder, seen, room))
+    if grade == 3:
+        Decoys(wide, room, seen, chance).add(Cancelling.of(wide, room, seen, decoder, chance))
+    elif grade == 2:
+        for layer in wide.layers:
+            for head in layer.heads:
+                _keyed(head, room, chance)
+    for layer in wide.layers:
+        _shuffled(layer, chance, scale=not decoder.normed)
+        for head in layer.heads:
+            _mixed(head, room, grade, chance)
+    basis = _basis(room, grade, chance, scale=not decoder.normed)
+    keys = tuple(map(_key_of, wide.layers))
+    return Built(turned(wide, basis.matrix, basis.inverse), room, basis, keys)
+
+
+def _key_of(layer: WideLayer) -> LayerKey:
+    units = None
+    if layer.units is not None:
+        units = tuple(UnitKey(unit.of, unit.scale, unit.pair) for unit in layer.units)
+    heads, moved = tuple(head.of for head in layer.heads), tuple(sorted(layer.moved.items()))
+    head_groups = _groups(head.group for head in layer.heads)
+    return LayerKey(layer.of, heads, units, moved, head_groups, _groups(unit.group for unit in layer.units or ()))
+
+
+def _groups(groups: Iterable[int | None]) -> tuple[tuple[int, ...], ...]:
+    """Return the numbers of the parts of each group, from the group of each part."""
+    found: dict[int, list[int]] = {}
+    for number, group in enumerate(groups):
+        if group is not None:
+            found.setdefault(group, []).append(number)
+    return tuple(tuple(numbers) for numbers in found.values())
+
+
+def _rounded(layers: Sequence[WideLayer], decoder: Decoder, seen: Profile, room: Room) -> Iterator[WideLayer]:
+    """Yield the layers, and behind each the one that rounds what its units answer from numbers that are not exact."""
+    for layer in layers:
+        layer.moved = _moved(layer, decoder, seen, room)
+    for number, layer in enumerate(layers, start=1):
+        yield layer
+        if layer.moved:
+            again = {copy for later in layers[number:] for copy in later.moved.values()}
+            yield rounding_layer(room.width, layer.moved, again)
+
+
+def _moved(layer: WideLayer, decoder: Decoder, seen: Profile, room: Room) -> dict[int, int]:
+    """Let units that read what is not exact write to copies, where they write to what is; return direction -> copy."""
+    moved: dict[int, int] = {}
+    for number in room.noisy_units(layer) if room.copies else ():
+        unit = (layer.units or [])[number]
+        for direction in np.flatnonzero(unit.writes[: decoder.layout.width]):
+            if seen.exact[direction]:
+                if int(direction) not in moved:
+                    moved[int(direction)] = room.copies[len(moved)]
+                copy = moved[int(direction)]
+                unit.writes[copy], unit.writes[direction] = unit.writes[direction], 0.0
+    return moved
+
+
+def _keyed(head: WideHead, room: Room, chance: random.Random) -> None:
+    """Give a head whose scores are all 0 a query, and keys that read nothing but a constant."""
+    if head.scores:
+        return
+    size = max(2, len(head.query))
+    query, key = np.zeros((size, room.width)), np.zeros((size, room.width))
+    for component in range(size):
+        for direction in chance.sample(room.bounded, min(3, len(room.bounded))):
+            query[component, direction] = chance.choice((-2.0, -1.0, 1.0, 2.0))
+        key[component, chance.choice(room.constants)] = chance.choice((-1.0, 1.0))
+    head.query, head.key = query, key
+
+
+def _shuffled(layer: WideLayer, chance: random.Random, *, scale: bool) -> None:
+    """Permute the heads and the units of a layer, and scale the units by powers of two."""
+    chance.shuffle(layer.heads)
+    if layer.units is None:
+        return
+    chance.shuffle(layer.units)
+    of_pair: dict[int, float] = {}
+    for unit in layer.units:
+        factor = 2.0 ** chance.randint(-2, 2) if scale else 1.0
+        if unit.pair is not None:
+            factor = of_pair.setdefault(unit.pair, factor)
+        unit.reads, unit.bias, unit.writes = unit.reads * factor, unit.bias * factor, unit.writes / factor
+        unit.scale *= factor
+
+
+def _mixed(head: WideHead, room: Room, grade: int, chance: random.Random) -> None:
+    """Change the components of queries and keys, and of values and outputs, by invertible maps: what they mean stays.
+
+    Components that write to directions which floats hold exactly are mixed among themselves, so that these stay exact.
+    """
+    head.query, head.key = _pair(head.query, head.key, grade, chance)
+    value, output = head.value, head.output.T
+    exactly = [c for c in range(len(value)) if output[c][list(room.exact)].any()]
+    loosely = [c for c in range(len(value)) if c not in exactly]
+    if grade == 1 or not room.apart:
+        exactly, loosely = list(range(len(value))), []
+    parts = [_pair(value[part], output[part], grade, chance) for part in (exactly, loosely) if part]
+    head.value = np.concatenate([left for left, _ in parts]) if parts else value
+    head.output = (np.concatenate([right for _, right in parts]) if parts else output).T
+
+
+def _pair(left: Dyadic, right: Dyadic, grade: int, chance: random.Random) -> tuple[Dyadic, Dyadic]:
+    """Return two lists of linear forms, changed by A and by the inverse of its transpose: leftᵀ·right is the same."""
+    size = len(left)
+    if not size:
+        return left, right
+    if grade == 1:
+        order = chance.sample(range(size), size)
+        factors = np.array([2.0 ** chance.randint(-1, 1) for _ in order])[:, None]
+        return left[order] * factors, right[order] / factors
+    full = padded(size)
+    turn = Turn.drawn(full, HEAD_ROUNDS, chance).matrix
+    factor = 2.0 ** chance.randint(-1, 1)
+    left, right = (np.pad(forms, ((0, full - size), (0, 0))) for forms in (left, right))
+    return product(turn, left) * factor, product(turn, right) / factor
+
+
+def _basis(room: Room, grade: int, chance: random.Random, *, scale: bool) -> TurnedBasis:
+    order = tuple(chance.sample(range(room.width), room.width))
+    if grade == 1:
+        scales = tuple(2.0 ** chance.randint(-2, 2) if scale else 1.0 for _ in order)
+        return TurnedBasis(((tuple(range(room.width)), Turn(0, ())),), order, scales)
+    blocks: Sequence[tuple[int, ...]] = [block for block in (room.exact, room.loose) if block]
+    turns = [Turn.drawn(len(block), min(MOST_ROUNDS, rounds_for(len(block))), chance) for block in blocks]
+    return TurnedBasis(tuple(zip(blocks, turns, strict=True)), order, (1.0,) * room.width)

@@ -1,0 +1,161 @@
+"""The lines of a function of positions while they grow, and expressions of what is known about the stream at that point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.engines.fast import guesses
+from tm2tfr.engines.fast.arrays import Rows, Terms3
+from tm2tfr.engines.fast.guesses import Guess
+from tm2tfr.transformer.matrix import Floats, Ints
+
+ZERO, ONE = "0.0", "1.0"
+
+
+class Tables(NamedTuple):
+    """What the code reads besides the session's arrays.
+
+    Args:
+        by_token, whole: (vocabulary, columns) numbers and integers that a token determines.
+        entries, following: by the tokens attended to, the entry in the memo that was found last, or -1, and its answer.
+    """
+
+    by_token: Floats
+    whole: Ints
+    entries: NDArray[np.int32]
+    following: NDArray[np.int32]
+
+
+class Expressions:
+    """Lines, and expressions of numbers, with guesses of what they are going to be.
+
+    Args:
+        held: by token, the directions that it determines and their values.
+    """
+
+    def __init__(self, vocabulary: int, held: Sequence[dict[int, float]]) -> None:
+        self.lines, self.indent = list[str](), 8
+        self._vocabulary, self._held = vocabulary, list(held)
+        self._moved: dict[int, str] = {}  # direction -> the variable that holds it; all others go by the token
+        self._columns: dict[bytes, tuple[str, Floats]] = {}
+        self._whole: dict[bytes, tuple[str, Ints]] = {}
+        self._guesses = {"f0": Guess("1", share=True), "f2": Guess("i"), "f3": Guess("i * i")}  # by expression
+        self._guessed = 1  # the number of places in `Tables.entries`
+        self._names = 0
+
+    def add(self, *lines: str) -> None:
+        self.lines += [" " * self.indent + line for line in lines]
+
+    def let(self, expression: str) -> str:
+        """Add a variable and return its name; one that is just another name is not needed."""
+        if expression.isidentifier():
+            return expression
+        name = f"a{self._names}"
+        self._names += 1
+        self.add(f"{name} = {expression}")
+        self.guess(name, self.guess_of(expression))
+        return name
+
+    def guess(self, expression: str, guess: Guess | None) -> str:
+        """Remember the guess of an expression, and return the expression."""
+        if guess is not None and guess.sound:
+            self._guesses[expression] = guess
+        return expression
+
+    def guess_of(self, expression: str) -> Guess | None:
+        return self._guesses.get(expression) or guesses.guess_of_literal(expression)
+
+    def leave_if(self, condition: str) -> None:
+        self.add(f"if {condition}:", "    break")
+
+    def read(self, direction: int) -> str:
+        """Return the expression of a direction's current value."""
+        if direction in self._moved:
+            return self._moved[direction]
+        return self.by_token(np.array([held.get(direction, 0.0) for held in self._held]))
+
+    def by_token(self, column: Floats) -> str:
+        """Return the expression of a number that the token determines."""
+        column = column + 0.0
+        if (column == column[0]).all():
+            return as_literal(column[0])
+        known = self._columns.get(column.tobytes())
+        if known is None:
+            known = (self.let(f"table[t, {len(self._columns)}]"), column)
+            self._columns[column.tobytes()] = known
+            if (column == np.rint(column)).all() and abs(column).max() < guesses.LARGEST:
+                self.guess(known[0], Guess(self.whole_by_token(column.astype(np.int64))))
+        return known[0]
+
+    def whole_by_token(self, column: Ints) -> str:
+        """Return the expression of an integer that the token determines."""
+        known = self._whole.setdefault(column.tobytes(), (f"whole[t, {len(self._whole)}]", column))
+        return known[0]
+
+    def tables(self) -> Tables:
+        """Return what the code reads."""
+        columns, whole = ([column for _, column in found.values()] for found in (self._columns, self._whole))
+        shape = self._vocabulary
+        return Tables(
+            np.array(columns, dtype=np.float64).reshape(len(columns), shape).T.copy(),
+            np.array(whole, dtype=np.int64).reshape(len(whole), shape).T.copy(),
+            np.full(self._guessed, -1, dtype=np.int32),
+            np.zeros(self._guessed, dtype=np.int32),
+        )
+
+    def total(self, terms: Iterable[tuple[str, float]], start: str = ZERO) -> str:
+        """Return the sum of (expression, weight) from left to right; it is never -0.0 if no expression is."""
+        text, terms = start, list(terms)
+        for value, weight in terms:
+            if ZERO in (value, term := product_of(weight, value)):
+                continue
+            alone = text == ZERO and weight >= 1.0 and "-" not in value
+            text = term if alone else f"{text} + {term}"
+        begun = [(self.guess_of(start), 1.0)]
+        return self.guess(text, guesses.guess_of_sum(begun + [(self.guess_of(value), weight) for value, weight in terms]))
+
+    def plus(self, first: str, second: str) -> str:
+        return self.guess(sum_of(first, second), guesses.guess_of_sum((self.guess_of(e), 1.0) for e in (first, second)))
+
+    def row(self, table: Rows, r: int) -> str:
+        return self.total((self.read(c), weight) for c, weight in entries_of(table, r).items())
+
+    def pure(self, table: Terms3, r: int, features: tuple[str, ...]) -> str:
+        """Return a combination of position features."""
+        cut = slice(int(table.start[r]), int(table.start[r + 1]))
+        columns = (table.feature, table.embedded, table.weight)
+        terms = zip(*(column[cut].tolist() for column in columns), strict=True)
+        products = ((self.guess(product_of(e, features[f]), self.total_guess(features[f], e)), w) for f, e, w in terms)
+        return self.total(products)
+
+    def total_guess(self, expression: str, weight: float) -> Guess | None:
+        return guesses.guess_of_sum([(self.guess_of(expression), weight)])
+
+
+def entries_of(table: Rows, r: int) -> dict[int, float]:
+    cut = slice(int(table.start[r]), int(table.start[r + 1]))
+    return dict(zip(table.number[cut].tolist(), table.weight[cut].tolist(), strict=True))
+
+
+def as_literal(number: float) -> str:
+    return repr(float(number))
+
+
+def product_of(weight: float, value: str) -> str:
+    """Return the product of a weight and an expression that is a name, a call or a literal."""
+    if value == ZERO or weight == 1.0:
+        return value
+    if value == ONE:
+        return as_literal(weight)
+    return f"{as_literal(weight)} * ({value})" if "*" in value else f"{as_literal(weight)} * {value}"
+
+
+def sum_of(first: str, second: str) -> str:
+    """Return the sum of two expressions that are never -0.0."""
+    if ZERO in (first, second):
+        return first if second == ZERO else second
+    return f"{first} + ({second})"

@@ -1,0 +1,1 @@
+"""Interventions with a known answer: what must come out, and what comes out of the weights."""

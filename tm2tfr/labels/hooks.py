@@ -1,0 +1,153 @@
+"""At which hook point of which exported model which variable is read off, and along which directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tm2tfr.contract import STAGES, Specification
+from tm2tfr.errors import ExportError
+from tm2tfr.labels.variables import Scheme
+from tm2tfr.targets.streams import HOOKED, ExportedStream, stream_of
+from tm2tfr.transformer.residual import Subspace
+from tm2tfr.transformer.weights import Decoder
+
+SinceStages = Mapping[str, tuple[int, str]]
+"""Name of a subspace -> (layer, part) after which it holds its value; layers count from 0, the embedding is of layer -1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hooks:
+    """What the streams of exports carry.
+
+    Args:
+        decoder: the weights that are exported; scheme: the labels of their runs.
+        since: see `SinceStages`.
+        streams: of each target that takes these weights; refused: of each other one why it does not.
+        left_out: the subspaces, by name, and the heads, by column, that do not hold what labels say, each with the reason.
+    """
+
+    decoder: Decoder
+    scheme: Scheme
+    since: SinceStages
+    streams: Mapping[str, ExportedStream]
+    refused: Mapping[str, str]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def too_long(self, longest: int) -> str:
+        """Return what to say of runs of up to `longest` positions if the exports have fewer; otherwise an empty text."""
+        fewest = min((stream.positions for stream in self.streams.values()), default=longest)
+        if longest <= fewest:
+            return ""
+        what = f"the longest run has {longest:,} positions, and hooks.json is about exports with {fewest:,}"
+        return f"{what}, which do not take it: use --positions {longest} here and in export"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "positions": "row p of a run is position p of every export, which is fed the run's tokens and nothing else",
+            "offset": dict.fromkeys(HOOKED, 0),
+            "layers": "layers and heads count from 0; the embedding is layer -1",
+            "subspaces": [self._subspace(subspace) for subspace in self.decoder.layout.subspaces],
+            "heads": [head.as_dict() for head in self.scheme.heads],
+            "targets": {target: self._target(target) for target in HOOKED},
+            **({"left out": dict(self.left_out)} if self.left_out else {}),
+        }
+
+    def carried(self, layer: int, part: str) -> list[str]:
+        """Return the names of the subspaces that hold their values after `part` of `layer`."""
+        place = (layer, STAGES.index(part))
+        there = [name for name, (at, done) in self.since.items() if (at, STAGES.index(done)) <= place]
+        return [name for name in there if name not in self.left_out]
+
+    def _subspace(self, subspace: Subspace) -> dict[str, Any]:
+        held = self.scheme.held.get(subspace.name)
+        plain: dict[str, Any] = {"name": subspace.name, "holds": subspace.holds}
+        plain |= {} if subspace.labels is None else {"labels": list(subspace.labels)}
+        if subspace.name in self.left_out:
+            return plain | {"value": None, "left out": self.left_out[subspace.name]}
+        plain |= {"value": None if held is None else held.as_dict()}
+        if subspace.name in self.since:
+            layer, part = self.since[subspace.name]
+            plain |= {"since": {"layer": layer, "part": part}}
+        return plain
+
+    def _target(self, target: str) -> dict[str, Any]:
+        if target not in self.streams:
+            return {"refused": self.refused[target]}
+        stream = self.streams[target]
+        mirrored = any(place.mirror is not None for place in stream.directions.values())
+        read = "scale · (x[index] - x[mirror]) / 2" if mirrored else "scale · x[index]"
+        return {
+            "positions": stream.positions,
+            "dtype": stream.dtype,
+            "read": f"the value of a direction is {read}, x the stream at the hook point",
+            "points": [
+                {
+                    "layer": point.layer,
+                    "part": point.part,
+                    "module": point.module,
+                    "side": point.side,
+                    "carries": self.carried(point.layer, point.part),
+                }
+                for point in stream.points
+            ],
+            "directions": {
+                s.name: self._directions(stream, s) for s in self.decoder.layout.subspaces if s.name not in self.left_out
+            },
+            "attention": [
+                {
+                    "layer": head.layer,
+                    "head": head.head,
+                    "weights": stream.attention.format(layer=head.layer, number=head.layer + 1, head=head.head),
+                }
+                for head in self.scheme.heads
+            ],
+        }
+
+    def _directions(self, stream: ExportedStream, subspace: Subspace) -> dict[str, list[Any]]:
+        """Return where the directions of a subspace are, in the order of its labels."""
+        places = [stream.directions[name] for name in subspace.directions]
+        found: dict[str, list[Any]] = {"index": [place.index for place in places]}
+        if any(place.mirror is not None for place in places):
+            found["mirror"] = [place.mirror for place in places]
+        return found | {"scale": [place.scale for place in places]}
+
+
+def hooks_of(
+    decoder: Decoder,
+    program: Any,
+    scheme: Scheme,
+    specification: Specification | None,
+    *,
+    positions: int | None = None,
+    dtype: str = "float64",
+) -> Hooks:
+    """Return what the streams of exports carry.
+
+    Args:
+        specification: of any run of these weights; None: their subspaces say themselves since when they hold their values.
+        positions, dtype: those of the exports, see `tm2tfr.export_to`.
+    """
+    streams, refused = dict[str, ExportedStream](), dict[str, str]()
+    for target in HOOKED:
+        own = decoder.positions if decoder.positions is not None else positions
+        try:
+            streams[target] = stream_of(target, decoder, program, positions=own, dtype=dtype)
+        except ExportError as error:
+            refused[target] = str(error)
+    return Hooks(decoder=decoder, scheme=scheme, since=since_of(decoder, specification), streams=streams, refused=refused)
+
+
+def since_of(decoder: Decoder, specification: Specification | None) -> SinceStages:
+    """Return after which part of which layer each subspace holds its value, by the specification."""
+    stages = [(-1, "embedding"), *((n, part) for n in range(len(decoder.layers)) for part in STAGES[1:])]
+    found = {}
+    for subspace in decoder.layout.subspaces:
+        since = subspace.since
+        if specification is not None:
+            since = next((stage for stage in stages if specification.holds(subspace.holds, *stage)), None)
+        if since is not None:
+            found[subspace.name] = since
+    return found

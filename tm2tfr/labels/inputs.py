@@ -1,0 +1,105 @@
+"""The inputs whose runs are labelled: listed, all up to a length, or random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tm2tfr.dataset.circuits.spec import CircuitInputs, RandomBits
+from tm2tfr.dataset.labels.spec import LabelSpec
+from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
+from tm2tfr.errors import InputError, visible
+from tm2tfr.sources.circuit.inputs import read_input
+from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.universal.program import Universal
+
+MOST_BY_DEFAULT, LONGEST_BY_DEFAULT = 1_000, 10
+"""Where nothing else is asked for: so many random inputs of up to so many tokens, or all where there are no more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelInputs:
+    """What is asked for; nothing: a default.
+
+    Args:
+        words: as people write them; None: none are listed, which is not the same as a list of none.
+        up_to: all inputs of up to so many tokens; of a circuit: all inputs, if it has at most so many bits.
+        count, shortest, longest, seed: so many different random inputs, of these lengths; None: a default.
+    """
+
+    words: tuple[str, ...] | None = None
+    up_to: int | None = None
+    count: int | None = None
+    shortest: int | None = None
+    longest: int | None = None
+    seed: int = 0
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing is asked for."""
+        return self.words is None and self.up_to is None and self.count is None
+
+
+def words_of(program: Any, positions: int | None, asked: LabelInputs) -> tuple[str, ...]:
+    """Return the different inputs, in the order listed, all, random.
+
+    Args:
+        positions: the most tokens of a word that the weights take; None: any number.
+
+    Raises:
+        InputError: for a word that is no input of the program, for lengths that are none, or for too many inputs.
+    """
+    if isinstance(program, Circuit):
+        return _of_circuit(program, asked)
+    machine = program.right if isinstance(program, Universal) else program
+    letters = machine.input_alphabet or () if isinstance(machine, Machine) else program.alphabet
+    least = 0 if isinstance(machine, Machine) else 1
+    inputs = _inputs(program.name, len(letters), least, positions, asked)
+    if isinstance(machine, Machine):
+        listed = Inputs(tuple(machine.check_input(word) for word in inputs.words), inputs.up_to, inputs.random)
+        return listed.over(letters)
+    return LabelSpec(text="", name=program.name, program=program, inputs=inputs, forms=()).words
+
+
+def _inputs(name: str, letters: int, least: int, positions: int | None, asked: LabelInputs) -> Inputs:
+    """Return the inputs that are words over so many letters."""
+    name = visible(name)
+    shortest = least if asked.shortest is None else max(asked.shortest, least)
+    longest = LONGEST_BY_DEFAULT if asked.longest is None else asked.longest
+    longest = max(shortest, longest) if positions is None or asked.longest is not None else min(longest, positions)
+    if shortest > longest:
+        raise InputError(f"{name}: there are no lengths from {shortest} to {longest}: give the shorter one first")
+    for most in (asked.up_to, longest if asked.count is not None else None):
+        if positions is not None and most is not None and most > positions:
+            raise InputError(f"{name}: the weights have {positions} positions, not {most}: ask for shorter inputs")
+    count, there = asked.count, number_of(letters, shortest, longest)
+    if asked.nothing:
+        if there <= MOST_BY_DEFAULT:
+            return Inputs(up_to=longest)
+        count = MOST_BY_DEFAULT
+    if count is not None and count > there:
+        what = f"{name}: there are {there:,} inputs of {shortest} to {longest} tokens, and not {count:,}"
+        raise InputError(f"{what}: ask for fewer, or for longer ones")
+    drawn = () if count is None else (Random(count, shortest, longest, f"labels, seed {asked.seed}"),)
+    found = Inputs(asked.words or (), -1 if asked.up_to is None else asked.up_to, drawn)
+    if found.number(letters) > MOST_WORDS:
+        raise InputError(f"{name}: these are more than {MOST_WORDS:,} inputs: ask for fewer")
+    return found
+
+
+def _of_circuit(circuit: Circuit, asked: LabelInputs) -> tuple[str, ...]:
+    name, bits = visible(circuit.name), len(circuit.inputs)
+    if asked.shortest is not None or asked.longest is not None:
+        raise InputError(f"{name}: every input of this circuit has {bits} bits: omit the length")
+    everything = asked.up_to is not None or (asked.nothing and 2**bits <= MOST_BY_DEFAULT)
+    if asked.up_to is not None and asked.up_to < bits:
+        raise InputError(f"{name}: the inputs of this circuit have {bits} bits, not up to {asked.up_to}: ask for {bits}")
+    if everything and 2**bits > MOST_WORDS:
+        raise InputError(f"{name}: there are 2^{bits} inputs: ask for random ones")
+    count = MOST_BY_DEFAULT if asked.nothing and not everything else asked.count
+    if count is not None and count > min(2**bits, MOST_WORDS):
+        raise InputError(f"{name}: there are {min(2**bits, MOST_WORDS):,} inputs at most, and not {count:,}: ask for fewer")
+    drawn = () if count is None else (RandomBits(count, f"labels, seed {asked.seed}"),)
+    words = tuple(read_input(circuit, word) for word in asked.words or ())
+    return CircuitInputs(words, everything, drawn).of(circuit)

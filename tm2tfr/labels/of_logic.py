@@ -1,0 +1,297 @@
+"""Labels of formulas and programs of temporal logic: the values of nodes, and what subspaces and heads make of them.
+
+For many words of one length at once, with BOS before them and EOS behind, if the weights have one. See
+`tm2tfr.sources.logic.specification`, which says the same of one position of one word after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.labels.of_rasp import LabelledWords
+from tm2tfr.labels.of_turing import heads_of, recoded
+from tm2tfr.labels.ragged import LookMatrix
+from tm2tfr.labels.variables import RESERVED, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
+from tm2tfr.labels.words_of_logic import FramedGrid, FramedWords
+from tm2tfr.sources.logic.evaluate_many import ManyWords
+from tm2tfr.sources.logic.labelling import LogicLabels
+from tm2tfr.sources.logic.nodes import Node
+from tm2tfr.sources.logic.outputs import output_names
+from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.specification.claims import (
+    BitClaim,
+    DividedClaim,
+    EqualityClaim,
+    GivenClaim,
+    InsideClaim,
+    MeanClaim,
+    NodeClaim,
+    ShareClaim,
+    StepClaim,
+    SubspaceClaim,
+    head_claim,
+    labelled,
+    subspace_claim,
+)
+from tm2tfr.transformer.residual import Subspace
+from tm2tfr.transformer.weights import Decoder
+
+_GIVEN = {
+    "token": HeldVariable(column="token"),
+    "1": HeldVariable(),
+    "i": HeldVariable(column="position"),
+    "i^2": HeldVariable(column="position", function="square"),
+    "1/(i+1)": HeldVariable(over=True),
+}
+
+
+class LogicVariables:
+    """Finds the labels of words of one formula or program.
+
+    Args:
+        decoder: the weights, of which only claims, labels, the names of outputs and whether there is an EOS are read.
+
+    Raises:
+        CompileError: if the weights answer no nodes of the program.
+    """
+
+    def __init__(self, program: LogicProgram, decoder: Decoder) -> None:
+        self.right = LogicLabels(program, decoder)
+        self._program, self._decoder = program, decoder
+        self._eos = "EOS" in decoder.vocabulary
+        self._many = ManyWords(program.nodes, program.alphabet)
+        self._by_number = {node.number: node for node in self._many.nodes}
+
+    # ── what there is ───────────────────────────────────────────────────────────────────────────────────────
+    @cached_property
+    def scheme(self) -> Scheme:
+        """What labels there are."""
+        nodes = [self._variable(name, node) for node, name in self._names.items()]
+        own = [made for made, _ in self._own.values()]
+        return Scheme(
+            variables=(*nodes, *own),
+            heads=self._heads,
+            held={subspace.name: self._held(subspace) for subspace in self._decoder.layout.subspaces},
+            answers=self._decoder.outputs[0].labels,
+        )
+
+    @cached_property
+    def _names(self) -> Mapping[Node, str]:
+        """Each node with the name of its column."""
+        names = {node: name for node, name in output_names(self._program).items() if node.number in self._by_number}
+        return {node: f"{name} (node)" if name in RESERVED else name for node, name in names.items()}
+
+    def _variable(self, name: str, node: Node) -> LabelVariable:
+        if node.kind == "label":
+            meaning = "the value of this step; none outside the word"
+            return LabelVariable(name=name, kind="label", meaning=meaning, labels=self._many.labels[node])
+        if node.kind == "bit":
+            return LabelVariable(name=name, kind="whole", meaning="whether this holds: 1 or 0; 0 outside the word")
+        return LabelVariable(
+            name=name, kind="whole", meaning="this number; outside the word the one that the definition has there"
+        )
+
+    @cached_property
+    def _heads(self) -> tuple[HeadLabels, ...]:
+        def seen(claim: str) -> Seen | None:
+            found = head_claim(claim)
+            return None if found is None else "all" if found.kind == "all" else "one"
+
+        return heads_of(self._decoder, seen)
+
+    @cached_property
+    def _columns(self) -> Mapping[str, str]:
+        """Claim of a head -> the column of such a head."""
+        return {head.claim: head.column for head in reversed(self._heads)}
+
+    @cached_property
+    def _own(self) -> Mapping[str, tuple[LabelVariable, SubspaceClaim]]:
+        """Of each subspace that is not a node's value, by its name, the variable and the claim that it has the value of."""
+        found: dict[str, tuple[LabelVariable, SubspaceClaim]] = {}
+        taken = {*self._names.values(), *RESERVED}
+        for subspace in self._decoder.layout.subspaces:
+            claim = subspace_claim(subspace.holds)
+            if claim is None or self._plain(subspace) is not None:
+                continue
+            claim = claim.of if isinstance(claim, ShareClaim) else claim
+            inner = _under_a_mean(claim)
+            of = claim if inner is None else inner
+            if of == GivenClaim("token") or not self._there(of):
+                continue
+            name = subspace.name if subspace.name not in taken else f"{subspace.name} (subspace)"
+            taken.add(name)
+            if labelled(claim) and not _thermometer(claim):
+                what = f"the label that holds here: {subspace.holds}"
+                found[subspace.name] = LabelVariable(name=name, kind="label", meaning=what, labels=subspace.labels), of
+            else:
+                kind: Any = "number" if any(map(_is_a_share, _nested(of))) else "whole"
+                found[subspace.name] = LabelVariable(name=name, kind=kind, meaning=f"what holds here: {subspace.holds}"), of
+        return found
+
+    def _there(self, claim: SubspaceClaim) -> bool:
+        """Return whether a claim is about nodes of this program, and no share of a vector."""
+        last = list(_nested(claim))[-1]
+        vector = labelled(last) and not _thermometer(last)
+        if vector and any(map(_is_a_share, _nested(claim))):
+            return False
+        numbers = [literal.node for each in getattr(last, "alternatives", ()) for literal in each]
+        numbers += [last.node] if hasattr(last, "node") else []
+        return all(each in self._by_number for each in numbers)
+
+    def _plain(self, subspace: Subspace) -> HeldVariable | None:
+        """Return what a subspace holds that needs no column of its own."""
+        if subspace.holds in _GIVEN:
+            return _GIVEN[subspace.holds]
+        claim = subspace_claim(subspace.holds)
+        over = isinstance(claim, ShareClaim)
+        claim = claim.of if isinstance(claim, ShareClaim) else claim
+        if isinstance(claim, NodeClaim) and claim.node in self._by_number and claim.what in _FUNCTIONS:
+            function: Any = _FUNCTIONS[claim.what]
+            return HeldVariable(column=self._names[self._by_number[claim.node]], function=function, over=over)
+        if isinstance(claim, BitClaim) and [len(each) for each in claim.alternatives] == [1]:
+            literal = claim.alternatives[0][0]
+            if literal.label is None and literal.true and literal.node in self._by_number:
+                return HeldVariable(column=self._names[self._by_number[literal.node]], over=over)
+        return None
+
+    def _held(self, subspace: Subspace) -> HeldVariable | None:
+        plain = self._plain(subspace)
+        claim = subspace_claim(subspace.holds)
+        if plain is not None or claim is None:
+            return plain
+        over = isinstance(claim, ShareClaim)
+        claim = claim.of if isinstance(claim, ShareClaim) else claim
+        inner = _under_a_mean(claim)
+        mean = None if inner is None else self._columns.get(_text_of_head(subspace.holds))
+        if inner == GivenClaim("token"):
+            return HeldVariable(column="token", mean=mean)
+        if subspace.name not in self._own:
+            return None
+        function: Any = "up to" if _thermometer(claim) else ""
+        return HeldVariable(column=self._own[subspace.name][0].name, function=function, over=over, mean=mean)
+
+    # ── on many words ───────────────────────────────────────────────────────────────────────────────────────
+    def __call__(self, words: NDArray[np.int64]) -> LabelledWords:
+        """Return the labels of words of one length, given as places of their tokens in the alphabet: (words, n)."""
+        rows, fed = self._many.run(words), self.right.fed(words)
+        framed = FramedWords(rows, fed, eos=self._eos)
+        columns: dict[str, FramedGrid] = {}
+        for node, name in self._names.items():
+            values = framed.labels(node) if node.kind == "label" else framed.numbers(node)
+            columns[name] = values.astype(np.int32)
+        looks = {head.column: self._look(head, framed) for head in self._heads}
+        for made, claim in self._own.values():
+            if made.kind == "label":
+                columns[made.name] = self._codes(claim, framed, made.labels or ())
+            else:
+                columns[made.name] = np.asarray(self._number(claim, framed)).astype(
+                    np.float64 if made.kind == "number" else np.int32
+                )
+        return LabelledWords(np.ones(len(words), dtype=bool), columns, {}, looks, fed, self.right.wanted(rows))
+
+    def _look(self, head: HeadLabels, framed: FramedWords) -> LookMatrix:
+        claim = head_claim(head.claim)
+        positions = framed.positions
+        if claim is None or claim.kind == "all":
+            return np.ones((1, positions, positions), dtype=bool)
+        looks: LookMatrix = framed.looked(claim, self._by_number)[:, :, None] == np.arange(positions)
+        return looks
+
+    def _number(self, claim: SubspaceClaim, framed: FramedWords) -> FramedGrid:  # noqa: PLR0911
+        """Return a claim about a number, or about how many labels are reached: (words, positions)."""
+        nodes = self._by_number
+        match claim:
+            case GivenClaim():
+                return framed.given(claim.what)
+            case BitClaim():
+                return framed.true(claim, nodes)
+            case NodeClaim() if claim.what == "found":
+                return framed.found(nodes[claim.node])
+            case NodeClaim():
+                return _FUNCTION_OF[claim.what](framed.numbers(nodes[claim.node]))
+            case DividedClaim():
+                quotient, remainder = np.divmod(np.maximum(0, claim.sign * framed.numbers(nodes[claim.node])), claim.per)
+                return remainder if claim.what == "reaches" else quotient**2 if claim.what.endswith("square") else quotient
+            case StepClaim():
+                return framed.reaches(nodes[claim.node], claim.least)
+            case EqualityClaim():
+                return framed.equal(claim, nodes)
+            case InsideClaim():
+                return np.where(framed.inside, self._number(claim.of, framed), 0)
+            case ShareClaim():
+                return self._number(claim.of, framed) / (framed.here + 1)
+            case MeanClaim():
+                of = self._number(claim.of, framed)
+                return (
+                    framed.mean(claim.head, of, nodes)
+                    if claim.head.kind == "all"
+                    else framed.fetched(claim.head, of, nodes)
+                )
+
+    def _codes(self, claim: SubspaceClaim, framed: FramedWords, labels: Sequence[str]) -> NDArray[np.int32]:
+        """Return a claim about a label as its place among labels, -1 for nothing: (words, positions)."""
+        match claim:
+            case NodeClaim():
+                node = self._by_number[claim.node]
+                to = np.append(recoded(self._many.labels[node], tuple(labels)), -1)
+                found: NDArray[np.int32] = to[framed.labels(node)]
+                return found
+            case GivenClaim():
+                return recoded(self._decoder.vocabulary, tuple(labels))[framed.tokens]
+            case InsideClaim():
+                return np.where(framed.inside, self._codes(claim.of, framed, labels), -1).astype(np.int32)
+            case MeanClaim():
+                there: NDArray[np.int32] = framed.fetched(
+                    claim.head, self._codes(claim.of, framed, labels), self._by_number
+                )
+                return there
+        raise TypeError(f"{claim} is not about a label")
+
+
+def _under_a_mean(claim: SubspaceClaim) -> SubspaceClaim | None:
+    """Return of what a claim is the mean over all that is in sight, where that is a vector; None: it is no such mean."""
+    return claim.of if isinstance(claim, MeanClaim) and claim.head.kind == "all" and labelled(claim) else None
+
+
+def _nested(claim: SubspaceClaim) -> Iterator[SubspaceClaim]:
+    """Yield a claim, and those that it is made of."""
+    yield claim
+    while isinstance(claim, InsideClaim | ShareClaim | MeanClaim):
+        claim = claim.of
+        yield claim
+
+
+def _is_a_share(claim: SubspaceClaim) -> bool:
+    return isinstance(claim, ShareClaim) or (isinstance(claim, MeanClaim) and claim.head.kind == "all")
+
+
+def _thermometer(claim: SubspaceClaim) -> bool:
+    while isinstance(claim, InsideClaim | ShareClaim | MeanClaim):
+        claim = claim.of
+    return isinstance(claim, DividedClaim) and claim.what == "reaches"
+
+
+def _text_of_head(holds: str) -> str:
+    return holds.removeprefix("over i+1: ").removeprefix("at ").partition(": ")[0]
+
+
+_FUNCTIONS = {
+    "label": "",
+    "number": "",
+    "square": "square",
+    "positive": "positive",
+    "negative": "negative",
+}
+_FUNCTION_OF: Mapping[str, Any] = {
+    "number": lambda x: x,
+    "square": lambda x: x * x,
+    "positive": lambda x: np.maximum(x, 0),
+    "negative": lambda x: np.maximum(-x, 0),
+    "positive square": lambda x: np.maximum(x, 0) ** 2,
+    "negative square": lambda x: np.maximum(-x, 0) ** 2,
+}

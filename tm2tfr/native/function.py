@@ -1,0 +1,243 @@
+"""A function whose machine code is kept: loaded if it is in the folder, otherwise compiled and put there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.errors import EngineError
+from tm2tfr.extras import required
+from tm2tfr.native import folder
+from tm2tfr.native.arguments import description, words
+from tm2tfr.native.notice import compiling
+
+if TYPE_CHECKING:
+    from tm2tfr.native.loading import MachineCode
+
+_MAGIC = b"tm2tfr code 1\n"
+_DIGEST = 64
+"""The length of a SHA-256 in hexadecimal."""
+
+
+@cache
+def sources(*folders: Path) -> str:
+    """Return the digest of all modules in these folders, and of this one."""
+    total = hashlib.sha256()
+    for where in (Path(__file__).parent, *folders):
+        for path in sorted(where.glob("*.py")):
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+class KeptFunction:
+    """A function for Numba, compiled for each kind of arguments when it is first called with such, or loaded.
+
+    Args:
+        text: all that decides what the function does: its text, and the digest of what it calls.
+        made: returns the function, decorated for Numba; called only if it has to be compiled.
+    """
+
+    def __init__(self, text: str, made: Callable[[], Callable[..., Any]]) -> None:
+        self._text, self._made = text, cache(made)
+        self._codes: dict[str, MachineCode | None] = {}
+        self._lock = RLock()
+
+    @classmethod
+    def of(cls, module: str, name: str, need: str, *, otherwise: str = "", called: tuple[Path, ...] = ()) -> KeptFunction:
+        """Return a function of a module that imports Numba, which is itself imported only if it has to be compiled.
+
+        Args:
+            need: as a clause, what needs Numba, and `otherwise`, how to do without: for the EngineError where it cannot be
+                imported.
+            called: folders with modules that decide what the function does, besides its own.
+        """
+
+        def made() -> Callable[..., Any]:
+            [found] = required(need, [module], "fast", otherwise=otherwise, error=EngineError)
+            function: Callable[..., Any] = getattr(found, name)
+            return function
+
+        spec = find_spec(module)
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(f"there is no module {module}")
+        own = _digest(Path(spec.origin).read_bytes())
+        return cls(f"{module} {name} {own} {sources(*called)}", made)
+
+    def kept(self, *arguments: Any) -> bool:
+        """Return whether nothing has to be compiled for a call with such arguments: the code is loaded now."""
+        described = _described(arguments)
+        with self._lock:
+            if described not in self._codes and (code := _stored(self._about(described))):
+                self._codes[described] = code
+            return described in self._codes
+
+    def code(self, described: str, arguments: tuple[Any, ...]) -> MachineCode | None:
+        """Return the code for arguments of this description; None if it can be neither kept nor called by address."""
+        with self._lock:
+            if described not in self._codes:
+                about = self._about(described)
+                self._codes[described] = _stored(about) or self._compiled(about, arguments)
+            return self._codes[described]
+
+    def by_numba(self, arguments: tuple[Any, ...]) -> int:
+        """Call the function as Numba calls it."""
+        return int(self._made()(*arguments))
+
+    def _compiled(self, about: str | None, arguments: tuple[Any, ...]) -> MachineCode | None:
+        if about is None:
+            return None
+        from tm2tfr.native.building import built  # noqa: PLC0415  (Numba takes its time to load)
+        from tm2tfr.native.loading import MachineCode  # noqa: PLC0415
+
+        with compiling():
+            found = built(self._made(), arguments)
+        if found is None:
+            return None
+        symbol, content = found
+        head = json.dumps({"about": about, "symbol": symbol}).encode()
+        inside = b"%d\n%s%s" % (len(head), head, content)
+        folder.write(_digest(about.encode()), _MAGIC + _digest(inside).encode() + inside)
+        return MachineCode(symbol, content)
+
+    def _about(self, described: str) -> str | None:
+        """Return all that decides what the machine code is; None if code cannot be kept here."""
+        around = _surroundings()
+        return None if around is None else json.dumps([*around, sources(), self._text, described])
+
+
+class Caller:
+    """Calls of a function one after the other: tuples that are the same as in the last call are not looked at again."""
+
+    def __init__(self, function: KeptFunction) -> None:
+        self._function = function
+        self.kept = function.kept
+        self._last: list[_Argument] = []
+        self._words = np.zeros(0, dtype=np.int64)
+        self._code: MachineCode | None = None
+
+    def __call__(self, *arguments: Any) -> int:
+        """Call the function and return its result.
+
+        Args:
+            arguments: arrays that are C-contiguous, tuples of such, and integers.
+
+        Raises:
+            TypeError: for other arguments.
+        """
+        if not self._as_before(arguments):
+            self._begin(arguments)
+        if self._code is None:
+            return self._function.by_numba(arguments)
+        return self._code(self._words.__array_interface__["data"][0])
+
+    @property
+    def by_words(self) -> bool:
+        """Whether the last call was of machine code, so that there can be another one with other `words`."""
+        return self._code is not None
+
+    def again(self, at: NDArray[np.int64], words: NDArray[np.int64]) -> int:
+        """Call the function as last time, but for the words at some places, which must mean arguments of the same kinds.
+
+        Args:
+            at: see `tm2tfr.native.arguments.places`.
+            words: of arrays their addresses and shapes; whoever calls keeps the arrays.
+
+        Raises:
+            RuntimeError: if the last call was not of machine code, see `by_words`.
+        """
+        if self._code is None:
+            raise RuntimeError("there is no call of machine code that could be made again: call the function first")
+        for last in self._last:
+            last.kept = None  # its words may be others now
+        self._words[at] = words
+        return self._code(self._words.__array_interface__["data"][0])
+
+    def _as_before(self, arguments: tuple[Any, ...]) -> bool:
+        """Fill in what has changed since the last call; return False if the arguments are of another kind."""
+        if self._code is None or len(arguments) != len(self._last):
+            return False
+        for argument, last in zip(arguments, self._last, strict=True):
+            if argument is last.kept:
+                continue
+            if description(argument) != last.described:
+                return False
+            self._words[last.cut] = words(argument)
+            last.kept = argument if isinstance(argument, tuple) else None
+        return True
+
+    def _begin(self, arguments: tuple[Any, ...]) -> None:
+        self._last, found = [], list[int]()
+        for argument in arguments:
+            part = words(argument)
+            cut = slice(len(found), len(found) + len(part))
+            self._last.append(_Argument(description(argument), cut, argument if isinstance(argument, tuple) else None))
+            found += part
+        self._words = np.array(found, dtype=np.int64)
+        self._code = self._function.code(", ".join([last.described for last in self._last]), arguments)
+
+
+@dataclass
+class _Argument:
+    """An argument of the last call: its description, its place among the words, and itself if it is a tuple."""
+
+    described: str
+    cut: slice
+    kept: tuple[Any, ...] | None
+
+
+def _described(arguments: tuple[Any, ...]) -> str:
+    return ", ".join([description(argument) for argument in arguments])
+
+
+def _stored(about: str | None) -> MachineCode | None:
+    """Return the code in the folder that was made from just this; None if there is none, or it is damaged."""
+    if about is None:
+        return None
+    content = folder.read(_digest(about.encode()))
+    start = len(_MAGIC) + _DIGEST
+    if content is None or not content.startswith(_MAGIC):
+        return None
+    inside = content[start:]
+    if content[len(_MAGIC) : start] != _digest(inside).encode():
+        return None
+    from tm2tfr.native.loading import MachineCode  # noqa: PLC0415  (only where there is code to load)
+
+    try:
+        length, _, rest = inside.partition(b"\n")
+        head = json.loads(rest[: int(length)])
+        return MachineCode(head["symbol"], rest[int(length) :]) if head["about"] == about else None
+    except (ValueError, KeyError, TypeError, RuntimeError):
+        return None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@cache
+def _surroundings() -> list[str] | None:
+    """Return what code depends on besides its text: Python, Numba, LLVM, the processor; Numba is not imported.
+
+    None if there is no LLVM, or files have no owners.
+    """
+    try:
+        from tm2tfr.native.loading import processor, version  # noqa: PLC0415
+    except (ImportError, OSError, AttributeError):  # it is broken, and so is Numba, which will say so
+        return None
+    if not folder.POSIX:
+        return None
+    spec = find_spec("numba")
+    where = Path(spec.origin).parent if spec is not None and spec.origin else Path()
+    known = b"".join(path.read_bytes() for path in (where / "_version.py", where / "__init__.py") if path.is_file())
+    return [sys.version, _digest(known), version(), *processor()]

@@ -1,0 +1,140 @@
+"""What comes of many runs of one decoder: rows as columns of numbers, and how each run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.errors import InputError, counted
+from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.run import carried_out
+from tm2tfr.sources.registry import of_program
+from tm2tfr.trace.check import Divergence, Trace
+from tm2tfr.transformer.matrix import Ints
+from tm2tfr.transformer.weights import Decoder
+
+LIMIT, REFUSED, END = "limit", "refused", "end"
+"""The outcome of a run that the limit cuts off; of one that ends before a position that is refused, since a number in it
+is too large; of one that ends where the position table does."""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchResults:
+    """What came out of the reference: arrays of (runs,).
+
+    Args:
+        outcomes: as of `tm2tfr.contract.RunResult`.
+        steps, visited, ones, tapes: of a machine, see `tm2tfr.sources.turing.simulator.Result`; otherwise empty.
+    """
+
+    outcomes: NDArray[np.str_]
+    steps: Ints
+    visited: Ints
+    ones: Ints
+    tapes: Sequence[str]
+
+    @classmethod
+    def of(cls, outcomes: NDArray[np.str_]) -> BatchResults:
+        """Return those of anything but machines."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(outcomes, none, none, none, ())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Batch:
+    """Many runs of one decoder.
+
+    Args:
+        name, noun: those of the program, or of the weights.
+        inputs: (runs,) as they were given.
+        offsets: (runs + 1,) the rows of run r are ``offsets[r] : offsets[r + 1]``.
+        tokens, answers: (rows,) the tokens fed and answered, by their numbers in the vocabulary; of what labels words,
+            whose answers are columns, there are no answers.
+        columns: the name of each other column of the table -> (rows,): the code of a label, see `labels`, or the number;
+            of a gate (rows, bits).
+        labels: column -> the labels that its codes are the places of; -1 is ⊥, -2 is a vector that is no label.
+        vocabulary: the tokens.
+        outcomes: (runs,) as ``answer`` of a `Trace`, or ``refused``.
+        T: (runs,) the number of intermediate steps, -1 where nothing ended the run.
+        differs: (runs,) the position of the first row that differs from the reference's, -1 if none does.
+        compared: (runs,) the number of cells compared.
+        results: what came out of the reference; None without a check.
+        engine, dtype: those that ran the weights.
+    """
+
+    name: str
+    noun: str
+    inputs: Sequence[str]
+    offsets: Ints
+    tokens: NDArray[np.int32]
+    answers: NDArray[np.int32]
+    columns: Mapping[str, NDArray[Any]]
+    labels: Mapping[str, tuple[str, ...]]
+    vocabulary: tuple[str, ...]
+    outcomes: NDArray[np.str_]
+    T: Ints
+    differs: Ints
+    compared: Ints
+    results: BatchResults | None
+    max_steps: int | None
+    engine: str = "fast"
+    dtype: str = "float64"
+    decoder: Decoder = field(repr=False)
+    program: Any = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __repr__(self) -> str:
+        """Return ``<Batch of palindromes: 3 runs, 41 rows, all agree>``."""
+        said = "" if self.results is None else ", all agree" if self.agrees else f", {len(self.failures)} differ"
+        return f"<Batch of {self.name}: {counted(len(self), 'run')}, {counted(self.rows, 'row')}{said}>"
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of all runs."""
+        return int(self.offsets[-1])
+
+    @property
+    def failures(self) -> Ints:
+        """The numbers of the runs that differ from the reference's."""
+        return np.flatnonzero(self.differs >= 0)
+
+    @property
+    def refused(self) -> Ints:
+        """The numbers of the runs that end before a position that is refused."""
+        return np.flatnonzero(self.outcomes == REFUSED)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether there was a check, cells were compared in every run, and all of them agree."""
+        whole = self.results is not None and not len(self.failures) and not len(self.refused)
+        return whole and bool((self.compared > 0).all())
+
+    def trace(self, run: int, *, keep_rows: bool = False) -> Trace:
+        """Return run number `run` by itself, as `tm2tfr.check` or `tm2tfr.run` returns it: of one that differs, the cause.
+
+        Raises:
+            InputError: if there is no such run.
+            EngineError: in the words of the engine, where a position is refused.
+        """
+        if not 0 <= run < len(self):
+            raise InputError(f"there is no run number {run}: use 0 to {len(self) - 1}")
+        options = RunOptions(engine=self.engine, max_steps=self.max_steps, keep_rows=keep_rows)
+        program, word, fed = self.program, self.inputs[run], None
+        construction = None if program is None else of_program(program)
+        if construction is not None:
+            word = construction.given(program, word)
+        if self.results is None:
+            program = None
+            if construction is not None and construction.fed is not None:
+                fed = construction.fed(self.program, word, self.decoder)
+        return carried_out(self.decoder, word, program, options, fed=fed)
+
+    def divergence(self, run: int) -> Divergence | None:
+        """Return the first difference of run number `run`, with its cause; None if it agrees; see `trace`."""
+        return self.trace(run).divergence if self.differs[run] >= 0 else None

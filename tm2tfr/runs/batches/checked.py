@@ -1,0 +1,202 @@
+"""Many inputs of one machine, compared with its reference up to the first that differs: in batches where fast runs them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from tm2tfr.engines.decode import Engine
+from tm2tfr.runs.batches.batch import Batch
+from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.runs.run import carried_out
+from tm2tfr.runs.truths import AnyMachine
+from tm2tfr.sources.turing.simulator import Result
+from tm2tfr.sources.turing.spec import Outcome
+from tm2tfr.trace.check import Trace
+from tm2tfr.trace.columns import is_turing
+from tm2tfr.transformer.weights import Decoder
+
+InputsProgress = Callable[[int, int], None]
+"""Called from time to time with the number of inputs done, and of all."""
+AT_ONCE = 2**15
+"""So many inputs are in one batch; the first that differs ends the check after its batch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedInputs:
+    """Many runs of one machine.
+
+    Args:
+        machine: its name.
+        engine, dtype: those that ran the weights.
+        runs: the number of inputs that were compared.
+        cells: the number of cells compared.
+        outcomes: the number of runs by what comes out.
+        failure: the first run that differs, None if all agree.
+        longest: the longest run before that one; None if there is none.
+    """
+
+    machine: str
+    engine: str
+    dtype: str
+    runs: int
+    cells: int
+    outcomes: Mapping[str, int]
+    failure: Trace | None
+    longest: Trace | None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every cell of every run agrees, and there was one."""
+        return self.failure is None and self.cells > 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        plain: dict[str, Any] = {"machine": self.machine, "runs": self.runs, "compared": self.cells}
+        plain |= {"outcomes": dict(self.outcomes), "agrees": self.agrees, "engine": self.engine, "dtype": self.dtype}
+        return plain if self.failure is None else plain | {"failure": self.failure.as_dict()}
+
+
+def engine_for(decoder: Decoder, options: RunOptions) -> Engine:
+    """Return the engine for many inputs of one machine: for ``auto`` fast, which compiles once, if it runs the weights.
+
+    Raises:
+        EngineError: for an unknown engine or dtype, or if fast is requested and Numba is not installed.
+    """
+    return for_cases(decoder, options.engine, options.dtype)
+
+
+def checked_inputs(
+    decoder: Decoder,
+    program: AnyMachine,
+    words: Sequence[str],
+    options: RunOptions,
+    progress: InputsProgress | None = None,
+) -> CheckedInputs:
+    """Run `decoder` on many inputs and compare every cell at every position, up to the first run that differs.
+
+    Args:
+        options: the engine, its dtype, and the limit on the steps of each run.
+
+    Raises:
+        InputError: for a word that is not an input of the machine.
+        CompileError: if the decoder's table cannot be compared with the machine's.
+        EngineError: if the engine cannot run these weights; in its words, where it refuses a position.
+    """
+    engine = engine_for(decoder, options)
+    limit = MAX_STEPS if options.max_steps is None else options.max_steps
+    options = replace(options, engine=engine, dtype=None, max_steps=limit, keep_rows=False, progress=None)
+    together = engine.name == "fast" and is_turing(decoder.layout)
+    found = _Found()
+    for start in range(0, len(words), AT_ONCE if together else 1):
+        if together:
+            found.add_batch(_batch(decoder, program, words[start : start + AT_ONCE], limit, progress, start, len(words)))
+        else:
+            found.add(carried_out(decoder, words[start], program, options))
+            if progress is not None:
+                progress(start + 1, len(words))
+        if found.failure is not None:
+            break
+    word = found.longest_word
+    return CheckedInputs(
+        machine=program.name,
+        engine=engine.name,
+        dtype=engine.dtype,
+        runs=found.runs,
+        cells=found.cells,
+        outcomes=dict(sorted(found.outcomes.items())),
+        failure=found.failure,
+        longest=found.longest if word is None else carried_out(decoder, word, program, options),
+    )
+
+
+def traces(batch: Batch) -> Iterator[Trace]:
+    """Yield each run of a batch with its rows, compared with the reference, as `tm2tfr.check` returns it without rows."""
+    right = batch.results
+    reach = np.abs(batch.columns["h"]) if "h" in batch.columns else np.zeros(batch.rows)
+    for run, word in enumerate(batch.inputs):
+        first, last, steps = int(batch.offsets[run]), int(batch.offsets[run + 1]), int(batch.T[run])
+        if right is None or batch.differs[run] >= 0 or run in batch.refused or batch.compared[run] == 0:
+            yield batch.trace(run)
+            continue
+        result = Result(
+            outcome=cast("Outcome", str(right.outcomes[run])),
+            steps=int(right.steps[run]),
+            tape=right.tapes[run],
+            cells_visited=int(right.visited[run]),
+            ones=int(right.ones[run]),
+        )
+        yield Trace(
+            machine=batch.name,
+            input=word,
+            engine=batch.engine,
+            dtype=batch.dtype,
+            tokens=last - first,
+            answer=str(batch.outcomes[run]),
+            T=None if steps < 0 else steps,
+            result=result,
+            compared=int(batch.compared[run]),
+            divergence=None,
+            reach=int(reach[first:last].max(initial=0)),
+            noun=batch.noun,
+        )
+
+
+class _Found:
+    """What is said of all runs, while they come."""
+
+    def __init__(self) -> None:
+        self.runs = self.cells = 0
+        self.outcomes = Counter[str]()
+        self.failure: Trace | None = None
+        self.longest: Trace | None = None
+        self.longest_word: str | None = None
+        self._most = 0
+
+    def add(self, trace: Trace) -> None:
+        """Take note of a run."""
+        self.runs += 1
+        self.cells += trace.compared
+        if not trace.agrees:
+            self.failure = trace
+            return
+        self.outcomes[trace.answer] += 1
+        if self.longest is None or trace.tokens > self.longest.tokens:
+            self.longest = trace
+
+    def add_batch(self, batch: Batch) -> None:
+        """Take note of the runs of a batch, up to the first that differs."""
+        wrong = np.flatnonzero((batch.differs >= 0) | (batch.compared == 0))
+        refused = batch.refused
+        first = min((int(each[0]) for each in (wrong, refused) if len(each)), default=len(batch))
+        self.runs += first
+        self.cells += int(batch.compared[:first].sum())
+        self.outcomes.update(batch.outcomes[:first].tolist())
+        if first and int(batch.compared[:first].max()) > self._most:
+            self._most = int(batch.compared[:first].max())
+            self.longest_word = batch.inputs[int(batch.compared[:first].argmax())]
+        if first < len(batch):
+            self.add(batch.trace(first))
+
+
+def _batch(
+    decoder: Decoder,
+    program: AnyMachine,
+    words: Sequence[str],
+    limit: int,
+    progress: InputsProgress | None,
+    done: int,
+    every: int,
+) -> Batch:
+    from tm2tfr.runs.batches.carried import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
+
+    def show(runs: int, _rows: int) -> None:
+        if progress is not None:
+            progress(done + runs, every)
+
+    return batch_of(decoder, program, words, checked=True, max_steps=limit, keep_rows=False, progress=show)

@@ -1,0 +1,73 @@
+"""The compiled functions for many runs of machines, as they are called from Python: their machine code is kept."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tm2tfr.engines import fast
+from tm2tfr.engines.fast import available
+from tm2tfr.errors import EngineError
+from tm2tfr.native.arguments import description
+from tm2tfr.native.function import KeptFunction
+
+if TYPE_CHECKING:
+    from tm2tfr.native.loading import MachineCode
+
+NEED = "many runs in one call need Numba"
+
+
+class AnyCall:
+    """Calls of a function by any number of threads, each time with other arguments; `Caller` is for similar ones."""
+
+    def __init__(self, function: KeptFunction) -> None:
+        self._function = function
+        self._known: dict[tuple[Any, ...], MachineCode | None] = {}
+
+    def __call__(self, *arguments: Any) -> int:
+        """Call the function and return its result.
+
+        Raises:
+            TypeError: for arguments other than arrays that are C-contiguous, tuples of such, and integers.
+        """
+        kinds, words = list[Any](), list[int]()
+        _flat(arguments, kinds, words)
+        key = tuple(kinds)
+        if key not in self._known:
+            self._known[key] = self._function.code(", ".join(map(description, arguments)), arguments)
+        code = self._known[key]
+        if code is None:
+            return self._function.by_numba(arguments)
+        held = np.array(words, dtype=np.int64)  # until the call is over
+        return code(held.__array_interface__["data"][0])
+
+
+def _flat(given: tuple[Any, ...], kinds: list[Any], words: list[int]) -> None:
+    """Add what is constant of some arguments to `kinds`, and the arguments as machine words to `words`."""
+    kinds.append(type(given))
+    for argument in given:
+        if isinstance(argument, np.ndarray):
+            kinds += argument.dtype, argument.ndim, argument.flags.c_contiguous
+            words.append(argument.__array_interface__["data"][0])
+            words += argument.shape
+        elif isinstance(argument, tuple):
+            _flat(argument, kinds, words)
+        else:
+            kinds.append(int)
+            words.append(int(argument))
+
+
+@cache
+def kernel(name: str) -> AnyCall:
+    """Return a function of `_machine_kernel`.
+
+    Raises:
+        EngineError: if Numba is missing.
+    """
+    if not available():
+        raise EngineError(f"{NEED}: pip install 'tm2tfr[fast]'")
+    module = "tm2tfr.runs.batches._machine_kernel"
+    return AnyCall(KeptFunction.of(module, name, NEED, called=(Path(fast.__file__).parent, Path(__file__).parent)))

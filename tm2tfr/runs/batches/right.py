@@ -1,0 +1,107 @@
+"""What is right in the runs of machines on words, as arrays that compiled code takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.transformer.matrix import Ints
+
+
+class WordsGiven(NamedTuple):
+    """WordsGiven as symbols of a machine, and the tokens before them.
+
+    The symbols of word r are ``words[start[r] : start[r + 1]]``, its tokens ``leads[lead[r] : lead[r + 1]]``.
+    """
+
+    words: NDArray[np.int32]
+    start: Ints
+    leads: NDArray[np.int32]
+    lead: Ints
+
+
+class RuleTable(NamedTuple):
+    """Machines with the same states and symbols as numbers, each a row of `to`, `written` and `move`: (N, rules).
+
+    Without `keys` there is an entry for each pair, at state × symbols + symbol; with them there is one machine.
+    """
+
+    keys: Ints
+    to: NDArray[np.int32]
+    written: NDArray[np.int32]
+    move: NDArray[np.int32]
+    symbols: int
+    blank: int
+    start: int
+    walled: bool
+    limit: int
+
+
+class RightCodes(NamedTuple):
+    """What is right for each of N machines, as codes of its decoder's labels: of a state, a symbol written, one read …
+
+    Args:
+        state: (N, states)
+        written, read, fed: (N, symbols); fed: the token of an input symbol.
+        shown: (N, tokens) the code of x, of decoders with fewer tokens than others filled up.
+        first: (N, symbols) the answer to BOS, by the symbol under the head.
+        answers: (N, states, symbols, 3) the token of a step, by where it goes, what it writes, and its move + 1.
+        stops: (N, states, symbols) the token where there is no rule.
+        ends: (N, tokens + 3) whether a token ends the run, by token - `unknown`.
+        outcomes: (N, states, symbols) how a run ends there, as a place in `OUTCOMES`.
+        starts_halted: whether the answer to BOS is a verdict.
+        nominal: whether m is the move that the rule says.
+    """
+
+    state: NDArray[np.int32]
+    written: NDArray[np.int32]
+    read: NDArray[np.int32]
+    fed: NDArray[np.int32]
+    shown: NDArray[np.int32]
+    first: NDArray[np.int32]
+    answers: NDArray[np.int32]
+    stops: NDArray[np.int32]
+    ends: NDArray[np.bool_]
+    outcomes: NDArray[np.int32]
+    bos: int
+    unknown: int
+    starts_halted: bool
+    nominal: bool
+
+
+class RightRows(NamedTuple):
+    """The right rows of some runs from `first` on, and what comes out of them: arrays of (rows,) and (runs,).
+
+    Those of a run are ``offsets[r] : offsets[r + 1]``; its final tape is ``tape[tape_offsets[r] : tape_offsets[r + 1]]``.
+    """
+
+    first: int
+    offsets: Ints
+    x: NDArray[np.int32]
+    q: NDArray[np.int32]
+    b: NDArray[np.int32]
+    m: NDArray[np.int32]
+    h: NDArray[np.int32]
+    a: NDArray[np.int32]
+    y: NDArray[np.int32]
+    outcome: NDArray[np.int32]
+    steps: Ints
+    visited: Ints
+    ones: Ints
+    tape_offsets: Ints
+    tape: NDArray[np.int32]
+
+    def without_rows(self) -> RightRows:
+        """Return what is said of each run alone."""
+        none = slice(0, 0)
+        return self._replace(
+            x=self.x[none],
+            q=self.q[none],
+            b=self.b[none],
+            m=self.m[none],
+            h=self.h[none],
+            a=self.a[none],
+            y=self.y[none],
+        )

@@ -1,0 +1,184 @@
+"""What is the same for all runs of a RASP program's weights: its s-ops, where they are kept, and what occurs in runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tm2tfr.causality import CausalVariable
+from tm2tfr.errors import CompileError, Tm2tfrError
+from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.program import Program, Word
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens
+from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
+from tm2tfr.text.words import all_words
+from tm2tfr.transformer.residual import Subspace
+from tm2tfr.transformer.weights import Decoder, digest
+from tm2tfr.transformer.wiring import Wire, WiredHead, wiring
+
+SHORT, LONG = 150, 60
+"""How many short inputs, and random longer ones, say what can occur."""
+FIXED = ("1", "i", "i^2", "position")
+PLACE = "it says where a position is, and has no cause"
+_SEEN = {"steps": "it is computed from the mean, which can be set", "share": "it is a share of what several positions have"}
+
+KINDS = ("token", "value", "picked", "mean", "steps", "share", "found", *FIXED)
+"""What claims of subspaces that are known begin with."""
+
+
+class RaspProgram:
+    """What is the same for all runs of a program's weights: its s-ops, where they are kept, and what occurs in runs."""
+
+    def __init__(self, program: Program, decoder: Decoder) -> None:
+        self.decoder, self.program = decoder, program
+        self.spaces = _by_claims(decoder.layout.subspaces)
+        self.wires, self.outputs = _wired(decoder, {space.name: what for what, space in self.spaces.items()})
+        unknown = next((what for what in self.spaces if what.partition(" ")[0] not in KINDS), None)
+        if unknown is not None:
+            what = f"{program.name}: nothing says how {unknown!r} depends on other variables, as in weights for any length"
+            raise CompileError(f"{what}: compile it with --max-length")
+        self.answers = [(output, program.choosing(output.name).sop) for output in decoder.outputs]
+        wanted = [sop for _, sop in self.answers] or [program.sop]
+        words = list(self._words())
+        self.stages = []
+        for word in words:
+            try:
+                self.stages.append(evaluate(wanted, word))
+            except Tm2tfrError:
+                continue
+        first = self.stages[0]
+        self.sops = {sop.number: sop for sop in first.values}
+        self.selectors = {selector.number: selector for selector in first.matrices}
+        self.numeric = numeric(first.values)
+        self.same = self._canonical(list(first.values))
+        self.atoms: dict[SOp, dict[str, Atom]] = {}
+        for stages in self.stages:
+            for sop, values in stages.values.items():
+                known = self.atoms.setdefault(self.same[sop], {})
+                known.update((shown_value(value, self.numeric[sop]), value) for value in values)
+        self.together: dict[str, set[Any]] = {}
+        self.empties: set[int] = set()
+        self.learning = True
+
+    def of(self, program: Program, decoder: Decoder) -> bool:
+        """Return whether it is of this program and these weights: the same text, and the same matrices."""
+        if self.decoder is decoder and self.program is program:
+            return True
+        same = (program.text, program.chosen, program.alphabet) == (
+            self.program.text,
+            self.program.chosen,
+            self.program.alphabet,
+        )
+        return (
+            same
+            and bool(program.text)
+            and (decoder.layout == self.decoder.layout and digest(decoder) == digest(self.decoder))
+        )
+
+    def _words(self) -> Iterator[Word]:
+        alphabet, most = self.program.alphabet, self.decoder.positions or 10
+        length, left = 1, SHORT
+        while length <= most and len(alphabet) ** length <= left:
+            left -= len(alphabet) ** length
+            yield from all_words(alphabet, length)
+            length += 1
+        chance = random.Random(0)
+        for _ in range(LONG + left):
+            yield tuple(chance.choices(alphabet, k=chance.randint(min(length, most), most)))
+
+    def _canonical(self, every: Sequence[SOp]) -> dict[SOp, SOp]:
+        """Return for each s-op the first one that is made in the same way: weights have one of them."""
+        text = all(isinstance(token, str) for token in self.program.alphabet)
+        made: dict[Any, SOp] = {}
+        found: dict[SOp, SOp] = {}
+        for sop in sorted(every, key=lambda each: each.number):
+            key: Any
+            if isinstance(sop, Tokens):
+                key = ("token", "asis" if sop.conversion == "str" and text else sop.conversion)
+            elif isinstance(sop, Indices):
+                key = ("position",)
+            elif isinstance(sop, Constant):
+                key = ("constant", type(sop.value), sop.value)
+            elif isinstance(sop, Aggregate):
+                key = ("attend", sop.selector, found[sop.values], type(sop.default), sop.default)
+            else:
+                key = ("apply", *_parts(sop, found))
+            found[sop] = made.setdefault(key, sop)
+        return found
+
+    def variables(self) -> dict[str, CausalVariable]:
+        """Return the variables, by what their subspaces hold."""
+        read_by: dict[str, list[str]] = {}
+        for what, wire in self.wires.items():
+            name = self.spaces[what].name
+            for read in wire.reads:
+                read_by.setdefault(read, []).append(f"{name}{', where its head attends' if wire.head else ''}")
+            for read in (*wire.head.query, *wire.head.key) if wire.head else ():
+                read_by.setdefault(read, []).append(f"the head of {name}")
+        for name, reads in self.outputs.items():
+            for read in reads:
+                read_by.setdefault(read, []).append(f"the output {name}")
+        found = {}
+        for what, space in self.spaces.items():
+            if what not in FIXED:
+                found[what] = _variable(what, space, ", ".join(dict.fromkeys(read_by.get(what, ()))))
+        return found
+
+
+def _by_claims(spaces: Sequence[Subspace]) -> dict[str, Subspace]:
+    """Return subspaces by what they hold; of several that hold the same, all but the first with a number."""
+    found: dict[str, Subspace] = {}
+    for space in spaces:
+        what, n = space.holds, 2
+        while what in found:
+            what, n = f"{space.holds} #{n}", n + 1
+        found[what] = space
+    return found
+
+
+def _wired(decoder: Decoder, called: Mapping[str, str]) -> tuple[dict[str, Wire], dict[str, frozenset[str]]]:
+    """Return the wiring of weights, with subspaces called as variables are."""
+    wires, outputs = wiring(decoder)
+
+    def named(names: Iterable[str]) -> frozenset[str]:
+        return frozenset(called[name] for name in names)
+
+    found = {}
+    for name, wire in wires.items():
+        head = wire.head
+        wired = None if head is None else WiredHead(head.attends, named(head.query), named(head.key))
+        found[called[name]] = Wire(wired, set(named(wire.reads)))
+    return found, {name: named(reads) for name, reads in outputs.items()}
+
+
+def among(reads: Iterable[str], claim: str) -> str | None:
+    """Return the one of some variables that holds this, the claim or its beginning if it ends with a space."""
+    if claim.endswith(" "):
+        return next((what for what in sorted(reads) if what.startswith(claim)), None)
+    return next((what for what in sorted(reads) if what.partition(" #")[0] == claim), None)
+
+
+def _variable(what: str, space: Subspace, read_by: str) -> CausalVariable:
+    kind = space.holds.partition(" ")[0]
+    return CausalVariable(
+        name=what,
+        subspace=space.name,
+        meaning=space.name,
+        kind="number" if space.labels is None else "label",
+        since=space.since or (-1, "embedding"),
+        read_by=read_by,
+        labels=space.labels or (),
+        nothing=kind != "token",
+        least=0 if kind == "found" else None,
+        largest=1 if kind == "found" else None,
+        whole=kind != "mean",
+        unset=_SEEN.get(kind, ""),
+    )
+
+
+def _parts(sop: SOp, found: Mapping[SOp, SOp]) -> tuple[Any, ...]:
+    if not isinstance(sop, Elementwise):
+        raise TypeError(f"{sop!r} is not an s-op of a program")
+    entries = tuple((type(key), key, type(value), value) for key, value in sop.entries)
+    return sop.operator, entries, tuple(found[argument] for argument in sop.arguments)

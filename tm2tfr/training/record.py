@@ -1,0 +1,140 @@
+"""The record of a training run: one JSON, ``run.json``, beside the weights.
+
+Times apart, it is a function of the model at the start, the examples, the options and the versions in it, on one kind of
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from tm2tfr._version import __version__
+from tm2tfr.errors import TrainingError, first_line
+from tm2tfr.files import write_text
+
+FORMAT = 1
+RUN, WEIGHTS, CHECKPOINT = "run.json", "weights.safetensors", "checkpoint.safetensors"
+GRID = "grid.yaml"
+"""The file that the folder of a grid of runs has."""
+RIGHT, ALL_STEPS, INTERRUPTED = "exact match", "all steps", "interrupted"
+"""Why a run has ended: every unseen answer was right and the loss small; its steps were done; by the user, unfinished."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainingRun:
+    """A run of `tm2tfr.train`, finished or interrupted.
+
+    Args:
+        model: the options of the model, or what its maker says of it.
+        data: what it was trained on, with its digest; see `tm2tfr.training.examples.Examples`.
+        options: see `tm2tfr.training.options.TrainingOptions`.
+        versions: of the software.
+        parameters, trained: the numbers of all parameters and of those that are trained.
+        losses: pairs of a step and the mean loss of the steps up to it, since the pair before.
+        evaluations: of a step, the shares of the unseen examples whose answer is right, and of which every scored token is.
+        exact_match, every_token: the same at the end, on all unseen examples; None in an interrupted run.
+        steps: those that were done.
+        ended: why; see `RIGHT` and the other words here.
+        weights_sha256: the digest of the weights' file.
+        seconds, cpu_seconds: what it took, all parts of an interrupted run together.
+        folder: where it is kept; None if it is not.
+    """
+
+    model: Mapping[str, Any]
+    data: Mapping[str, Any]
+    options: Mapping[str, Any]
+    versions: Mapping[str, str]
+    parameters: int
+    trained: int
+    losses: tuple[tuple[int, float], ...]
+    evaluations: tuple[tuple[int, float, float], ...]
+    exact_match: float | None
+    every_token: float | None
+    steps: int
+    ended: str
+    weights_sha256: str = ""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    folder: Path | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was not interrupted."""
+        return self.ended != INTERRUPTED
+
+    @property
+    def loss(self) -> float | None:
+        """The mean loss of the last steps; None if there were none."""
+        return self.losses[-1][1] if self.losses else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "folder"}
+        return {"format": FORMAT, **kept, "loss": self.loss, "finished": self.finished}
+
+    def json(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, indent=1) + "\n"
+
+    def write(self) -> None:
+        """Write it into its folder, if it has one.
+
+        Raises:
+            OutputError: if it cannot be written.
+        """
+        if self.folder is not None:
+            write_text(self.folder / RUN, self.json())
+
+    def same(self) -> dict[str, Any]:
+        """Return what is the same whenever the run is repeated: all but the times."""
+        return {key: value for key, value in json.loads(self.json()).items() if key not in ("seconds", "cpu_seconds")}
+
+
+def training_versions() -> dict[str, str]:
+    """Return the versions of everything that a training run depends on."""
+    found = {"tm2tfr": __version__, "python": ".".join(map(str, sys.version_info[:2]))}
+    for name in ("numpy", "torch", "transformers"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def run_of(found: Mapping[str, Any], folder: Path | None) -> TrainingRun:
+    """Return the run that `TrainingRun.as_dict` turned into `found`.
+
+    Raises:
+        KeyError, TypeError, ValueError: for anything else.
+    """
+    given = {each.name: found[each.name] for each in fields(TrainingRun) if each.name != "folder"}
+    given["losses"] = tuple((int(step), float(loss)) for step, loss in found["losses"])
+    given["evaluations"] = tuple((int(step), float(a), float(s)) for step, a, s in found["evaluations"])
+    return TrainingRun(**given, folder=folder)
+
+
+def load_run(folder: str | Path) -> TrainingRun:
+    """Return the run that is kept in a folder; the file ``run.json`` itself may be named as well.
+
+    Raises:
+        TrainingError: if there is none, or it cannot be read.
+    """
+    where = Path(folder)
+    file = where if where.name == RUN else where / RUN
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if found["format"] != FORMAT:
+            raise TrainingError(f"{file}: this run has format {found['format']}, not {FORMAT}: train it again")
+        return run_of(found, file.parent)
+    except (FileNotFoundError, NotADirectoryError):
+        what = "there is no training run here: make one with tm2tfr train"
+        if (where / GRID).is_file():
+            what = "these are the runs of a grid: name the folder of one of them, in this folder"
+        raise TrainingError(f"{where}: {what}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{file}: this run cannot be read ({first_line(error)}): train it again") from error
