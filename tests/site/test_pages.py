@@ -10,6 +10,8 @@ import pytest
 from tests.readme import ROOT
 from tm2tfr.sources.turing.formats.document import EXAMPLE_KEYS, KEYS
 
+DRAWN = {f"docs/{page}.md" for page in ("construction/index", "universal", "lecture/slides")}
+"""Pages with figures that are drawn while the site is built."""
 URL = re.compile(r"https://[\w.-]+/[\w./-]+")
 
 
@@ -31,6 +33,17 @@ def test_the_complete_machines_accept_and_reject_on_both_kinds_of_tape() -> None
     for machine in whole:
         assert "outcome: accept" in machine
         assert "outcome: reject" in machine
+
+
+def test_links_to_files_lead_to_files_where_pages_are_read_as_they_are() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    assert len(pages) > 30
+    for page in pages:
+        name = page.relative_to(ROOT).as_posix()
+        links = {link.partition("#")[0] for link in re.findall(r"\]\(([^)\s:]+)\)", page.read_text(encoding="utf-8"))}
+        if name in DRAWN:
+            links = {link for link in links if not re.fullmatch(r"figures/[\w-]+\.svg", link)}
+        assert [link for link in links if link and not (page.parent / link).exists()] == [], name
 
 
 def test_the_project_has_addresses_that_are_its_sources() -> None:

@@ -91,6 +91,15 @@ def test_padding_and_labels() -> None:
     assert found.test.prompt.tolist() == [2]
 
 
+def test_the_base_rate_is_the_share_of_the_most_frequent_answer_wherever_it_stands() -> None:
+    some = [
+        TokenExample(word, ["-", answer], [True, True], [False, True])
+        for word, answer in zip("abcde", "xyxxz", strict=True)
+    ]
+    longer = TokenExample("ab", ["-", "-", "x"], [True] * 3, [False, False, True])
+    assert examples_of("test", [TokenExample("f", "x", [True], [True])], [*some, longer]).base_rate == 4 / 6
+
+
 def test_each_check_fires() -> None:
     one = TokenExample("a", "b", [True], [True])
     with pytest.raises(TrainingError, match="there is nothing to test: ask for more inputs"):

@@ -8,6 +8,7 @@ word is labelled, it is the label of ``fed[t]``.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -124,6 +125,13 @@ class Examples:
     def longest(self) -> int:
         """The most positions of a sequence."""
         return max(self.train.longest, self.test.longest)
+
+    @cached_property
+    def base_rate(self) -> float:
+        """The share of the test examples whose answer is the most frequent one: what a model gets that always says this."""
+        some = self.test
+        answers = Counter(row[there].tobytes() for row, there in zip(some.wanted, some.answer, strict=True))
+        return max(answers.values()) / len(some)
 
     @cached_property
     def digest(self) -> str:

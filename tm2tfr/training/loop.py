@@ -250,6 +250,7 @@ def _begun(
         every_token=None,
         steps=0,
         ended=INTERRUPTED,
+        base_rate=examples.base_rate,
         folder=folder,
     )
 

@@ -40,6 +40,8 @@ class TrainingRun:
         losses: pairs of a step and the mean loss of the steps up to it, since the pair before.
         evaluations: of a step, the shares of the unseen examples whose answer is right, and of which every scored token is.
         exact_match, every_token: the same at the end, on all unseen examples; None in an interrupted run.
+        base_rate: the share of the unseen examples whose answer is the most frequent one, which an exact match has to
+            exceed to mean anything; None in a record that does not say it.
         steps: those that were done.
         ended: why; see `RIGHT` and the other words here.
         weights_sha256: the digest of the weights' file.
@@ -62,6 +64,7 @@ class TrainingRun:
     weights_sha256: str = ""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    base_rate: float | None = None
     folder: Path | None = None
 
     @property
@@ -112,7 +115,8 @@ def run_of(found: Mapping[str, Any], folder: Path | None) -> TrainingRun:
     Raises:
         KeyError, TypeError, ValueError: for anything else.
     """
-    given = {each.name: found[each.name] for each in fields(TrainingRun) if each.name != "folder"}
+    given = {each.name: found[each.name] for each in fields(TrainingRun) if each.name not in ("folder", "base_rate")}
+    given["base_rate"] = found.get("base_rate")
     given["losses"] = tuple((int(step), float(loss)) for step, loss in found["losses"])
     given["evaluations"] = tuple((int(step), float(a), float(s)) for step, a, s in found["evaluations"])
     return TrainingRun(**given, folder=folder)

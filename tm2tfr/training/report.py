@@ -26,6 +26,9 @@ def training_report(run: TrainingRun) -> str:
         every = "" if run.every_token in (None, run.exact_match) else f"; every scored token {run.every_token:.4f}"
         taken = f"{counted(run.steps, 'step')}, {run.cpu_seconds:.1f} seconds of the processor"
         lines += ["", f"Exact match {run.exact_match:.4f} ({right:,} of {data['test']:,} unseen inputs){every}."]
+        if run.base_rate is not None:
+            same = round(run.base_rate * data["test"])
+            lines += [f"The most frequent answer alone would be right for {same:,} of them: {run.base_rate:.4f}."]
         lines += [f"Ended after {taken}: {_WHY.get(run.ended, run.ended)}."]
     return "\n".join(lines)
 

@@ -48,6 +48,7 @@ class GridResult:
                     "folder": asked.name,
                     **asked.varied,
                     "exact_match": run.exact_match,
+                    "base_rate": run.base_rate,
                     "every_token": run.every_token,
                     "loss": run.loss,
                     "steps": run.steps,
@@ -60,14 +61,14 @@ class GridResult:
 
     def table(self) -> str:
         """Return a line for each run: what they differ in, and their results."""
-        titles = [*self.grid.varied, "exact match", "every scored token", "loss", "steps", "CPU s"]
+        titles = [*self.grid.varied, "exact match", "base rate", "every scored token", "loss", "steps", "CPU s"]
         rows = [titles]
         for asked, run in zip(self.grid.runs, self.runs, strict=True):
-            shares = [f"{share:.4f}" for share in (run.exact_match or 0.0, run.every_token or 0.0)]
+            shares = [f"{share or 0.0:.4f}" for share in (run.exact_match, run.base_rate, run.every_token)]
             loss = "-" if run.loss is None else f"{run.loss:.4f}"
             varied = [visible(str(value)) for value in asked.varied.values()]
             rows.append([*varied, *shares, loss, f"{run.steps:,}", f"{run.cpu_seconds:.1f}"])
-        return "\n".join(aligned(rows, set(range(len(titles) - 5, len(titles)))))
+        return "\n".join(aligned(rows, set(range(len(titles) - 6, len(titles)))))
 
 
 class _Trained(NamedTuple):
