@@ -67,6 +67,30 @@ def test_a_folder_has_rows_runs_and_what_hook_points_carry(tmp_path: Path) -> No
     assert not (tmp_path / "out/manifest.json.part").exists()
 
 
+def test_inputs_asked_for_in_two_ways_are_both_there_and_it_is_said(tmp_path: Path) -> None:
+    found = made(tmp_path / "out", all_up_to=2, random=3, lengths=(2, 3), inputs=["ab", "aaa"])
+    said = "inputs: 2 listed, all of up to 2 tokens, 3 random with seed 0; each input is labelled once"
+    assert labels_report(found).splitlines()[2] == said
+    runs = [row for path in sorted((tmp_path / "out/runs").iterdir()) for row in pq.read_table(path).to_pylist()]
+    assert [run["input"] for run in runs[:8]] == ["ab", "aaa", "", "a", "b", "aa", "ba", "bb"]
+    assert len(runs) == len({run["input"] for run in runs}) == found.tally.runs
+
+
+def test_the_card_has_the_names_that_interventions_have(tmp_path: Path) -> None:
+    for subject in ("chapter", "since-b", "double-histogram"):
+        made(tmp_path / subject, subject, all_up_to=2, engine="auto")
+        text = (tmp_path / subject / "README.md").read_text(encoding="utf-8").replace("\\|", "/")
+        rows = [
+            line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `") and line.count("|") == 5
+        ]
+        told = {row[0].strip("`"): row[-1] for row in rows if len(row) == 4}
+        for each in tm2tfr.causal_variables(subject).variables:
+            for column in each.columns:
+                assert f"`{each.variable.name}`".replace("|", "/") in told[column.replace("|", "/")]
+    assert "| `s329` | `indicator(indices == 0)` |\n" in text
+    assert "| from it: `keys tokens_str, indices` | from it: `value keys c326 of s0,s5` |\n" in text
+
+
 def test_lists_of_positions_and_all_of_them(tmp_path: Path) -> None:
     made(tmp_path / "out", "sort", all_up_to=None, inputs=["cab"], engine="auto")
     rows = pq.read_table(tmp_path / "out/labels/00000-of-00001.parquet").to_pylist()

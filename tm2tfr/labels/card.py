@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from tm2tfr._version import __version__
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import counted
@@ -10,6 +13,9 @@ from tm2tfr.labels.names import InSubspaces, columns_in_weights
 from tm2tfr.labels.shard import LABELS, RUNS
 from tm2tfr.labels.variables import Scheme
 from tm2tfr.text.markdown import code, escaped
+from tm2tfr.transformer.residual import Residual
+
+_NODE = re.compile(r"(?<![\w.])([sc][0-9]+)(?!\w)")
 
 _FIRST = {
     "run": "the number of the run; `runs` has its input and what came out",
@@ -21,7 +27,7 @@ _FIRST = {
 
 def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longest: int) -> str:
     """Return the text; longest: the most positions of a run."""
-    columns, places = dict[str, str](), columns_in_weights(scheme)
+    columns, places, layout = dict[str, str](), columns_in_weights(scheme), hooks.decoder.layout
     if scheme.answers is not None:
         columns |= {"answer": "what is answered at it", "answer_id": "its number, among the logits of that output"}
     columns |= {variable.name: variable.meaning for variable in scheme.variables}
@@ -34,6 +40,9 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
     said = "".join(f"{head.column} ({head.name}) attends to {head.as_dict()['attends']}. " for head in everywhere)
     long = hooks.too_long(longest)
     targets = ", ".join(hooks.streams) or "none"
+    rows = [
+        (column, what, *_held(layout, scheme, column, places.get(column))) for column, what in (_FIRST | columns).items()
+    ]
     lines = [
         "---",
         "configs:",
@@ -53,14 +62,19 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
         "",
         *((f"Attention: {long}.", "") if long else ()),
         *(each for name, why in hooks.left_out.items() for each in (f"Left out: {code(name)}: {escaped(why)}.", "")),
-        "| column | contents | subspace |",
-        "|---|---|---|",
-        *(f"| {code(column)} | {what} | {_held(places.get(column))} |" for column, what in _FIRST.items()),
-        *(f"| {code(column)} | {escaped(what)} | {_held(places.get(column))} |" for column, what in columns.items()),
+        "| column | contents | subspace | variable |",
+        "|---|---|---|---|",
+        *(
+            f"| {_cell(column)} | {what if column in _FIRST else escaped(what)} | {subspaces} | {variables} |"
+            for column, what, subspaces, variables in rows
+        ),
         "",
-        "Subspaces are those of the residual stream that hold the column as it is; `tm2tfr intervene` takes both names. "
-        "Layers and heads count from 0, as in TransformerLens.",
+        "Subspaces are those of the residual stream that hold the column as it is or, where that is said, something made "
+        "from it; a variable is what `tm2tfr intervene --variables` and `tm2tfr.causal_variables` call what a subspace "
+        "holds. `tm2tfr intervene` takes the names of subspaces and variables, and of columns that a subspace holds as "
+        "they are. Layers and heads count from 0, as in TransformerLens.",
         "",
+        *_nodes(scheme, [text for row in rows for text in row]),
         *((said.strip(), "") if said else ()),
         f'`datasets.load_dataset(folder, "{LABELS}")` reads the rows, and `"{RUNS}"` the inputs.',
         "",
@@ -68,5 +82,27 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
     return "\n".join(lines)
 
 
-def _held(places: InSubspaces | None) -> str:
-    return ", ".join(map(code, places)) if isinstance(places, tuple) else ""
+def _held(layout: Residual, scheme: Scheme, column: str, places: InSubspaces | None) -> tuple[str, str]:
+    """Return the subspaces of a column, and the variables that these hold."""
+    whole = isinstance(places, tuple)
+    made = [name for name, held in scheme.held.items() if held is not None and held.column == column]
+    names = list(places) if isinstance(places, tuple) else made
+    start = "" if whole or not names else "from it: "
+    return tuple(start + ", ".join(map(_cell, each)) for each in (names, [layout.subspace(name).holds for name in names]))  # type: ignore[return-value]
+
+
+def _nodes(scheme: Scheme, texts: Iterable[str]) -> list[str]:
+    """Return a table of the nodes that texts have by number, and of those that these are made of."""
+    met, new = dict[str, str](), list(texts)
+    while new:
+        found = [name for text in new for name in _NODE.findall(text) if name in scheme.nodes and name not in met]
+        met |= {name: scheme.nodes[name] for name in found}
+        new = [scheme.nodes[name] for name in dict.fromkeys(found)]
+    ordered = sorted(met, key=lambda name: (int(name[1:]), name))
+    head = ["| node | what it is |", "|---|---|"] if met else []
+    return [*head, *(f"| {_cell(name)} | {_cell(met[name])} |" for name in ordered), *([""] if met else [])]
+
+
+def _cell(text: str) -> str:
+    """Return text as code in a table, where a bar would begin the next cell."""
+    return code(text).replace("|", "\\|")

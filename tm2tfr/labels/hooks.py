@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,8 @@ from tm2tfr.targets.streams import HOOKED, ExportedStream, stream_of
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
+_OTHER_TARGETS = re.compile(r"(?:: |, or )use --to [\w ,-]+$")
+"""What to export to instead, which is no advice for labels: they are aligned with every target that there is."""
 SinceStages = Mapping[str, tuple[int, str]]
 """Name of a subspace -> (layer, part) after which it holds its value; layers count from 0, the embedding is of layer -1."""
 
@@ -136,7 +139,7 @@ def hooks_of(
         try:
             streams[target] = stream_of(target, decoder, program, positions=own, dtype=dtype)
         except ExportError as error:
-            refused[target] = str(error)
+            refused[target] = _OTHER_TARGETS.sub("", str(error))
     return Hooks(decoder=decoder, scheme=scheme, since=since_of(decoder, specification), streams=streams, refused=refused)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from tm2tfr.dataset.circuits.spec import CircuitInputs, RandomBits
 from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
-from tm2tfr.errors import InputError, visible
+from tm2tfr.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.turing.spec import Machine
@@ -39,6 +39,14 @@ class LabelInputs:
     def nothing(self) -> bool:
         """Whether nothing is asked for."""
         return self.words is None and self.up_to is None and self.count is None
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What is asked for, in words; a default has none."""
+        listed = None if self.words is None else f"{len(self.words):,} listed"
+        every = None if self.up_to is None else f"all of up to {counted(self.up_to, 'token')}"
+        drawn = None if self.count is None else f"{self.count:,} random with seed {self.seed}"
+        return tuple(each for each in (listed, every, drawn) if each is not None)
 
 
 def words_of(program: Any, positions: int | None, asked: LabelInputs) -> tuple[str, ...]:

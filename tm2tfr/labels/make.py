@@ -48,6 +48,7 @@ class MadeLabels:
         hooks: what the streams of exports carry.
         longest: the most positions of a run.
         failure: the first run that differs from the reference's.
+        ways: how inputs were asked for, in words, see `LabelInputs.ways`.
     """
 
     folder: Path
@@ -60,6 +61,7 @@ class MadeLabels:
     hooks: Hooks
     longest: int = 0
     failure: Failure | None = None
+    ways: tuple[str, ...] = ()
 
     @property
     def broken(self) -> bool:
@@ -106,7 +108,7 @@ def make(
     refuse_used(folder, resume=resume)
     there, reused = {record.number for record in records}, len(records)
     missing = [job for job in every if job.number not in there]
-    found = MadeLabels(folder, program.name, noun, Tally(), 0, len(every), reused, hooks)
+    found = MadeLabels(folder, program.name, noun, Tally(), 0, len(every), reused, hooks, ways=asked.ways)
     with pool(workers, scheduler, len(missing)) as crew:
         prepared(folder, (LABELS, RUNS))
         carried = {**hooks.as_dict(), "variables": [variable.as_dict() for variable in labelled.scheme.variables]}

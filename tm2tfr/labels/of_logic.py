@@ -78,6 +78,7 @@ class LogicVariables:
             heads=self._heads,
             held={subspace.name: self._held(subspace) for subspace in self._decoder.layout.subspaces},
             answers=self._decoder.outputs[0].labels,
+            nodes={f"s{node.number}": name for node, name in self._names.items()},
         )
 
     @cached_property

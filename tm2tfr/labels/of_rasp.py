@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tm2tfr.labels.of_turing import heads_of
 from tm2tfr.labels.ragged import LookMatrix, in_sight, mean_over, ragged
 from tm2tfr.labels.variables import RESERVED, HeadColumn, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
+from tm2tfr.sources.rasp.drawing.expressions import expression, selector_text
 from tm2tfr.sources.rasp.evaluate_many import ManyValues
 from tm2tfr.sources.rasp.labelling import RaspLabels
 from tm2tfr.sources.rasp.program import Program, shown_atom
@@ -100,7 +101,16 @@ class RaspVariables:
             heads=self._heads,
             held={subspace.name: self._held(subspace) for subspace in self._decoder.layout.subspaces},
             answers=output.labels,
+            nodes=self._nodes,
         )
+
+    @cached_property
+    def _nodes(self) -> Mapping[str, str]:
+        """What each s-op and selector is, by its number: its name, or how it is made of what has one."""
+        names = {node.number: node.name or self._names.get(node, "") for node in self._sops.values()}
+        names = {number: name for number, name in names.items() if name and name != f"s{number}"}
+        found = {f"s{n}": names.get(n) or expression(sop, names) for n, sop in self._sops.items()}
+        return found | {f"c{n}": each.name or selector_text(each, names) for n, each in self._selectors.items()}
 
     @cached_property
     def _heads(self) -> tuple[HeadLabels, ...]:

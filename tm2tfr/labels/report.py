@@ -18,6 +18,8 @@ def labels_report(found: MadeLabels) -> str:
     scheme = found.hooks.scheme
     variables, heads = counted(len(scheme.variables), "variable"), counted(len(scheme.heads), "head")
     lines = [f"{found.name}: {runs}, all agree", f"labels: {variables}, {heads}"]
+    if len(found.ways) > 1:
+        lines.append(f"inputs: {', '.join(found.ways)}; each input is labelled once")
     lines += [f"hooks: {', '.join(found.hooks.streams)}" if found.hooks.streams else "hooks: none"]
     lines += [f"no hooks for {target}, which tm2tfr export refuses: {why}" for target, why in found.hooks.refused.items()]
     lines += [f"left out: {name}: {why}" for name, why in found.hooks.left_out.items()]

@@ -200,12 +200,14 @@ class Scheme:
         heads: all heads, layer by layer.
         held: name of a subspace -> what it holds; None: nothing is known of it.
         answers: what answers are out of; None: they are numbers.
+        nodes: what the nodes are that names of subspaces and variables have by number, ``s5`` or ``c7``.
     """
 
     variables: tuple[LabelVariable, ...]
     heads: tuple[HeadLabels, ...]
     held: Mapping[str, HeldVariable | None]
     answers: tuple[str, ...] | None = field(default=None)
+    nodes: Mapping[str, str] = field(default_factory=dict)
 
     def variable(self, name: str) -> LabelVariable:
         """Return the variable with this column.

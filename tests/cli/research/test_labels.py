@@ -39,8 +39,7 @@ def test_inputs_of_all_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert out.splitlines()[2:4] == [
         "hooks: torch, lens",
         "no hooks for gpt2, which tm2tfr export refuses: reverse: in a GPT-2 no head sees a later position, and these "
-        "weights have heads with the mask "
-        "none: use --to bert, torch or onnx",
+        "weights have heads with the mask none",
     ]
 
 
@@ -57,6 +56,11 @@ def test_a_run_that_differs_is_exit_1(tmp_path: Path, capsys: pytest.CaptureFixt
     ("arguments", "why"),
     [
         (["--lengths", "1-3"], "tm2tfr labels: --lengths is about random inputs: add --random K"),
+        (["--random", "3", "-i", "a"], "tm2tfr labels: --random and --input cannot be combined: omit one of them"),
+        (
+            ["--all-up-to", "3", "--inputs-from", "words.txt"],
+            "tm2tfr labels: --all-up-to and --inputs-from cannot be combined: omit one of them",
+        ),
         (["--random", "3", "--lengths", "3-1"], "--lengths: '3-1' is no range of lengths: write for example 1-10"),
         (["--random", "3", "--seed", "x"], "tm2tfr labels: --seed: 'x' is not a seed"),
         (["--inputs-from", "nowhere"], "nowhere: cannot be read (No such file or directory)"),

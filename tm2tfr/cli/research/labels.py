@@ -29,7 +29,10 @@ _MOST_DIGITS = 12
 @options.file("--output", "-o", metavar="DIR", required=True, help="The folder to create.")
 @options.option("--input", "-i", "words", multiple=True, metavar="WORD", help="An input; can be repeated.")
 @options.file("--inputs-from", "file", help="A file with an input on each line.")
-@options.count("--all-up-to", help="All inputs of up to N tokens; of a circuit all, if they have no more bits.")
+@options.count(
+    "--all-up-to",
+    help="All inputs of up to N tokens; of a circuit all, if they have no more bits. With --random, random ones as well.",
+)
 @options.count(
     "--random",
     "count",
@@ -72,6 +75,10 @@ def labels(
     from tm2tfr.places import check_folder
 
     check_folder(output, reading=[asked.argument, *([] if file is None else [str(file)])])
+    for option, given in (("--all-up-to", all_up_to), ("--random", count)):
+        for other, there in (("--input", words), ("--inputs-from", file)):
+            if given is not None and there:
+                raise UsageError(f"tm2tfr labels: {option} and {other} cannot be combined: omit one of them")
     if lengths is not None and count is None:
         raise UsageError("tm2tfr labels: --lengths is about random inputs: add --random K")
     chosen = None if lengths is None else _lengths(lengths)
