@@ -29,6 +29,8 @@ with counting() as show:
     time.sleep(0.3)
     show(1, 1200, 5000)
     time.sleep(0.3)
+    show(3, 1200, 15000)
+    time.sleep(0.3)
 """
 
 
@@ -63,10 +65,13 @@ def on_a_terminal(script: str) -> str:
 
 
 def test_shards_rows_and_rows_a_second_are_shown() -> None:
-    shown = re.findall(r"([\d,]+ of .*? shards), ([\d,]+) rows, ([\d,]+) per second", on_a_terminal(COUNT))
+    written = on_a_terminal(COUNT)
+    shown = re.findall(r"([\d,]+ of .*? shards), ([\d,]+) rows, ([\d,]+) per second", written)
     assert shown[0] == ("0 of … shards", "0", "0")
     shards, rows, rate = shown[-1]
-    assert (shards, rows) == ("1 of 1,200 shards", "5,000")
+    assert (shards, rows) == ("3 of 1,200 shards", "15,000")
+    assert re.search(r"3 of 1,200 shards, [^\n\r]*per second, about 0:\d\d:\d\d left, after .*?0:00:0", written)
+    assert not re.search(r"1 of 1,200 shards, [^\n\r]*left", written)
     assert int(rate.replace(",", "")) > 0
 
 

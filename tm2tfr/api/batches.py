@@ -28,12 +28,17 @@ def run_batch(
     What generates tokens, machines and circuits, is run by the fast engine; what labels words, RASP programs and formulas,
     in the dense engine's arithmetic, words of one length at once. The numbers are those of each run by itself.
 
+    The first call of the fast engine after an installation compiles it and keeps the code in the user's cache, see
+    ``TM2TFR_CACHE``: that takes half a minute to two minutes, during which a library says nothing. Later processes load it.
+
     >>> import tm2tfr
     >>> batch = tm2tfr.run_batch("palindromes", ["abba", "ab"])
     >>> batch.outcomes.tolist(), batch.offsets.tolist()
     (['accept', 'reject'], [0, 20, 27])
     >>> [batch.vocabulary[token] for token in batch.tokens[:6]]
     ['a', 'b', 'b', 'a', 'BOS', '(first,a,0)']
+
+    Nothing is compared, and so to ask for ``batch.failures`` is an error; ``batch.agrees`` is False.
 
     Args:
         subject: see `Subject.of`; a program is compiled first.
@@ -76,6 +81,8 @@ def check_batch(
     <Batch of palindromes: 3 runs, 47 rows, all agree>
     >>> batch.T.tolist(), int(batch.compared.sum())
     ([15, 4, 15], 329)
+
+    The first call may take a minute or two, without a word; see `run_batch`.
 
     A run that differs is in ``batch.failures``; ``batch.divergence(run)`` makes it once more, by itself, for its cause.
     An input on which a RASP program is undefined is refused, as it is by `tm2tfr.check`.

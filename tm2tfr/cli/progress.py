@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 
@@ -113,21 +114,25 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
         Interrupted: on Ctrl-C, saying how much is done.
     """
     standing, began = (0, 0), time.monotonic()
+    first: tuple[int, float] | None = None
     bar = None
     if sys.stderr.isatty():
         bar = line(
             "{task.completed:,} of {task.fields[shards]} shards, "
-            "{task.fields[rows]:,} rows, {task.fields[rate]:,.0f} per second"
+            "{task.fields[rows]:,} rows, {task.fields[rate]:,.0f} per second{task.fields[left]}"
         )
-        task = bar.add_task("", total=None, shards="…", rows=0, rate=0.0)
+        task = bar.add_task("", total=None, shards="…", rows=0, rate=0.0, left="")
         bar.start()
 
     def show(done: int, shards: int, rows: int) -> None:
-        nonlocal standing
-        standing = (done, shards)
+        nonlocal standing, first
+        standing, now = (done, shards), time.monotonic()
+        first = first or (done, now)
         if bar is not None:
-            rate = rows / max(time.monotonic() - began, 1e-9)
-            bar.update(task, completed=done, shards=f"{shards:,}", rows=rows, rate=rate)
+            rate = rows / max(now - began, 1e-9)
+            seconds = (shards - done) * (now - first[1]) / max(done - first[0], 1)
+            left = f", about {timedelta(seconds=round(seconds))} left, after" if done > first[0] else ""
+            bar.update(task, completed=done, shards=f"{shards:,}", rows=rows, rate=rate, left=left)
 
     try:
         yield show

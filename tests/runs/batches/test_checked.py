@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,13 +14,41 @@ import tm2tfr
 from tests.cli.test_commands import ROOT, tm2tfr_here
 from tests.trace.test_sabotage import sabotages
 from tm2tfr.cli.turing import inputs
+from tm2tfr.errors import UsageError
 from tm2tfr.native import folder
 from tm2tfr.runs.batches import checked
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.options import RunOptions
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.storage import save
+from tm2tfr.transformer.weights import matrices, replaced
 
 pytest.importorskip("numba", reason="the fast engine needs Numba: pip install 'tm2tfr[fast]'")
 ALL = "ok    all 31 inputs of up to 4 symbols (13 accept, 18 reject): 2,632 cells compared with the simulator, all agree"
+
+
+def test_a_head_that_is_scanned_is_named_as_in_single_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    decoder, path = tm2tfr.compile("palindromes"), "layers.4.heads.0.key"
+    matrix = matrices(decoder)[path]
+    entries = {(row, column): value for row, column, value in matrix.entries()}
+    save(
+        replaced(decoder, {path: Matrix.from_entries(matrix.shape, entries | {(2, 0): 2**-9})}), tmp_path / "w.safetensors"
+    )
+    check = ["check", str(tmp_path / "w.safetensors"), "--engine", "fast"]
+    why = "scan: 3 components of its key depend on more than the position; expected none or two"
+    note = f"      scanned: layer 4, head 'latest write': {why}"
+    for asked in (["--input", "ab"], ["--input", "ab", "--input", "ba"], ["--all-up-to", "2"], ["--random", "2"]):
+        code, lines = tm2tfr_here(capsys, *check, *asked)
+        assert (code, lines[1::2]) == (0, [note] * (len(lines) // 2))
+    code, lines = tm2tfr_here(capsys, *check, "--all-up-to", "2", "--format", "json")
+    assert json.loads(lines[0])["scanned"] == [note.removeprefix("      scanned: ")]
+
+
+def test_without_a_reference_nothing_failed_and_nothing_did_not() -> None:
+    ran = tm2tfr.run_batch("palindromes", ["ab"])
+    for asked in (lambda: ran.failures, lambda: ran.divergence(0)):
+        with pytest.raises(UsageError, match=r"were compared with nothing: use tm2tfr\.check_batch to know which of them"):
+            asked()
 
 
 @pytest.mark.slow

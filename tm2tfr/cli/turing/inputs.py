@@ -105,9 +105,11 @@ def _asked(subject: Subject, all_up_to: int | None, count: int | None, seed: int
 def _line(found: CheckedInputs, what: str) -> str:
     came = ", ".join(f"{number:,} {outcome}" for outcome, number in found.outcomes.items())
     text = f"{what}{came and f' ({came})'}: {counted(found.cells, 'cell')} compared with the simulator"
+    notes = [f"scanned: {line}" for line in found.scanned]
     if found.failure is None:
-        return f"ok    {text}, all agree"
-    return f"FAIL  {text}\n      {visible(found.failure.input)}: {indented(str(found.failure.divergence))}"
+        return "\n      ".join([f"ok    {text}, all agree", *notes])
+    differs = f"{visible(found.failure.input)}: {indented(str(found.failure.divergence))}"
+    return "\n      ".join([f"FAIL  {text}", differs, *notes])
 
 
 def together(subject: Subject, words: Sequence[str], run: RunOptions, max_steps: int) -> Iterator[Trace] | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import InputError, counted
+from tm2tfr.errors import InputError, UsageError, counted
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.registry import of_program
@@ -101,7 +101,12 @@ class Batch:
 
     @property
     def failures(self) -> Ints:
-        """The numbers of the runs that differ from the reference's."""
+        """The numbers of the runs that differ from the reference's.
+
+        Raises:
+            UsageError: after `tm2tfr.run_batch`, which compares nothing.
+        """
+        self._compared_or_error()
         return np.flatnonzero(self.differs >= 0)
 
     @property
@@ -136,5 +141,10 @@ class Batch:
         return carried_out(self.decoder, word, program, options, fed=fed)
 
     def divergence(self, run: int) -> Divergence | None:
-        """Return the first difference of run number `run`, with its cause; None if it agrees; see `trace`."""
+        """Return the first difference of run number `run`, with its cause; None if it agrees; see `trace`, `failures`."""
+        self._compared_or_error()
         return self.trace(run).divergence if self.differs[run] >= 0 else None
+
+    def _compared_or_error(self) -> None:
+        if self.results is None:
+            raise UsageError("these runs were compared with nothing: use tm2tfr.check_batch to know which of them differ")

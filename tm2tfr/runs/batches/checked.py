@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from tm2tfr.engines.decode import Engine
+from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.batches.batch import Batch
 from tm2tfr.runs.choose import for_cases
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
@@ -51,6 +52,11 @@ class CheckedInputs:
     longest: Trace | None
 
     @property
+    def scanned(self) -> tuple[str, ...]:
+        """What `Trace.scanned` says of the run that differs and of the longest one before it, each line once."""
+        return tuple(dict.fromkeys(line for run in (self.failure, self.longest) if run is not None for line in run.scanned))
+
+    @property
     def agrees(self) -> bool:
         """Whether every cell of every run agrees, and there was one."""
         return self.failure is None and self.cells > 0
@@ -59,6 +65,7 @@ class CheckedInputs:
         """Return it as plain data."""
         plain: dict[str, Any] = {"machine": self.machine, "runs": self.runs, "compared": self.cells}
         plain |= {"outcomes": dict(self.outcomes), "agrees": self.agrees, "engine": self.engine, "dtype": self.dtype}
+        plain |= {"scanned": list(self.scanned)} if self.scanned else {}
         return plain if self.failure is None else plain | {"failure": self.failure.as_dict()}
 
 
@@ -116,7 +123,11 @@ def checked_inputs(
 
 
 def traces(batch: Batch) -> Iterator[Trace]:
-    """Yield each run of a batch with its rows, compared with the reference, as `tm2tfr.check` returns it without rows."""
+    """Yield each run of a batch with its rows, compared with the reference, as `tm2tfr.check` returns it without rows.
+
+    Of heads that are scanned, runs that agree have those that are so from their first position on.
+    """
+    scanned = _scanned_from_the_start(batch.decoder)
     right = batch.results
     reach = np.abs(batch.columns["h"]) if "h" in batch.columns else np.zeros(batch.rows)
     for run, word in enumerate(batch.inputs):
@@ -144,7 +155,18 @@ def traces(batch: Batch) -> Iterator[Trace]:
             divergence=None,
             reach=int(reach[first:last].max(initial=0)),
             noun=batch.noun,
+            scanned=scanned,
         )
+
+
+def _scanned_from_the_start(decoder: Decoder) -> tuple[str, ...]:
+    """Return a line for each head that the fast engine does not recognise in the weights, see `Trace.scanned`."""
+    return tuple(
+        f"layer {n}, head {head.name!r}: scan: {found.why}"
+        for n, (layer, kinds) in enumerate(zip(decoder.layers, recognise(decoder), strict=True), start=1)
+        for head, found in zip(layer.heads, kinds, strict=True)
+        if found.kind == "scan"
+    )
 
 
 class _Found:
