@@ -412,11 +412,11 @@ def test_what_is_no_subject_is_refused(name: str, what: Any, tmp_path: Path, mon
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_option_of_the_construction_is_never_ignored(name: str, form: str, forms: Forms) -> None:
     function = getattr(tm2tfr, name)
-    with pytest.raises(CompileError, match="omit the left-boundary option|unknown left boundary 'nonsense'"):
+    with pytest.raises(CompileError, match="omit --left-boundary|unknown left boundary 'nonsense'"):
         function(forms[form], left_boundary="nonsense")
     compiled = "weight" in form or form in ("decoder", "subject of weights")
     if compiled:
-        with pytest.raises(CompileError, match="these weights are already compiled: omit the left-boundary option"):
+        with pytest.raises(CompileError, match="these weights are already compiled: omit --left-boundary"):
             function(forms[form], left_boundary="repaired")
 
 
@@ -603,7 +603,7 @@ def test_a_command_refuses_an_option_of_the_construction_beside_weights(
     code = guarded(app, [command, str(forms.weights), *COMMANDS[command], "--left-boundary", "chapter"])
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
-    assert err == f"{forms.weights}: these weights are already compiled: omit the left-boundary option\n"
+    assert err == f"{forms.weights}: these weights are already compiled: omit --left-boundary\n"
 
 
 # ── the options of a run, and "auto" ────────────────────────────────────────────────────────────────────────
@@ -697,9 +697,9 @@ def test_a_subject_made_by_hand_checks_itself() -> None:
 def test_what_is_compared_with_has_no_option_of_the_construction() -> None:
     printed = tm2tfr.Subject.of("left-edge", left_boundary="chapter")
     for function in (tm2tfr.check, tm2tfr.certify, tm2tfr.measure_softness, tm2tfr.explore):
-        with pytest.raises(CompileError, match="a machine to compare with has no left-boundary option"):
+        with pytest.raises(CompileError, match="a machine to compare with has no --left-boundary"):
             function("left-edge", machine=printed)
-    with pytest.raises(CompileError, match="a machine to compare with has no left-boundary option"):
+    with pytest.raises(CompileError, match="a machine to compare with has no --left-boundary"):
         tm2tfr.export_to("torch", "left-edge", "never-written", machine=printed)
 
 

@@ -27,16 +27,18 @@ class Span:
     length: int
     text: str
     """The whole source line, without its line break."""
+    widest: int = 160
+    """Of a longer line only the neighbourhood is shown, so many characters."""
 
     def underline(self) -> str:
         """Return the source line with ``^~~~`` below this part."""
         shown = self.text.replace("\t", " ")
         column = min(self.column - 1, len(shown))
         length = max(1, min(self.length, len(shown) - column))
-        if len(shown) > 160:  # a very long line: show only the neighbourhood
-            cut = max(0, column - 60)
-            shown, column = shown[cut : cut + 160], column - cut
-            length = min(length, max(1, 160 - column))
+        if len(shown) > self.widest:  # a very long line: show only the neighbourhood
+            cut = max(0, column - 3 * self.widest // 8)
+            shown, column = shown[cut : cut + self.widest], column - cut
+            length = min(length, max(1, self.widest - column))
         pad = "".join("  " if unicodedata.east_asian_width(c) in "WF" else " " for c in shown[:column])
         return f"  {shown}\n  {pad}^{'~' * (length - 1)}"
 

@@ -22,16 +22,16 @@ from tm2tfr.transformer.weights import matrices, replaced
             "trace chapter --variant paper",
             "chapter is a machine, and a variant says how a decoder finds the operands of a circuit's gates, "
             "or how a formula is compiled: "
-            "omit the variant option",
+            "omit --variant",
         ),
         (
             "trace full-adder --left-boundary chapter",
             "full-adder is a circuit, and the left boundary is that of a Turing machine's one-way tape: "
-            "omit the left-boundary option",
+            "omit --left-boundary",
         ),
         (
             "convert chapter --basis nor",
-            "chapter is a machine, and a basis is that of a circuit's gates: omit the basis option",
+            "chapter is a machine, and a basis is that of a circuit's gates: omit --basis",
         ),
         ("trace full-adder --bits 3", "full-adder: there is no parameter --bits: it has none"),
         ("trace parity --seed 3", "parity: there is no parameter --seed: it has --bits"),

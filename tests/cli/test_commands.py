@@ -184,7 +184,7 @@ def test_exercise_8_3(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Exercise 8.3: token 4" in done.stdout
     said = failed(2, tm2tfr("trace", "busy-beaver-2", "--left-boundary", "chapter", cwd=tmp_path))
-    assert "the tape is two-way and has no left boundary: omit the left-boundary option" in said
+    assert "the tape is two-way and has no left boundary: omit --left-boundary" in said
 
 
 @pytest.mark.slow

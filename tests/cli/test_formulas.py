@@ -205,17 +205,17 @@ def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("trace since-b --sop x", "since-b is a formula, and an s-op is one of a RASP program: omit the sop option"),
+        ("trace since-b --sop x", "since-b is a formula, and an s-op is one of a RASP program: omit --sop"),
         ("trace hop-1 --max-length 3", "hop-1 is a program, and the longest input is that of a RASP program's weights: "
-         "omit the max-length option"),
+         "omit --max-length"),
         ("trace since-b --basis nor", "since-b is a formula, and a basis is that of a circuit's gates: omit the basis "
          "option"),
         ("trace chapter --define x", "chapter is a machine, and a definition is one of a formula, or of a B-RASP or "
-         "S-RASP program: omit the define option"),
+         "S-RASP program: omit --define"),
         ("trace reverse --compare sign", "reverse is a program, and numbers are compared by lookup or by sign in formulas "
-         "of temporal logic: omit the compare option"),
+         "of temporal logic: omit --compare"),
         ("trace full-adder --steep", "full-adder is a circuit, and steep queries are those of the weights of a formula: "
-         "omit the steep option"),
+         "omit --steep"),
         ("trace full-adder --variant ours", "unknown variant 'ours': use lookup, paper-hard, paper"),
         ("trace since-b --variant lookup", "there is no variant of formulas 'lookup': use ours or paper"),
         ("trace chapter -f Q[a]", "tm2tfr: a name and --formula cannot be combined: give one thing to work on"),

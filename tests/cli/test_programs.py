@@ -163,9 +163,9 @@ def test_what_is_suggested_for_a_program_without_an_alphabet_works(
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("compile chapter --sop x", "chapter is a machine, and an s-op is one of a RASP program: omit the sop option"),
+        ("compile chapter --sop x", "chapter is a machine, and an s-op is one of a RASP program: omit --sop"),
         ("compile reverse --variant paper", "reverse is a program, and a variant says how a decoder finds the operands of "
-         "a circuit's gates, or how a formula is compiled: omit the variant option"),
+         "a circuit's gates, or how a formula is compiled: omit --variant"),
         ("compile reverse --unbounded --mask future", "--unbounded counts positions that are still to come: omit --mask "
          "future"),
         ("compile reverse --unbounded --max-length 9", "--unbounded is for inputs of any length, and needs no "

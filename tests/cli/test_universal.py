@@ -237,7 +237,7 @@ REFUSED = {
         "universal option"
     ),
     "trace chapter --universal 8,4 --left-boundary chapter": (
-        "chapter: in a universal decoder the left boundary is the repaired one: omit the left-boundary option"
+        "chapter: in a universal decoder the left boundary is the repaired one: omit --left-boundary"
     ),
     "trace --universal chapter": (
         "'chapter' is not the size of a universal decoder, nor weights of one: use for example 8,4 for 8 states and 4"
@@ -322,7 +322,7 @@ REFUSED = {
         "u.safetensors: these weights are already compiled: give the machine, and weights as its universal option"
     ),
     "trace chapter --universal u.safetensors --tape one-way": (
-        "universal-8-4 is for the tape 'both', not 'one-way': omit the tape option"
+        "universal-8-4 is for the tape 'both', not 'one-way': omit --tape"
     ),
     "compile chapter --universal u.safetensors -o u.safetensors": (
         "u.safetensors: these are the weights themselves: choose another name for the output"

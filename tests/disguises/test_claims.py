@@ -110,9 +110,9 @@ def test_dimensions_that_subspaces_share() -> None:
         ),
         ({"heads": {"layers.1.heads.0": "al"}}, r"no head has the role 'al' \(did you mean 'all'\?\): use one"),
         ({"heads": {"layers.1.heads.0": 5}}, "the role of a head is text, found text|the role of a head is text"),
-        ({"heads": []}, "'heads' is an object, found a list: write it in braces"),
+        ({"heads": []}, "expected an object, found a list: write it in braces"),
         ({"layers": [0]}, "a layer is given by its number: use 1 to"),
-        ({"layers": {}}, "layers: expected a list, found a mapping: write it in brackets"),
+        ({"layers": {}}, "expected a list, found a mapping: write it in brackets"),
         ({"units": ["layers.1.units.999"]}, "there is no unit 'layers.1.units.999': use paths such as layers.1.units.0"),
         ({"subspaces": {"e_z": []}}, r"there is no variable 'e_z' \(did you mean"),
         ({"subspaces": {"e_q": [[1.0]]}}, r"a vector has \d+ numbers, found 1: give one for each direction"),
@@ -122,8 +122,22 @@ def test_dimensions_that_subspaces_share() -> None:
 )
 def test_what_is_wrong_with_a_claim_is_said_at_its_place(change: dict[str, object], words: str, truth: HiddenTruth) -> None:
     document = {**json.loads(template(truth)), **change}
-    with pytest.raises(SpecError, match=rf"claim.json:\d+:\d+: {words}"):
+    with pytest.raises(SpecError, match=rf"claim.json:\d+:\d+: \S+: {words}"):
         read_claim(json.dumps(document, indent=1), truth, file="claim.json")
+
+
+def test_little_of_a_claim_on_one_line_is_quoted_and_its_place_is_named(truth: HiddenTruth) -> None:
+    zeros = [0.0] * truth.width
+    document = {**json.loads(template(truth)), "subspaces": {"e_q": [zeros, [*zeros[:-1], "x" * 500]], "y" * 500: []}}
+    with pytest.raises(SpecError) as refused:
+        read_claim(json.dumps(document), truth)
+    first, second = refused.value.diagnostics
+    assert first.what == f"subspaces.e_q[1][{truth.width - 1}]: a vector consists of numbers"
+    assert second.what == f"subspaces.{'y' * 60}: there is no variable '{'y' * 59}…'"
+    assert all(len(line) <= 62 for each in refused.value.diagnostics for line in str(each).splitlines()[1:])
+    with pytest.raises(SpecError) as broken:
+        read_claim(json.dumps(document)[:-1], truth)
+    assert all(len(line) <= 62 for line in str(broken.value).splitlines()[1:])
 
 
 def test_a_vector_of_something_else_is_refused(truth: HiddenTruth) -> None:

@@ -198,7 +198,7 @@ def test_what_is_undefined_is_left_out_and_runs_keep_their_numbers(tmp_path: Pat
             InputError,
             "the weights have 10 positions, not 30: ask for shorter",
         ),
-        ("since-b", {"engine": "exact"}, EngineError, "which the dense engine does for many words: omit the engine option"),
+        ("since-b", {"engine": "exact"}, EngineError, "which the dense engine does for many words: omit --engine"),
     ],
 )
 def test_what_is_refused(subject: str, options: dict[str, Any], error: type[Exception], why: str, tmp_path: Path) -> None:

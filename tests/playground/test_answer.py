@@ -129,7 +129,7 @@ def test_an_option_of_the_construction_is_one_of_the_answer() -> None:
         {
             "severity": "error",
             "what": "coin is a machine, and an s-op is one of a RASP program",
-            "remedy": "omit the sop option",
+            "remedy": "omit header 'sop'",
             "line": None,
             "column": None,
             "length": None,

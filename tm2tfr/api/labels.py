@@ -68,6 +68,7 @@ def make_labels(
     from tm2tfr.labels.inputs import LabelInputs
     from tm2tfr.labels.make import make
     from tm2tfr.runs.choose import for_many_runs
+    from tm2tfr.transformer.provenance import is_hidden
 
     _check(engine, dtype, workers, shard_size)
     for name, number, least in (
@@ -84,6 +85,9 @@ def make_labels(
     found = Subject.of(subject)
     if max_steps is not None and found.program is not None and found.machine is None:
         raise EngineError(f"{found.name} is a {found.noun}, and only machines have steps: omit max_steps")
+    if found.weights is not None and is_hidden(found.weights.provenance):
+        what = f"{found.name}: these weights are hidden, and say nothing of what they compute"
+        raise CompileError(f"{what}: label the program that they were made from, whose positions are the same")
     if found.construction is None:
         raise CompileError(f"{found.name}: nothing says what is right of these weights: label the program itself")
     shortest, longest = (None, None) if lengths is None else _lengths(lengths)
@@ -98,7 +102,7 @@ def make_labels(
     labels = found.construction.labels is not None
     if labels and engine not in (AUTO, "dense"):
         what = f"{found.name} answers all positions of a word at once, which the dense engine does for many words"
-        raise EngineError(f"{what}: omit the engine option")
+        raise EngineError(f"{what}: omit --engine")
     return make(
         found.decoder,
         found.right,

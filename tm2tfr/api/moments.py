@@ -80,7 +80,8 @@ def _generated(
     right, given = judge.right if checked else judge.program, judge.word(word)
     truth = truth_of(right, given, found.decoder, limit)
     engine = engine_named("dense", dtype)
-    return record(found.decoder, given, truth=truth, engine=engine, max_steps=limit, progress=progress)
+    fed = found.prompt(word) if right is None else None
+    return record(found.decoder, given, truth=truth, engine=engine, max_steps=limit, progress=progress, fed=fed)
 
 
 def _labelled(found: Subject, word: str | None, machine: Given | None, dtype: str | None) -> Recording:

@@ -81,6 +81,7 @@ def explore(
             engine=engine,
             max_steps=limit,
             progress=progress,
+            fed=found.prompt(word) if right is None else None,
         )
         for each in decoders
     ]

@@ -295,11 +295,15 @@ class Subject:
     def prompt(self, word: str | None) -> Sequence[str]:
         """Return the tokens that the decoder is fed on an input, see `word`.
 
+        Of weights without a program these are the characters of a text, or the tokens of a JSON list.
+
         Raises:
-            InputError: see `word`.
+            InputError: see `word`; for weights without a program whose tokens have several characters, and a text.
         """
         given, program, construction = self.word(word), self.program, self.construction
-        if program is None or construction is None or construction.fed is None:
+        if program is None:
+            return _listed(given, self.decoder.vocabulary)
+        if construction is None or construction.fed is None:
             return given
         return construction.fed(program, given, self.decoder)
 
@@ -317,9 +321,22 @@ class Subject:
         return construction.own_input(program) if word is None else construction.given(program, word)
 
 
+def _listed(word: str, vocabulary: Sequence[str]) -> Sequence[str]:
+    """Return the tokens of a JSON list, or of another text its characters. Raises InputError if there are none such."""
+    from tm2tfr.text.words import listed, read_word, written
+
+    found = read_word(word)
+    if found != tuple(word):
+        return tuple(map(str, found))
+    if word and not any(len(token) == 1 for token in vocabulary):
+        what = f"{word!r}: these weights have no tokens of one character, but {listed(vocabulary)}"
+        raise InputError(f"{what}: give a JSON list of them, such as {written(vocabulary[:2])!r}")
+    return word
+
+
 def option_called(name: str) -> str:
-    """Return an option of a construction as messages name it: ``the left-boundary option``."""
-    return f"the {name.replace('_', '-')} option"
+    """Return an option of a construction as messages name it: ``--left-boundary``."""
+    return f"--{name.replace('_', '-')}"
 
 
 def is_weights(given: str | Path) -> bool:
@@ -369,7 +386,7 @@ def judged(found: Subject, machine: Given | None) -> tuple[Subject, Subject]:
         return found, found
     other = Subject.of(machine)
     if other.asked:
-        option = option_called(next(iter(other.asked))).removeprefix("the ")
+        option = option_called(next(iter(other.asked)))
         raise CompileError(f"{other.name}: a machine to compare with has no {option}: give the machine alone")
     if isinstance(found.program, Universal) and other.machine is not None:
         placed = Subject.of(other.right, options={"universal": found.decoder})

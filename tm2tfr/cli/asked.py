@@ -44,7 +44,7 @@ PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "
 SHOWN = {
     "bits": ("N", "Of a shipped circuit, such as binary-adder: the number of bits."),
     "order": ("ORDER", "Of binary-adder: the order of its gates, paper-1 or paper-2."),
-    "seed": ("N", "The seed of what is random: inputs, disguises, the circuit 'random', the rules' order in prompts."),
+    "seed": ("N", "The seed of the circuit 'random', and of the rules' order in prompts."),
 }
 """Those that every help tells of; 'tm2tfr list NAME' tells of all."""
 
@@ -186,6 +186,7 @@ def subject(
     without: Sequence[str] = (),
     takes_alone: bool = False,
     older_from: Sequence[str] = (),
+    seed: tuple[str, str] | None = None,
 ) -> Declared:
     """Declare what a command is about; the command gets it as one `Asked`, called ``asked``.
 
@@ -195,6 +196,7 @@ def subject(
         without: but for these of programs and formulas, which the command declares itself.
         older_from: other names of ``--from``, see `from_format`.
         takes_alone: whether ``--universal`` without a machine is the decoder alone, not with the default in its prompt.
+        seed: the panel and the help of ``--seed``, if the command itself has something random.
     """
 
     def declared(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -245,7 +247,7 @@ def subject(
             return command(asked=asked, **others)
 
         every = [machine(f"{MACHINE_HELP}.{help or f' Default: {default}.' if default else help}", default=None)]
-        every += [from_format(older_from), _EXPRESSION, _TRUTH_TABLE, *map(_parameter, PARAMETERS)]
+        every += [from_format(older_from), _EXPRESSION, _TRUTH_TABLE, *(_parameter(name, seed) for name in PARAMETERS)]
         options = [option for name, option in _WORDS.items() if name not in without]
         every += [_LEFT_BOUNDARY, _VARIANT, *UNIVERSAL, _BASIS, *options] if compiled else [_BASIS, _WORDS["define"]]
         every.append(_FORMULA)
@@ -256,9 +258,13 @@ def subject(
     return declared
 
 
-def _parameter(name: str) -> Declared:
+def _parameter(name: str, seed: tuple[str, str] | None) -> Declared:
+    """Declare the option of a parameter; of ``--seed``, which is not of circuits alone, with this panel and help."""
     metavar, help = SHOWN.get(name, ("VALUE", ""))
-    return option(f"--{name}", metavar=metavar, panel=CIRCUITS, help=help, hidden=name not in SHOWN)
+    panel = CIRCUITS
+    if name == "seed":
+        panel, help = seed or (CONSTRUCTION, help)
+    return option(f"--{name}", metavar=metavar, panel=panel, help=help, hidden=name not in SHOWN)
 
 
 def check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:

@@ -174,7 +174,7 @@ def table(
 @command(
     summary="Compare a decoder with what is right, on examples or inputs", example="tm2tfr check palindromes --input abba"
 )
-@subject_asked()
+@subject_asked(seed=(options.RUN, "The seed of --random, of the circuit 'random', and of the rules' order in prompts."))
 @options.option(
     "--input",
     "-i",
@@ -220,6 +220,7 @@ def check(
     refused |= {"--attention": attention, "--temperature": temperature}
     check_list(asked, words, run, refused=refused, as_json=format == "json")
     found = subject(asked, seeded=count is not None)
+    _ = found.right  # weights that say nothing of theirs are refused as that, whatever is asked of them
     for word in words:  # what is no input is refused before any run
         given = found.word(word)
         if found.machine is not None:

@@ -120,7 +120,10 @@ def _written(asked: Asked, *, seeded: bool) -> Any:
     circuit = bool(text or registry.parameters_of(asked.argument)) or registry.is_circuit(asked.argument)
     if not circuit and names_machine(asked.argument) and "seed" in parameters and "universal" not in asked.options:
         what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
-        raise UsageError(f"{what}: omit it, or add --universal")
+        raise UsageError(f"{what}: omit it, or add {'--random K or ' if _draws() else ''}--universal")
+    if _draws() and "seed" in parameters and "seed" not in registry.parameters_of(asked.argument):
+        what = f"{asked}: --seed is that of random inputs, and none are asked for"
+        raise UsageError(f"{what}: add --random K, or omit --seed")
     if parameters and text:
         raise UsageError(f"tm2tfr: --{next(iter(parameters))} is of a shipped circuit, not of {asked.given}: omit it")
     if asked.expression is not None:
@@ -130,6 +133,12 @@ def _written(asked: Asked, *, seeded: bool) -> Any:
     if asked.formula is not None:
         return registry.of_formula(asked.formula)
     return registry.built(asked.argument, parameters) if parameters else asked.argument
+
+
+def _draws() -> bool:
+    """Return whether the command has an option for random inputs."""
+    context = click.get_current_context(silent=True)
+    return context is not None and any("--random" in param.opts for param in context.command.params)
 
 
 def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool = False) -> Trace:
@@ -150,7 +159,8 @@ def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool
     program = subject.right if checked else subject.program
     with showing(run.max_steps) as shown:
         asked = replace(run, progress=shown.progress, stop=shown.stop)
-        found = carried_out(subject.decoder, subject.word(word), program, asked)
+        fed = subject.prompt(word) if program is None else None
+        found = carried_out(subject.decoder, subject.word(word), program, asked, fed=fed)
     if program is not None and found.agrees:
         warn_beyond_certificate(found, subject)
     return found

@@ -53,7 +53,7 @@ def how_for(
         if engine != AUTO:
             labeller = spec.labeller
             what = f"{spec.name}: labels of {labeller.kind} are the {labeller.reference}'s"
-            raise DatasetError(f"{what}: omit the engine option")
+            raise DatasetError(f"{what}: omit --engine")
         return How(spec.labeller.reference, 0)
     chosen = for_many_runs(engine)
     if isinstance(spec, CircuitSpec):  # which engine runs the weights depends on the variant

@@ -55,7 +55,7 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
         return _of_labeller(name, max_length)
     if max_length is not None:
         what = f"{shelf.display(name)}: a longest word to train on is that of a program or a formula"
-        raise DatasetError(f"{what}: omit the max-length option, or write 'split by: length' in the spec")
+        raise DatasetError(f"{what}: omit --max-length, or write 'split by: length' in the spec")
     if isinstance(where, str) and shelf.on_shelf(shelf.SPECS, name):
         return read(shelf.shipped_text(shelf.SPECS, name), file=f"{name}.yaml")
     if isinstance(where, str) and name in GENERATORS and not Path(name).is_file():

@@ -105,7 +105,7 @@ def in_prompts(spec: CommonSpec, within: Prompting | None) -> Any:
         return spec
     if spec.universal is not None:
         what = f"{visible(spec.name)}: the spec puts its machines into prompts already"
-        raise DatasetError(f"{what}: omit the universal option, or remove the key 'universal' from the spec")
+        raise DatasetError(f"{what}: omit --universal, or remove the key 'universal' from the spec")
     if spec.split_by not in IN_PROMPT_BY and (spec.split_chosen or spec.split_by != SPLIT_BY[0]):
         raise DatasetError(": ".join([visible(spec.name), *several_splits(spec.split_by)]))
     made = within.universal

@@ -84,6 +84,6 @@ def _refuse(spec: AnySpec, max_steps: int | None, left_boundary: str | None) -> 
         what = f"{visible(spec.name)} is about {labeller.kind}, and a sweep compares runs of machines or circuits"
         raise CompileError(f"{what}: use tm2tfr check, which compares its weights with the {labeller.reference}")
     if isinstance(spec, CircuitSpec) and left_boundary is not None:
-        raise CompileError(f"{spec.name} is about circuits, and {whose('left_boundary')}: omit the left-boundary option")
+        raise CompileError(f"{spec.name} is about circuits, and {whose('left_boundary')}: omit --left-boundary")
     if isinstance(spec, CircuitSpec) and max_steps is not None:
         raise CompileError(f"{spec.name} is about circuits, whose runs end with their last gate: omit the limit of steps")

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import numpy as np
 
 from tm2tfr.disguises.dyadic import Dyadic
 from tm2tfr.disguises.truth import HiddenTruth
-from tm2tfr.errors import DisguiseError
+from tm2tfr.errors import Diagnostic, DisguiseError, SpecError
 from tm2tfr.text.json_nodes import compose_json
 from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
 from tm2tfr.text.reading import Reading
@@ -34,6 +35,9 @@ from tm2tfr.text.source import Log, Source
 FORMAT, VERSION = "tm2tfr-claim", "1"
 KEYS = ("format", "version", "heads", "layers", "units", "subspaces", "words")
 MOST_BYTES = 2**26
+MOST_QUOTED = 60
+"""The most characters that a complaint quotes: claims are mostly written by programs, on one line."""
+_NAME = re.compile(r"\w+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
@@ -120,9 +124,36 @@ def _unreadable(path: object, error: Exception) -> DisguiseError:
 
 
 def read_claim(text: str, truth: HiddenTruth, *, file: str = "<claim>") -> HiddenClaim:
-    """Return the claim of a text. Raises SpecError with every complaint about it, at its place."""
+    """Return the claim of a text. Raises SpecError with every complaint about it, at its place, quoting little of it."""
     source = Source(text, file)
-    return _Reader(Log(source), truth).claim(compose_json(source))
+    try:
+        return _Reader(Log(source), truth).claim(compose_json(source))
+    except SpecError as error:
+        raise SpecError([_short(each) for each in error.diagnostics]) from None
+
+
+def _short(found: Diagnostic) -> Diagnostic:
+    """Return a complaint that quotes at most `MOST_QUOTED` characters of its line."""
+    return found if found.span is None else replace(found, span=replace(found.span, widest=MOST_QUOTED))
+
+
+def _quoted(text: str) -> str:
+    """Return a name in quotes, cut off where it is long."""
+    return repr(text if len(text) <= MOST_QUOTED else f"{text[: MOST_QUOTED - 1]}…")
+
+
+def places(root: Node) -> Iterator[tuple[int, str]]:
+    """Yield the id of every node of a document, keys too, with where it is: ``heads["layers.1.heads.0"]``."""
+    todo = [(root, "")]
+    while todo:
+        node, place = todo.pop()
+        yield id(node), place
+        if isinstance(node, List):
+            todo += [(item, f"{place}[{n}]") for n, item in enumerate(node.items)]
+        for key, value in node.pairs if isinstance(node, Map) else ():
+            name = key.text[:MOST_QUOTED] if isinstance(key, Scalar) else ""
+            own = f"{place}.{name}".lstrip(".") if _NAME.fullmatch(name) else f"{place}[{json.dumps(name)}]"
+            todo += [(key, own), (value, own)]
 
 
 class _Reader(Reading):
@@ -131,9 +162,19 @@ class _Reader(Reading):
     def __init__(self, log: Log, truth: HiddenTruth) -> None:
         super().__init__(log)
         self._truth = truth
+        self._root: Node | None = None
+
+    @cached_property
+    def _places(self) -> dict[int, str]:
+        return {} if self._root is None else dict(places(self._root))
+
+    def error(self, node: Node | None, what: str, remedy: str) -> None:
+        """Record an error at `node`, which is named by its place in the JSON too."""
+        place = self._places.get(id(node), "")
+        super().error(node, f"{place}: {what}" if place else what, remedy)
 
     def claim(self, root: Node | None) -> HiddenClaim:
-        found = HiddenClaim()
+        found, self._root = HiddenClaim(), root
         if not isinstance(root, Map):
             self.error(root, "a claim is an object", 'write {"format": "tm2tfr-claim", "version": "1", …}')
         else:
@@ -161,24 +202,24 @@ class _Reader(Reading):
     def _heads(self, node: Node | None) -> dict[str, str]:
         found: dict[str, str] = {}
         roles = sorted(set(self._truth.heads.values()) | {"nothing"})
-        for key, value in self._pairs(node, "heads", "head"):
+        for key, value in self._pairs(node, "head"):
             if key.text not in self._truth.heads:
                 close = self.nearest(key.text, self._truth.heads, {})
-                self.error(key, f"there is no head {key.text!r}{close}", "use paths such as layers.1.heads.0")
+                self.error(key, f"there is no head {_quoted(key.text)}{close}", "use paths such as layers.1.heads.0")
             elif isinstance(value, Scalar) and value.null:
                 continue
             elif not isinstance(value, Scalar) or value.plain:
                 self.error(value, f"the role of a head is text, found {kind(value)}", "write it in quotes, or null")
             elif value.text not in roles:
                 close = self.nearest(value.text, roles, {})
-                self.error(value, f"no head has the role {value.text!r}{close}", "use one that the template lists")
+                self.error(value, f"no head has the role {_quoted(value.text)}{close}", "use one that the template lists")
             else:
                 found[key.text] = value.text
         return found
 
     def _layers(self, node: Node | None) -> list[int]:
         found = []
-        for item in self._items(node, "layers"):
+        for item in self._items(node):
             number = int(item.text) if isinstance(item, Scalar) and item.plain and item.text.isdecimal() else 0
             if not 1 <= number <= self._truth.layer_count:
                 self.error(item, "a layer is given by its number", f"use 1 to {self._truth.layer_count}")
@@ -188,9 +229,11 @@ class _Reader(Reading):
 
     def _units(self, node: Node | None) -> list[str]:
         found = []
-        for item in self._items(node, "units"):
+        for item in self._items(node):
             if not isinstance(item, Scalar) or item.text not in self._truth.unit_paths:
-                what = f"there is no unit {item.text!r}" if isinstance(item, Scalar) else "a unit is given by its path"
+                what = (
+                    f"there is no unit {_quoted(item.text)}" if isinstance(item, Scalar) else "a unit is given by its path"
+                )
                 self.error(item, what, "use paths such as layers.1.units.0")
             else:
                 found.append(item.text)
@@ -198,18 +241,18 @@ class _Reader(Reading):
 
     def _subspaces(self, node: Node | None) -> dict[str, Dyadic]:
         found: dict[str, Dyadic] = {}
-        for key, value in self._pairs(node, "subspaces", "variable"):
+        for key, value in self._pairs(node, "variable"):
             if key.text not in self._truth.subspaces:
                 close = self.nearest(key.text, self._truth.subspaces, {})
-                self.error(key, f"there is no variable {key.text!r}{close}", "use one that the template lists")
+                self.error(key, f"there is no variable {_quoted(key.text)}{close}", "use one that the template lists")
                 continue
-            vectors = [self._vector(item) for item in self._items(value, "the vectors of a variable")]
+            vectors = [self._vector(item) for item in self._items(value)]
             if all(vector is not None for vector in vectors):
                 found[key.text] = np.array(vectors, dtype=np.float64).reshape(-1, self._truth.width)
         return found
 
     def _vector(self, node: Node) -> list[float] | None:
-        items = self._items(node, "a vector")
+        items = self._items(node)
         if len(items) != self._truth.width:
             self.error(node, f"a vector has {self._truth.width} numbers, found {len(items)}", "give one for each direction")
             return None
@@ -224,14 +267,14 @@ class _Reader(Reading):
             return None
         return numbers
 
-    def _pairs(self, node: Node | None, name: str, noun: str) -> list[tuple[Scalar, Node]]:
+    def _pairs(self, node: Node | None, noun: str) -> list[tuple[Scalar, Node]]:
         if node is None or isinstance(node, Map):
             return [] if node is None else self.entries(node, noun)
-        self.error(node, f"{name!r} is an object, found {kind(node)}", "write it in braces")
+        self.error(node, f"expected an object, found {kind(node)}", "write it in braces")
         return []
 
-    def _items(self, node: Node | None, name: str) -> tuple[Node, ...]:
+    def _items(self, node: Node | None) -> tuple[Node, ...]:
         if node is None or isinstance(node, List):
             return () if node is None else node.items
-        self.error(node, f"{name}: expected a list, found {kind(node)}", "write it in brackets")
+        self.error(node, f"expected a list, found {kind(node)}", "write it in brackets")
         return ()

@@ -16,8 +16,7 @@ from tm2tfr.transformer.weights import Decoder
 def renamed(decoder: Decoder, chance: random.Random) -> tuple[Decoder, dict[str, str]]:
     """Return a decoder whose tokens are called t0, t1, … in another order, and token -> its new name."""
     order = chance.sample(decoder.vocabulary, len(decoder.vocabulary))
-    digits = len(str(len(order) - 1))
-    names = {token: f"t{number:0{digits}}" for number, token in enumerate(order)}
+    names = {token: f"t{number}" for number, token in enumerate(order)}
     return _ordered(decoder, tuple(order), names), names
 
 

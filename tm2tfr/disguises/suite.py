@@ -22,6 +22,8 @@ from tm2tfr.transformer.storage import save
 MODELS, KEYS, INDEX, README = "models", "keys", "suite.json", "README.md"
 UNFINISHED = "unfinished.json"
 FORMAT = "tm2tfr-suite"
+DTYPE = "float64"
+"""What hidden models are made for: in float32 some of them give other answers."""
 
 MACHINES = (
     *("chapter", "busy-beaver-3", "parity", "palindromes", "binary-increment", "copy", "same-ends", "never-halts"),
@@ -93,7 +95,8 @@ def make_suite(
 
 
 def _document(seed: int, models: Sequence[Any], **more: Any) -> str:
-    return json.dumps({"format": FORMAT, "version": "1", "seed": seed, **more, "models": models}, indent=1) + "\n"
+    head = {"format": FORMAT, "version": "1", "seed": seed, "dtype": DTYPE}
+    return json.dumps({**head, **more, "models": models}, indent=1) + "\n"
 
 
 def _kept(folder: Path, seed: int) -> dict[str, dict[str, Any]]:
@@ -171,4 +174,7 @@ def _readme(seed: int) -> str:
 {len(MEMBERS)} transformers whose weights were compiled and then disguised, seed {seed}, by `tm2tfr disguise --suite`.
 `{INDEX}` lists them with their grades. Each has an empty claim beside it, with the words to be used. Withhold the folder
 `{KEYS}`: it has the answers. `tm2tfr score {KEYS}/01.json {MODELS}/01.claim.json` scores a claim.
+
+The weights are {DTYPE}, and were compared with their originals in {DTYPE}: run them in it. In float32 some models, those
+with layers that round, give other answers than their originals.
 """

@@ -98,8 +98,12 @@ def record(
     engine: Engine,
     max_steps: int | None,
     progress: Progress | None = None,
+    fed: Sequence[str] | None = None,
 ) -> Recording:
     """Run `decoder` on `word`, check it against `truth` if there is one, and return everything that was recorded.
+
+    Args:
+        fed: without a truth, the tokens that are fed; None: one for each character of `word`.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
@@ -109,7 +113,9 @@ def record(
     recorder = _Recorder(decoder)
     watched: Any = _Watched(engine, recorder)
     if truth is None:
-        trace = checking.run(decoder, word, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
+        tokens = word if fed is None else fed
+        trace = checking.run(decoder, tokens, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
+        trace = replace(trace, input=word)
     else:
         trace = checking.check(decoder, truth, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
     return replace(recorder.recording(decoder, trace), truth=truth, max_steps=max_steps)

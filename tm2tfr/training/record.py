@@ -139,6 +139,10 @@ def load_run(folder: str | Path) -> TrainingRun:
         what = "there is no training run here: make one with tm2tfr train"
         if (where / GRID).is_file():
             what = "these are the runs of a grid: name the folder of one of them, in this folder"
+        if where.is_file():
+            is_weights = where.suffix.lower() == ".safetensors"
+            what = "this is a file of weights" if is_weights else "this is a file"
+            what = f"{what}, and a training run is a folder: name one that tm2tfr train wrote"
         raise TrainingError(f"{where}: {what}") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TrainingError(f"{file}: this run cannot be read ({first_line(error)}): train it again") from error

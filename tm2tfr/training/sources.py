@@ -98,14 +98,14 @@ def _form(regime: Regime | None, label: str | None, where: str, *, labels: bool,
     """
     if labels:
         if regime is not None:
-            raise TrainingError(f"{where}: labels are at every position, and all are scored: omit the regime option")
+            raise TrainingError(f"{where}: labels are at every position, and all are scored: omit --regime")
         if label is not None and label not in known:
             raise TrainingError(
                 f"{where}: nothing here is called {label!r}{did_you_mean(label, known)}: use one of {listing(known)}"
             )
         return label
     if label is not None:
-        raise TrainingError(f"{where}: only programs and formulas have labels: omit the label option")
+        raise TrainingError(f"{where}: only programs and formulas have labels: omit --label")
     if regime is not None and regime not in REGIMES:
         raise TrainingError(f"unknown regime {regime!r}{did_you_mean(regime, REGIMES)}: use one of {', '.join(REGIMES)}")
     return REGIMES["strong" if regime is None else regime]
@@ -131,7 +131,7 @@ def _of_rows(
         )
     if program is None and len(names) > 1 and not one_decoder:
         what = f"these are {len(names):,} {noun}s, and the prompts do not say which is meant"
-        raise TrainingError(f"{visible(name)}: {what}: choose one with the program option, as in {names[0]!r}")
+        raise TrainingError(f"{visible(name)}: {what}: choose one with --program, as in {names[0]!r}")
     both = []
     for split in (train, test):
         rows = [row for row in splits[split] if program is None or row[noun] == program]

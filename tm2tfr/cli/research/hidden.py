@@ -16,12 +16,13 @@ from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import making
 from tm2tfr.cli.subject import subject
-from tm2tfr.errors import Interrupted, UsageError
+from tm2tfr.errors import Interrupted, UsageError, visible
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
     from tm2tfr.disguises.disguise import Disguised
+    from tm2tfr.disguises.key import Key
 
 GRADES = ("1", "2", "3")
 
@@ -48,7 +49,7 @@ DIMENSIONS = Dimensions(1)
     summary="Hide a model's answer in its weights, with a key",
     example="tm2tfr disguise busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
 )
-@subject_asked()
+@subject_asked(seed=("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
 @options.file(
     "--output", "-o", metavar="FILE", help="Write the hidden weights to this .safetensors file; of --suite, a folder."
 )
@@ -60,9 +61,10 @@ DIMENSIONS = Dimensions(1)
     metavar="D",
     help="Compress the stream to D dimensions first, so that variables share directions; 'least': as few as are found.",
 )
-@options.flag("--rename-tokens", help="Give tokens neutral names and another order; the key has their own.")
+@options.flag("--rename-tokens", help="Call tokens t0, t1, … in another order; the key says which is which.")
 @options.count(
-    "--all-up-to", help="Compare on all inputs of up to N tokens too, in float64 and in float32; of a circuit on all."
+    "--all-up-to",
+    help="Compare on all inputs of up to N tokens too, of a circuit on all: in float64, and, as a finding, in float32.",
 )
 @options.file("--verify", metavar="KEY", help="Prove that these weights are the original of this key, and write nothing.")
 @options.flag("--suite", help="Write 40 hidden models of all sources to the folder --output, with keys.")
@@ -81,12 +83,15 @@ def disguise(
 ) -> None:
     """Write weights with the same function in which nothing can be read, and the key that says what is what.
 
-    Both are proved equal in exact arithmetic, for every input, compressed weights too. With --seed, another disguise.
+    Both are proved equal in exact arithmetic, for every input, compressed weights too. Exit code 1 if in float64 an answer
+    is another; float32 does not count, since hidden weights are made for float64.
     """
     asked_for = {"--rename-tokens": rename_tokens, "--all-up-to": all_up_to, "--dimensions": dimensions}
     given = next((name for name, value in asked_for.items() if value not in (None, False)), None)
     if (suite or verify is not None) and given is not None:
         raise UsageError(f"tm2tfr disguise: {given} is for weights that are being hidden: omit {given}")
+    if suite:
+        _refuse_subject(asked)
     if resume and not suite:
         raise UsageError("tm2tfr disguise: --resume is about a suite: add --suite, or omit it")
     if suite:
@@ -100,6 +105,8 @@ def disguise(
             raise UsageError("tm2tfr disguise: the key of --verify has the grade and the seed: omit --grade and --seed")
         if not asked.named:
             raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
+        if asked.format is not None:
+            raise UsageError("tm2tfr disguise: --verify is about a .safetensors file of weights: omit --from")
         _verify(asked, verify)
     if output is None or key is None:
         missing = "--output" if output is None else "--key"
@@ -128,7 +135,22 @@ def disguise(
     for said in _told(made):
         click.echo(said)
     click.echo(f"wrote {output} and {key}")
-    raise click.exceptions.Exit(1 if made.key.equal["different"] else 0)
+    raise click.exceptions.Exit(1 if any(each["different"] for each in _promised(made.key.equal)) else 0)
+
+
+def _refuse_subject(asked: Asked) -> None:
+    """Raise UsageError if something to be hidden is named beside --suite, or an option that is about it."""
+    given = [asked.given] if asked.named else []
+    options = [name for name in (*asked.parameters, *asked.options) if name != "seed"]
+    given += [f"--{name.replace('_', '-')}" for name in options] + (["--from"] if asked.format is not None else [])
+    if given:
+        what = "tm2tfr disguise: --suite has models of its own, 40 of all sources"
+        raise UsageError(f"{what}: omit {visible(given[0])}, or omit --suite to hide one thing")
+
+
+def _promised(equal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the comparisons that have to find the same answers: those in float64, for which hidden weights are made."""
+    return [each for each in (equal, *equal.get("all_up_to", {}).get("found", ())) if each["dtype"] == "float64"]
 
 
 def _told(made: Disguised) -> Iterator[str]:
@@ -147,9 +169,9 @@ def _told(made: Disguised) -> Iterator[str]:
         yield f"  {what:<16} {before:>9,} → {after:,}"
     if made.key.tokens:
         yield f"  {'tokens':<16} {len(made.key.tokens):>9,} renamed"
-        yield "proved: in exact arithmetic, the same logits for every input; of equal ones, the first may be another"
-    else:
-        yield "proved: in exact arithmetic, the same answers for every input"
+    yield f"proved: in exact arithmetic, {_proved_same(made.key)}"
+    if made.key.tokens:
+        yield "compared before the tokens were renamed:"
     yield _compared(equal, f"{equal['runs']:,} inputs")
     if equal["runs"] and "largest" in equal:
         yield f"largest difference of two logits there: {equal['largest']:.2g}"
@@ -158,14 +180,24 @@ def _told(made: Disguised) -> Iterator[str]:
             yield _compared(each, f"all {each['runs']:,} inputs of up to {every['tokens']:,} tokens")
 
 
+def _proved_same(key: Key) -> str:
+    """Return what is the same, as a proof says it: where tokens are renamed their order is another, which decides ties."""
+    if key.tokens and not key.original.labeller:
+        return "the same logits as the original for every input; of equal ones, the first token may be another"
+    return "the same logits as the original for every input, and so the same answers"
+
+
 def _compared(equal: Mapping[str, Any], inputs: str) -> str:
-    """Return what there is to say of a comparison."""
+    """Return what there is to say of a comparison; in float32 it is about the dense engine, and a finding."""
     runs = f"{inputs}, {equal['positions']:,} positions"
     if not equal["runs"]:
         return f"not compared in {equal['dtype']}: no input is known that these weights have positions for"
+    found = "the same answers"
     if equal["different"]:
-        return f"compared in {equal['dtype']}: {runs}: {equal['different']:,} inputs have other answers, by rounding"
-    return f"compared in {equal['dtype']}: {runs}: the same answers"
+        found = f"{equal['different']:,} inputs have other answers, by rounding"
+    if equal["dtype"] == "float64":
+        return f"compared in float64: {runs}: {found}"
+    return f"found in {equal['dtype']}, in the dense engine; others may round otherwise: {runs}: {found}"
 
 
 def _seed(asked: Asked) -> int:
@@ -177,10 +209,12 @@ def _seed(asked: Asked) -> int:
 
 def _verify(asked: Asked, key: Path) -> NoReturn:
     from tm2tfr.api.hidden import verify_disguise
+    from tm2tfr.disguises.key import load_key
 
-    proof = verify_disguise(subject(asked, seeded=True), key)
+    opened = load_key(key)
+    proof = verify_disguise(subject(asked, seeded=True), opened)
     if proof.proved:
-        click.echo(f"proved: {proof.checked:,} equalities of matrices: the same answers as the original for every input")
+        click.echo(f"proved: {proof.checked:,} equalities of matrices: {_proved_same(opened)}")
         raise click.exceptions.Exit(0)
     for refused in proof.refusals[:10]:
         click.echo(refused)
@@ -212,8 +246,8 @@ def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | N
 @options.argument("key", type=FILE, help="A key made by 'tm2tfr disguise'.")
 @options.argument("claim", type=FILE, required=False, help="The claim, in JSON; '-' for standard input.")
 @options.flag("--template", help="Print a claim without content instead, to be filled in.")
-@options.choice("--report", of=options.REPORTS, default="text", help="Text, or JSON with each role and variable.")
-def score(key: Path, claim: Path | None, template: bool, report: str) -> None:
+@options.flag("--json", "as_json", help="Print JSON, with each role and variable.")
+def score(key: Path, claim: Path | None, template: bool, as_json: bool) -> None:
     """Compare a claim about hidden weights with the truth: precision and recall of each kind of thing.
 
     Kinds: heads, decoys, layers, units and subspaces. Base: what F1 a claim has that knows only how many there are.
@@ -225,11 +259,13 @@ def score(key: Path, claim: Path | None, template: bool, report: str) -> None:
     if template == (claim is not None):
         what = "--template prints a claim" if template else "missing argument CLAIM"
         raise UsageError(f"tm2tfr score: {what}: {'omit CLAIM' if template else 'name a claim, or use --template'}")
+    if template and as_json:
+        raise UsageError("tm2tfr score: --template prints a claim, which is JSON: omit --json")
     if claim is None:
         write_data(claim_template(key))
         return
     found = score_claim(key, standard_input() if str(claim) == "-" else claim)
-    if report == "json":
+    if as_json:
         write_data(json.dumps(found.as_dict(), ensure_ascii=False, indent=1) + "\n")
     else:
         click.echo(str(found))

@@ -25,7 +25,7 @@ RANDOM = "Random interventions"
     summary="Set variables of a run, in the reference and in the weights",
     example="tm2tfr intervene chapter --input 11 --set 'q@5=q1'",
 )
-@subject_asked()
+@subject_asked(seed=(RANDOM, "The seed of --random, of the circuit 'random', and of the rules' order in prompts."))
 @options.word
 @options.option(
     "--set",

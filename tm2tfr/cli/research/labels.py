@@ -25,7 +25,7 @@ _MOST_DIGITS = 12
     summary="Write what every position and head of many runs holds",
     example="tm2tfr labels palindromes --random 1000 -o labels",
 )
-@subject_asked()
+@subject_asked(seed=("", "The seed of --random, of the circuit 'random', and of the rules' order in prompts."))
 @options.file("--output", "-o", metavar="DIR", required=True, help="The folder to create.")
 @options.option("--input", "-i", "words", multiple=True, metavar="WORD", help="An input; can be repeated.")
 @options.file("--inputs-from", "file", help="A file with an input on each line.")

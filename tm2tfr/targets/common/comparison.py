@@ -321,6 +321,9 @@ def words(truth: Right, positions: int) -> list[str]:
         return [word for word in fed if len(labels.tokens_of(word)) <= positions]
     else:
         found = dict.fromkeys(prompts(truth))
+        if truth.bos is None and not any(found):
+            what = "the tokens of these weights have several characters each, and no word of such is made up to try it on"
+            raise ExportError(f"{what}: {WITHOUT}")
     return [word for word in found if len(word) < positions] or [""]
 
 

@@ -126,21 +126,21 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a tape beside weights": (
         {"universal": EVERY, "tape": "one-way"},
-        "universal-8-4 is for the tape 'both', not 'one-way': omit the tape option",
+        "universal-8-4 is for the tape 'both', not 'one-way': omit --tape",
     ),
     "a tape alone": (
         {"tape": "one-way"},
-        "chapter: the tape option is for the prompt of a universal decoder: omit it, or say which decoder with the "
+        "chapter: --tape is for the prompt of a universal decoder: omit it, or say which decoder with the "
         "universal option, for example 8,4",
     ),
-    "a seed alone": ({"seed": 1}, "chapter: the seed option is for the prompt of a universal decoder: omit it"),
+    "a seed alone": ({"seed": 1}, "chapter: --seed is for the prompt of a universal decoder: omit it"),
     "a seed that is none": (
         {"universal": (8, 4), "seed": "x"},
         "the seed of the order of the rules cannot be 'x': use a whole number",
     ),
     "the chapter's left boundary": (
         {"universal": (8, 4), "left_boundary": "chapter"},
-        "chapter: in a universal decoder the left boundary is the repaired one: omit the left-boundary option",
+        "chapter: in a universal decoder the left boundary is the repaired one: omit --left-boundary",
     ),
 }
 

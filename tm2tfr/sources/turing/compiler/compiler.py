@@ -59,7 +59,7 @@ def _boundary(machine: Machine, wanted: str | None) -> Boundary:
     if machine.tape == "two-way":
         if wanted is not None:
             raise CompileError(
-                f"{visible(machine.name)}: the tape is two-way and has no left boundary: omit the left-boundary option, "
+                f"{visible(machine.name)}: the tape is two-way and has no left boundary: omit --left-boundary, "
                 "or write 'tape: one-way' in the machine"
             )
         return "none"

@@ -87,7 +87,7 @@ def class_asked(options: Mapping[str, Any]) -> Universal:
         what = f"{given!r} is not the size of a universal decoder, nor weights of one"
         raise CompileError(f"{what}: use for example 8,4 for 8 states and 4 symbols, or a weight file")
     if tape is not None and tape != found.tape:
-        raise CompileError(f"{found.name} is for the tape {found.tape!r}, not {tape!r}: omit the tape option")
+        raise CompileError(f"{found.name} is for the tape {found.tape!r}, not {tape!r}: omit --tape")
     return found
 
 
@@ -132,12 +132,12 @@ def needs_universal(options: Mapping[str, Any]) -> str | None:
 def _refuse_boundary(name: str, options: Mapping[str, Any]) -> None:
     if options.get("left_boundary") is not None:
         what = f"{visible(name)}: in a universal decoder the left boundary is the repaired one"
-        raise CompileError(f"{what}: omit the left-boundary option")
+        raise CompileError(f"{what}: omit --left-boundary")
 
 
 def _refuse(name: str, options: Mapping[str, Any]) -> Machine:
-    what = f"{visible(name)}: the {needs_universal(options)} option is for the prompt of a universal decoder"
-    raise CompileError(f"{what}: omit it, or say which decoder with the universal option, for example 8,4")
+    what = f"{visible(name)}: --{needs_universal(options)} is for the prompt of a universal decoder"
+    raise CompileError(f"{what}: omit it, or say which decoder with --universal, for example 8,4")
 
 
 def _sizes(given: object) -> tuple[Any, Any] | None:
