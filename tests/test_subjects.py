@@ -365,9 +365,9 @@ def test_an_option_of_a_construction_makes_sense_or_is_refused(options: dict[str
 
 def test_an_option_for_circuits_is_no_option_of_machines_nor_of_weights() -> None:
     for option in ({"variant": "paper"}, {"basis": "nor"}, {"epsilon": 0.1}):
-        with pytest.raises(CompileError, match="chapter is a machine, and .* circuit.*: omit the .* option"):
+        with pytest.raises(CompileError, match="chapter is a machine, and .* circuit.*: omit --[a-z]+$"):
             tm2tfr.compile("chapter", **option)  # type: ignore[arg-type]
-        with pytest.raises(CompileError, match="these weights are already compiled: omit the"):
+        with pytest.raises(CompileError, match="these weights are already compiled: omit --"):
             tm2tfr.compile(tm2tfr.compile("full-adder"), **option)  # type: ignore[arg-type]
 
 

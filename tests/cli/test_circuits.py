@@ -35,6 +35,10 @@ from tm2tfr.transformer.weights import matrices, replaced
         ),
         ("trace full-adder --bits 3", "full-adder: there is no parameter --bits: it has none"),
         ("trace parity --seed 3", "parity: there is no parameter --seed: it has --bits"),
+        (
+            "check parity --seed 3",
+            "parity: --seed is that of random inputs, and none are asked for: add --random K, or omit --seed",
+        ),
         ("trace chapter -e a", "tm2tfr: a name and --expression cannot be combined: give one thing to work on"),
         (
             "trace -e a --truth-table 01",

@@ -208,8 +208,7 @@ def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         ("trace since-b --sop x", "since-b is a formula, and an s-op is one of a RASP program: omit --sop"),
         ("trace hop-1 --max-length 3", "hop-1 is a program, and the longest input is that of a RASP program's weights: "
          "omit --max-length"),
-        ("trace since-b --basis nor", "since-b is a formula, and a basis is that of a circuit's gates: omit the basis "
-         "option"),
+        ("trace since-b --basis nor", "since-b is a formula, and a basis is that of a circuit's gates: omit --basis"),
         ("trace chapter --define x", "chapter is a machine, and a definition is one of a formula, or of a B-RASP or "
          "S-RASP program: omit --define"),
         ("trace reverse --compare sign", "reverse is a program, and numbers are compared by lookup or by sign in formulas "

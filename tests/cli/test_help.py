@@ -116,3 +116,18 @@ def test_a_soft_table(tmp_path: Path) -> None:
 )
 def test_the_help_speaks_of_all_that_goes_in(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert words in " ".join(" ".join(tm2tfr_here(capsys, command, "--help")[1]).split())
+
+
+@pytest.mark.parametrize(
+    ("command", "panel"),
+    [
+        ("check", "Running"),
+        ("disguise", "Options"),
+        ("intervene", "Random interventions"),
+        ("labels", "Options"),
+        ("trace", "The construction"),
+    ],
+)
+def test_the_seed_is_among_what_it_is_of(command: str, panel: str) -> None:
+    found = panels(app.commands[command], click.Context(app.commands[command]))
+    assert [title for title, params in found.items() for param in params if "--seed" in param.opts] == [panel]

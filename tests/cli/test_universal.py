@@ -229,12 +229,10 @@ REFUSED = {
         "tapes, which is the default"
     ),
     "trace full-adder --universal 8,4": (
-        "full-adder is a circuit, and a universal decoder runs Turing machines, which are in its prompt: omit the "
-        "universal option"
+        "full-adder is a circuit, and a universal decoder runs Turing machines, which are in its prompt: omit --universal"
     ),
     "check reverse --universal 8,4": (
-        "reverse is a program, and a universal decoder runs Turing machines, which are in its prompt: omit the "
-        "universal option"
+        "reverse is a program, and a universal decoder runs Turing machines, which are in its prompt: omit --universal"
     ),
     "trace chapter --universal 8,4 --left-boundary chapter": (
         "chapter: in a universal decoder the left boundary is the repaired one: omit --left-boundary"
@@ -294,7 +292,7 @@ REFUSED = {
     ),
     "check chapter --seed 2": (
         "chapter: --seed is of shipped circuits, and with --universal of the order of a machine's rules: omit it, or add "
-        "--universal"
+        "--random K or --universal"
     ),
     "trace chapter -universal 8,4": (
         "tm2tfr trace: unknown option '-universal' (did you mean '--universal'?): see 'tm2tfr trace --help'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tm2tfr.errors import visible
 from tm2tfr.targets.common.card import (
     checking,
     example,
@@ -206,10 +207,15 @@ def reading(head: str) -> str:
 
 
 def reading_answers(gpt2: Gpt2) -> str:
-    """Return the Python that reads the direction from which the logit of 1 is made; it uses ``model`` and ``run``."""
-    decoder, one = gpt2.decoder, gpt2.numbers["1"]
-    column = next(column for row, column, _ in decoder.unembedding.entries() if row == one)
-    said = "after the layer: from what the logit of 1 is made, at each position"
+    """Return the Python that reads a direction from which the logit of 1 is made; it uses ``model`` and ``run``.
+
+    Where no token is called 1, it is the logit of the first token that is read off the stream.
+    """
+    decoder, numbers = gpt2.decoder, gpt2.numbers
+    read = [(row, column) for row, column, _ in decoder.unembedding.entries()]
+    row, column = next((each for each in read if each[0] == numbers.get("1")), read[0])
+    token = next((name for name, number in numbers.items() if number == row), "a token")
+    said = f"after the layer: from what the logit of {visible(token)} is made, at each position"
     return _reading(decoder.layout.directions[column], len(decoder.layers) - 1, said, "[:, :-1]")
 
 

@@ -130,8 +130,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a tape alone": (
         {"tape": "one-way"},
-        "chapter: --tape is for the prompt of a universal decoder: omit it, or say which decoder with the "
-        "universal option, for example 8,4",
+        "chapter: --tape is for the prompt of a universal decoder: omit it, or say which decoder with "
+        "--universal, for example 8,4",
     ),
     "a seed alone": ({"seed": 1}, "chapter: --seed is for the prompt of a universal decoder: omit it"),
     "a seed that is none": (
