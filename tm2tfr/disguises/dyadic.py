@@ -17,8 +17,8 @@ from tm2tfr.errors import ShapeError
 
 Dyadic = NDArray[np.float64]
 
-EXACT = 2.0**53
-"""Floats add whole numbers exactly, in any order, while the sum of their absolute values is at most this."""
+EXACT = 2.0**52
+"""Floats add whole numbers exactly, in any order, up to this sum of their absolute values, which may be rounded itself."""
 HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]], dtype=np.float64) / 2
 """4 × 4 and orthogonal, all entries ±1/2."""
 BLOCK = 4
@@ -41,13 +41,50 @@ def product(left: Dyadic, right: Dyadic, what: str = "a weight") -> Dyadic:
     b, low_b = _whole(right)
     largest = float(np.abs(a).sum(axis=1).max(initial=0.0)) * float(np.abs(b).max(initial=0.0))
     if largest <= EXACT:
-        return np.ldexp(a @ b, low_a + low_b)
+        return shifted(a @ b, low_a + low_b, what)
     return _by_integers(a, b, low_a + low_b, what)
+
+
+def total(terms: Dyadic, what: str = "a sum of weights") -> Dyadic:
+    """Return the sums over the last axis, exactly: (n, k) → (n,).
+
+    Raises:
+        ShapeError: if one of them is not a float64.
+    """
+    return product(terms, np.ones((terms.shape[-1], 1)), what)[:, 0]
+
+
+def added(left: Dyadic, right: Dyadic, what: str = "a sum of weights") -> Dyadic:
+    """Return left + right, exactly, of the shape that both have together. Raises ShapeError if a sum is not a float64."""
+    one, other = np.broadcast_arrays(left, right)
+    return total(np.stack([one.ravel(), other.ravel()], axis=1), what).reshape(one.shape)
+
+
+def exponent_of(scale: float) -> int | None:
+    """Return n for 2^n; None for what is no such number."""
+    mantissa, exponent = np.frexp(scale)
+    return int(exponent) - 1 if mantissa == 0.5 else None
+
+
+def shifted(array: Dyadic, exponent: int, what: str = "a weight") -> Dyadic:
+    """Return array · 2^exponent, exactly.
+
+    Raises:
+        ShapeError: if an entry is too large for a float64, or too small for one with all its digits.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        found: Dyadic = np.ldexp(array, exponent)
+        back = np.ldexp(found, -exponent)
+    if not np.array_equal(back, array):
+        raise ShapeError(f"{what} is too large or too small for a float64, so the disguise would not be exact")
+    return found
 
 
 def _whole(array: Dyadic) -> tuple[Dyadic, int]:
     """Return whole numbers and an exponent: array = whole · 2^exponent."""
     values = array[array != 0]
+    if not np.isfinite(values).all():
+        raise ShapeError("a weight is no finite number")
     if not len(values):
         return array, 0
     mantissas, exponents = np.frexp(values)
@@ -69,7 +106,7 @@ def _by_integers(a: Dyadic, b: Dyadic, exponent: int, what: str) -> Dyadic:
         if not np.isfinite(number) or int(number) != whole:
             raise ShapeError(f"{what} has more digits than a float64, so the disguise would not be exact: use grade 1")
         rounded[place] = number
-    return np.ldexp(rounded, exponent)
+    return shifted(rounded, exponent, what)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.disguises.dyadic import Dyadic, product
+from tm2tfr.disguises.dyadic import Dyadic, added, product
 from tm2tfr.disguises.wide import Wide, names, widened
 from tm2tfr.errors import DisguiseError, ShapeError
 from tm2tfr.transformer.matrix import Matrix
@@ -123,14 +123,18 @@ def matrix_of(forms: Forms, width: int) -> Dyadic:
 
 
 def spanned(wide: Wide, names_of_features: Sequence[str]) -> Dyadic:
-    """Return vectors that span every stream there can be, after every layer: (width, n)."""
+    """Return vectors that span every stream there can be, after every layer: (width, n).
+
+    Raises:
+        ShapeError: if a sum of weights is not a float64.
+    """
     features, start = list(wide.position.T), wide.token
     if ONE in names_of_features:
-        start = start + features.pop(names_of_features.index(ONE))[:, None]
+        start = added(start, features.pop(names_of_features.index(ONE))[:, None])
     found = [start, np.array(features).reshape(-1, wide.width).T]
     if wide.table is not None and wide.table.shape[1]:
-        found[0] = start + wide.table[:, :1]
-        found.append(wide.table - wide.table[:, :1])
+        found[0] = added(start, wide.table[:, :1])
+        found.append(added(wide.table, -wide.table[:, :1]))
     span = _distinct(np.hstack(found))
     for layer in wide.layers:
         heads = [_fewer(product(product(h.output, h.value), span), h.output, wide.width) for h in layer.heads]

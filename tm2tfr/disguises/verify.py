@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.disguises.dyadic import Dyadic, is_orthogonal, product
+from tm2tfr.disguises.dyadic import Dyadic, added, exponent_of, is_orthogonal, product, shifted, total
 from tm2tfr.disguises.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
 from tm2tfr.disguises.renaming import restored
 from tm2tfr.disguises.wide import Wide, WideHead, WideLayer, WideUnit, turned, widened
@@ -183,7 +183,7 @@ class _Checks:
             if of is not None and waiting:
                 yield f"{where}: what was to be rounded before it was not"
             original = None if of is None else right[of]
-            wrong = self._no_groups(said)
+            wrong = self._no_groups(said) or self._no_moves(said)
             if wrong:
                 yield f"{where}: {wrong}"
                 return
@@ -199,12 +199,6 @@ class _Checks:
             if original is not None:
                 yield from self._same_norms(where, layer, original)
                 waiting = dict(said.moved)
-                if len(set(waiting.values())) < len(waiting) or not set(waiting.values()) <= set(self._key.copies):
-                    yield f"{where}: the key moves to copies that there are not, or twice to one"
-                    return
-                if self._left & set(waiting.values()):
-                    yield f"{where}: the key moves to a copy that was not emptied"
-                    return
                 yield from self._units(where, layer, said, original, waiting)
             else:
                 yield from self._linear(where, layer, said, waiting)
@@ -224,6 +218,17 @@ class _Checks:
                 return "the key has something in a group of decoys that is none, or is in two of them"
         return ""
 
+    def _no_moves(self, said: LayerKey) -> str:
+        """Return what is wrong with what a key moves; nothing if it goes from the original's directions to empty copies."""
+        moved, copies = dict(said.moved), {copy for _, copy in said.moved}
+        if said.of is None and moved:
+            return "the key moves something in a layer that is not the original's"
+        if len(moved) < len(said.moved) or not set(moved) <= set(range(self._own)):
+            return "the key moves what is no direction of the original, or one of them twice"
+        if len(copies) < len(moved) or not copies <= set(self._key.copies):
+            return "the key moves to copies that there are not, or twice to one"
+        return "the key moves to a copy that was not emptied" if self._left & copies else ""
+
     def _alike(self, where: str, heads: Sequence[WideHead]) -> Iterator[str]:
         """Heads that attend alike, and whose outputs times values have the sum 0 where anything counts."""
         counts, first = self._counting(), heads[0]
@@ -241,11 +246,13 @@ class _Checks:
         counts = self._counting()
         units = [(layer.units or [])[u] for u in group]
         scales = np.array([(said.units or ())[u].scale for u in group])
-        if any(not 0 < s < np.inf or np.frexp(s)[0] != 0.5 for s in scales):
+        powers = [n for n in map(exponent_of, scales) if n is not None]
+        if len(powers) < len(scales):
             yield f"{where}: their scales are not powers of two"
             return
-        for unit, scale in zip(units[1:], scales[1:], strict=True):
-            yield from self._same(f"{where}, reads", self._read(unit) / scale, self._read(units[0]) / scales[0])
+        due = shifted(self._read(units[0]), -powers[0])
+        for unit, power in zip(units[1:], powers[1:], strict=True):
+            yield from self._same(f"{where}, reads", shifted(self._read(unit), -power), due)
         written = product(scales[None, :], np.array([unit.writes for unit in units]))[0]
         yield from self._same(f"{where}, sum of writes", written[counts], np.zeros(len(counts)))
 
@@ -285,16 +292,16 @@ class _Checks:
             if told.of is None:
                 yield from self._same(f"{what}, writes", unit.writes[counts], np.zeros(len(counts)))
                 continue
-            own, s = units[told.of], told.scale
-            if not 0 < s < np.inf or np.frexp(s)[0] != 0.5:
-                yield f"{what}: its scale {s:g} is not a power of two"
+            own, power = units[told.of], exponent_of(told.scale)
+            if power is None:
+                yield f"{what}: its scale {told.scale:g} is not a power of two"
                 continue
-            yield from self._same(f"{what}, reads", self._read(unit), np.append(own.reads, own.bias) * s)
+            yield from self._same(f"{what}, reads", self._read(unit), shifted(np.append(own.reads, own.bias), power))
             gathered = unit.writes.copy()
             for direction, copy in moved.items():
-                gathered[direction] += gathered[copy]
+                gathered[direction] = added(gathered[direction], gathered[copy])
                 gathered[copy] = 0.0
-            yield from self._same(f"{what}, writes", gathered[counts], (own.writes / s)[counts])
+            yield from self._same(f"{what}, writes", gathered[counts], shifted(own.writes, -power)[counts])
         offset = layer.offset.copy()
         yield from self._same(f"{place}, output_bias", offset[counts], original.offset[counts])
         yield from self._same(f"{place}, output_bias of copies", offset[copies], np.zeros(len(copies)))
@@ -303,7 +310,7 @@ class _Checks:
         """Return what a unit reads, and its bias behind it, with what it reads off constants."""
         constants = list(self._key.constants)
         reads = unit.reads.copy()
-        bias = unit.bias + float(reads[constants].sum())
+        bias = total(np.append(reads[constants], unit.bias)[None, :])[0]
         reads[constants] = 0.0
         return np.append(reads, bias)
 
@@ -317,7 +324,8 @@ class _Checks:
                 sides.setdefault(told.pair, []).append((unit, told))
             elif u not in together:
                 yield from self._same(f"{place}, unit {u}, writes", unit.writes[counts], np.zeros(len(counts)))
-        done = np.zeros((width, width + 1))
+        # one product of matrices, whose last column is what is always added
+        writes, reads = [layer.offset], [np.eye(width + 1)[width]]
         for pair, both in sides.items():
             if len(both) != 2:
                 yield f"{place}: the key has {len(both)} units in pair {pair}, and not 2"
@@ -325,8 +333,9 @@ class _Checks:
             (one, _), (other, _) = both
             for what, a, b in (("reads", self._read(one), self._read(other)), ("writes", one.writes, other.writes)):
                 yield from self._same(f"{place}, pair {pair}, {what}", a, -b)
-            done = done + product(one.writes[:, None], self._read(one)[None, :])
-        done[:, width] += layer.offset
+            writes.append(one.writes)
+            reads.append(self._read(one))
+        done = product(np.array(writes).T, np.array(reads))
         wanted = np.zeros_like(done)
         if sides:
             for direction, copy in waiting.items():
@@ -340,7 +349,7 @@ class _Checks:
     def _unembedding(self, wide: Wide, right: Wide) -> Iterator[str]:
         constants = list(self._key.constants)
         found = wide.unembedding.copy()
-        bias = wide.bias + found[:, constants].sum(axis=1)
+        bias = total(np.column_stack([wide.bias, found[:, constants]]))
         found[:, constants] = 0.0
         yield from self._same("unembedding", found, right.unembedding)
         yield from self._same("unembedding_bias", bias, right.bias)

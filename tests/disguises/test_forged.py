@@ -1,0 +1,151 @@
+"""Weights and keys that were made to be believed: the proof refuses what rounds, and what a key moves nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tm2tfr
+from tests.disguises.cases import answers
+from tm2tfr.disguises.dyadic import Turn
+from tm2tfr.disguises.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
+from tm2tfr.disguises.verify import verified
+from tm2tfr.disguises.wide import Wide, WideLayer, WideUnit, widened, written
+from tm2tfr.engines.exact import Exact
+from tm2tfr.transformer import provenance
+from tm2tfr.transformer.weights import Decoder
+
+PROMPT = ("1", "1", "BOS")
+
+
+def forged(change: Callable[[Wide, int], dict[int, int]], *, constants: int = 0, copies: int = 0) -> tuple[Decoder, Key]:
+    """Return the chapter's machine, changed in a wider stream, and a key that says which units are whose.
+
+    Args:
+        change: changes the weights, given the width of the original; returns what the first layer moves.
+    """
+    original = tm2tfr.compile("chapter")
+    own = original.layout.width
+    width = own + constants + copies
+    wide = widened(original, width)
+    wide.token[own : own + constants] = 1.0
+    moved = change(wide, own)
+    made = written(wide, original, None, provenance.hidden())
+    layers = tuple(
+        LayerKey(
+            layer.of,
+            tuple(head.of for head in layer.heads),
+            None if layer.units is None else tuple(UnitKey(unit.of, unit.scale, unit.pair) for unit in layer.units),
+            moved=tuple(moved.items()) if layer.of == 0 else (),
+        )
+        for layer in wide.layers
+    )
+    key = Key(
+        name="chapter",
+        grade=3,
+        seed=0,
+        digest=hidden_digest(made),
+        original=original,
+        basis=TurnedBasis(((tuple(range(width)), Turn(0, ())),), tuple(range(width)), (1.0,) * width),
+        constants=tuple(range(own, own + constants)),
+        copies=tuple(range(own + constants, width)),
+        layers=layers,
+        tokens={},
+        equal={"different": 0},
+    )
+    return made, key
+
+
+def linear(*pairs: tuple[np.ndarray, float, np.ndarray]) -> WideLayer:
+    """Return a layer of units in pairs: each adds what it writes, times what it reads and its bias."""
+    units = [
+        WideUnit(None, sign * reads, sign * bias, sign * writes, pair=pair)
+        for pair, (reads, bias, writes) in enumerate(pairs)
+        for sign in (1.0, -1.0)
+    ]
+    return WideLayer(None, [], units, np.zeros(len(pairs[0][0])))
+
+
+def nothing(wide: Wide, own: int) -> dict[int, int]:
+    return {}
+
+
+def three_constants(wide: Wide, own: int) -> dict[int, int]:
+    """Their sum is 1, and 0 for floats that add them in this order."""
+    for unit in wide.layers[0].units or ():
+        unit.reads[own : own + 3] = 2.0**60, 1.0, -(2.0**60)
+    return {}
+
+
+def three_logits(wide: Wide, own: int) -> dict[int, int]:
+    wide.unembedding[0, own : own + 3] = 2.0**60, 1.0, -(2.0**60)
+    return {}
+
+
+def small_scores(wide: Wide, own: int) -> dict[int, int]:
+    """A head that attends to all positions alike gets scores that differ by 2⁻¹²⁰⁰."""
+    for layer in wide.layers:
+        for head in layer.heads:
+            if not (head.query.T @ head.key).any():
+                head.query = np.full((1, wide.width), 2.0**-600)
+                head.key = 2.0**-600 * np.arange(1.0, wide.width + 1)[None, :]
+    return {}
+
+
+def copy_of_a_copy(wide: Wide, own: int) -> dict[int, int]:
+    """What belongs to a direction is moved to one copy, from there to the next, and never to the direction."""
+    one, other, units = own, own + 1, wide.layers[0].units or []
+    direction = int(np.flatnonzero(np.any([unit.writes for unit in units], axis=0))[0])
+    for unit in units:
+        unit.writes[other], unit.writes[direction] = unit.writes[direction], 0.0
+    axes = np.eye(wide.width)
+    moves = (axes[other], 0.0, axes[one] - axes[other]), (axes[one], 0.0, axes[direction] - axes[one])
+    wide.layers.insert(1, linear(*moves))
+    return {one: other, direction: one}
+
+
+def constant_that_waits(wide: Wide, own: int) -> dict[int, int]:
+    """A constant is not 1 while it waits in a copy, and something reads it there."""
+    constant, copy, axes = own, own + 1, np.eye(wide.width)
+    for unit in wide.layers[0].units or ():
+        unit.writes[constant] -= 1.0
+        unit.writes[copy] += 1.0
+    wide.layers.insert(1, linear((axes[copy], 0.0, axes[constant] - axes[copy]), (axes[constant], -1.0, 5 * axes[0])))
+    return {constant: copy}
+
+
+def direction_below_all(wide: Wide, own: int) -> dict[int, int]:
+    wide.layers.insert(1, linear((np.eye(wide.width)[own], 0.0, np.eye(wide.width)[own] * 0)))
+    return {-1: own}
+
+
+def test_what_is_not_changed_is_proved() -> None:
+    made, key = forged(nothing, constants=3, copies=2)
+    assert verified(made, key).proved
+    assert answers(made, PROMPT, Exact(), 30) == answers(key.original, PROMPT, Exact(), 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "constants", "copies", "why"),
+    [
+        (three_constants, 3, 0, "reads"),
+        (three_logits, 3, 0, "unembedding_bias"),
+        (small_scores, 0, 0, "too large or too small for a float64"),
+        (copy_of_a_copy, 0, 2, "no direction of the original"),
+        (constant_that_waits, 1, 1, "no direction of the original"),
+        (direction_below_all, 0, 1, "no direction of the original"),
+    ],
+)
+def test_a_forgery_is_refused(change: Callable[[Wide, int], dict[int, int]], constants: int, copies: int, why: str) -> None:
+    made, key = forged(change, constants=constants, copies=copies)
+    proof = verified(made, key)
+    assert not proof.proved
+    assert why in " ".join(proof.refusals)
+
+
+@pytest.mark.parametrize(("change", "constants", "copies"), [(small_scores, 0, 0), (copy_of_a_copy, 0, 2)])
+def test_a_forgery_is_another_function(change: Callable[[Wide, int], dict[int, int]], constants: int, copies: int) -> None:
+    made, key = forged(change, constants=constants, copies=copies)
+    assert answers(made, PROMPT, Exact(), 30) != answers(key.original, PROMPT, Exact(), 30)
