@@ -13,7 +13,7 @@ from tests.disguises.cases import NAMES, answers, hidden
 from tests.strategies import some
 from tests.targets.matrices.programs import needs_torch
 from tm2tfr.disguises.claim import template
-from tm2tfr.disguises.key import load_key
+from tm2tfr.disguises.key import load_key, of_dict
 from tm2tfr.disguises.profile import prompts_of
 from tm2tfr.disguises.suite import MEMBERS, Member, make_suite, members
 from tm2tfr.disguises.truth import answer
@@ -93,6 +93,27 @@ def test_layer_norms_are_permuted() -> None:
     made = hidden("half-adder", 1, variant="paper")
     assert verified(made.decoder, made.key).proved
     assert made.decoder.normed
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("of",), 99, "is layer 99 of the original, which has"),
+        (("of",), -5, "is layer -5 of the original, which has"),
+        (("heads", 0), "layers.9.heads.9", "has the head layers.9.heads.9, which the original does not have"),
+        (("units", 0), ["x", 1.0, None], "expected a list of whole numbers"),
+        (("units", 0), [99, 1.0, None], "has unit 99, and that of the original has"),
+        (("head_groups",), [[]], "has an empty group"),
+    ],
+)
+def test_a_key_about_what_is_not_there_is_refused(path: tuple[str | int, ...], value: object, words: str) -> None:
+    data = hidden("half-adder").key.as_dict()
+    place = next(layer for layer in data["layers"] if layer["of"] is not None)
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(DisguiseError, match=words):
+        of_dict(data)
 
 
 def test_a_key_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser, screenshot
-from tests.explorer.browser import Open, position, settled
+from tests.explorer.browser import Open, gone_to, position, settled
 from tests.installed import NO_DOT
 from tests.readme import ROOT
 from tm2tfr.engines.dense import Dense
@@ -562,7 +562,7 @@ def test_the_state_graph_follows(opened: Open, monkeypatch: pytest.MonkeyPatch, 
     rules = []
     assert sorted(states) == ["q0", "q1", "q2", "q3", "q4", "q_accept", "q_reject"]
     for row in explorer.traces[0].rows[3:]:
-        page.evaluate(f"location.hash = '#i={row.i}'")
+        assert gone_to(page, row.i) == row.i
         settled(page)
         assert page.locator(".graph .node.now").evaluate("node => node.textContent.trim()") == row.q
         rules.append(page.locator(".graph .edge text.now").evaluate("text => text.textContent.trim()"))

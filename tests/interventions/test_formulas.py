@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tm2tfr
-from tests.interventions.agreeing import agreeing, differing, subject
+from tests.interventions.agreeing import agreeing, differing, moved, subject, without
 from tests.strategies import tries
 from tm2tfr.errors import UsageError
 
@@ -41,3 +41,18 @@ def test_patched_weights_do_what_their_claims_say(formula: str) -> None:
 def test_so_do_exact_ones_and_sabotaged_ones_are_found() -> None:
     agreeing(subject("two-to-three"), tries(60), engine="exact")
     assert differing(subject("dyck-1-by-counting"), 3, words=["(())", "()()", "())("]) >= 2
+
+
+@pytest.mark.parametrize(("formula", "words"), [("since-b", ["acbc", "bba"]), ("dyck-1-by-counting", ["(())", "())("])])
+def test_what_is_expected_is_not_read_off_the_weights(formula: str, words: list[str]) -> None:
+    other, wrong = moved(subject(formula), tries(12), words)
+    assert (other, wrong > 0) == (0, True)
+
+
+def test_weights_that_are_wrong_without_any_intervention_are_found() -> None:
+    bad = without(subject("since-b"), "layers.2.heads.0.output")
+    found = tm2tfr.intervene(bad, "acbc", {("token", 1): "b"})
+    assert not found.agrees
+    assert "without any intervention, the weights (dense) already differ from the reference:" in str(found)
+    assert "position 3: Q[a] S Q[b] should be T, is F" in found.broken
+    assert found.without.answers[3][0] == "T"

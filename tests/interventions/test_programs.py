@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tm2tfr
-from tests.interventions.agreeing import agreeing, differing, subject
+from tests.interventions.agreeing import agreeing, differing, moved, subject
 from tests.strategies import tries
 from tm2tfr.errors import CompileError, UsageError
 
@@ -49,3 +49,8 @@ def test_patched_weights_do_what_the_program_says(program: str) -> None:
 def test_so_do_exact_ones_and_sabotaged_ones_are_found() -> None:
     agreeing(subject("reverse"), tries(60), engine="exact")
     assert differing(subject("histogram"), 3, words=["abca", "aab", "cabb"]) >= 2
+
+
+def test_what_is_expected_is_not_read_off_the_weights() -> None:
+    other, wrong = moved(subject("histogram"), tries(12), ["abca", "bb"])
+    assert (other, wrong > 0) == (0, True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tm2tfr.interventions.intervention import Intervention
     from tm2tfr.interventions.listed import VariableList
     from tm2tfr.interventions.pairs import Tried
+    from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 200
 """The most positions of a run: an intervention may keep a machine from halting."""
@@ -200,7 +202,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
     construction, program, decoder = found.construction, found.right, found.decoder
     if construction is None or construction.causal is None:
         raise CompileError(f"{found.name}: nothing says how its variables depend on each other: give a {found.noun}")
-    chosen, model = engine_named(engine, dtype), construction.causal
+    chosen, model, wired = engine_named(engine, dtype), construction.causal, _as_compiled(found)
 
     @cache
     def columns() -> ColumnPlaces:
@@ -212,7 +214,58 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
     @cache
     def base(word: str | None) -> Base:
         given = found.word(word)
-        causal = model(program, given, decoder)
-        return Base(program.name, given, decoder, causal, found.prompt(given), chosen, max_positions, columns)
+        causal = model(program, given, wired)
+        return Base(
+            program.name,
+            given,
+            decoder,
+            causal,
+            found.prompt(given),
+            chosen,
+            max_positions,
+            columns,
+            partial(_differs, found, given, engine=engine, dtype=dtype) if decoder.labeller else str,
+        )
 
     return base
+
+
+def _as_compiled(found: Subject) -> Decoder:
+    """Return what a causal model reads off weights, what is computed from what: of weights compiled anew from the source.
+
+    So it is not read off the weights that are judged by it; but where these cannot be made again, by what they state,
+    with the same stream and heads.
+    """
+    from tm2tfr.transformer import provenance
+
+    decoder, construction = found.decoder, found.construction
+    if found.weights is None or construction is None:
+        return decoder
+    said = {name: text for name, text in provenance.options(decoder.provenance).items() if name in construction.options}
+    for options in (found.asked, {name: _READ.get(text, text) for name, text in said.items() if text}):
+        with suppress(Tm2tfrError, TypeError, ValueError):
+            anew = construction.compile(found.right, options)
+            if _heads(anew) == _heads(decoder):
+                return anew
+    return decoder
+
+
+_READ: Mapping[str, Any] = {"True": True, "False": False, **{str(n): n for n in range(10_000)}}
+"""Values of options, by the text in which weights state them."""
+
+
+def _heads(decoder: Decoder) -> tuple[Any, ...]:
+    """Return the stream, the tokens and outputs, and of each head how it attends, and to what by its claim."""
+    claims = [[(head.weighting, head.claim and head.claim.attends) for head in layer.heads] for layer in decoder.layers]
+    return decoder.layout, decoder.vocabulary, decoder.outputs, claims
+
+
+def _differs(found: Subject, word: str, **options: Any) -> str:
+    """Return how a labeller's weights differ from their reference on an input, in words; empty: they do not.
+
+    The causal models of the others are equations of their own, with which every cell of this run is compared.
+    """
+    from tm2tfr.api.runs import check
+
+    trace = check(found, word, keep_rows=False, **options)
+    return "" if trace.agrees else str(trace.divergence or trace)

@@ -128,6 +128,9 @@ class Key:
         equal: how far the two were compared in floats, as plain data.
         dead: what of the hidden weights is dead code; None: nobody looked.
         kept: what is kept of the original's stream, in fewer dimensions; empty: all of it.
+
+    Raises:
+        ShapeError: if it names a layer, head or unit that the original does not have, or an empty group.
     """
 
     name: str
@@ -143,6 +146,23 @@ class Key:
     equal: Mapping[str, Any]
     dead: DeadCode | None = None
     kept: Forms = ()
+
+    def __post_init__(self) -> None:
+        layers = self.original.layers
+        for number, layer in enumerate(self.layers, start=1):
+            where, own = f"layer {number} of the key", layer.of
+            if own is not None and own not in range(len(layers)):
+                raise ShapeError(f"{where} is layer {own + 1} of the original, which has {len(layers)}")
+            for at, head in (place for place in layer.heads if place is not None):
+                if at not in range(len(layers)) or head not in range(len(layers[at].heads)):
+                    raise ShapeError(f"{where} has the head layers.{at + 1}.heads.{head}, which the original does not have")
+            part = None if own is None else layers[own].feed_forward
+            most = 0 if part is None else len(part.units)
+            for unit in (unit.of for unit in layer.units or () if unit.of is not None):
+                if unit not in range(most):
+                    raise ShapeError(f"{where} has unit {unit}, and that of the original has {most} units")
+            if not all((*layer.head_groups, *layer.unit_groups)):
+                raise ShapeError(f"{where} has an empty group")
 
     @cached_property
     def narrow(self) -> Decoder:
@@ -257,6 +277,10 @@ def _wholes(items: Any) -> tuple[int, ...]:
     return tuple(items)
 
 
+def _number(item: Any) -> int | None:
+    return None if item is None else _wholes([item])[0]
+
+
 def _turn(block: Mapping[str, Any]) -> Turn:
     rounds = tuple((_wholes(order), _wholes(signs)) for order, signs in block["rounds"])
     return Turn(len(block["coordinates"]) if rounds else 0, rounds)
@@ -267,7 +291,9 @@ def _layer_of(item: Mapping[str, Any]) -> LayerKey:
     return LayerKey(
         of=None if item["of"] is None else int(item["of"]) - 1,
         heads=tuple(None if of is None else _place(of) for of in item["heads"]),
-        units=None if units is None else tuple(UnitKey(of, float(scale), pair) for of, scale, pair in units),
+        units=None
+        if units is None
+        else tuple(UnitKey(_number(of), float(scale), _number(pair)) for of, scale, pair in units),
         moved=tuple((int(row), int(copy)) for row, copy in item.get("moved", ())),
         head_groups=tuple(map(_wholes, item.get("head_groups", ()))),
         unit_groups=tuple(map(_wholes, item.get("unit_groups", ()))),

@@ -50,6 +50,7 @@ class Base:
         engine: that which runs the weights.
         most: the most positions of a run.
         columns: returns where the columns of labels are; called when it is needed.
+        check: returns how the weights differ from the reference without any intervention, in words; empty: they do not.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Base:
     engine: Engine
     most: int
     columns: Callable[[], ColumnPlaces] = dict
+    check: Callable[[], str] = str
 
     @cached_property
     def run(self) -> CausalRun:
@@ -70,6 +72,11 @@ class Base:
     def weights(self) -> PatchedRun:
         """The run of the weights without any intervention."""
         return patched_run(self.decoder, self.prompt, {}, engine=self.engine, max_positions=self.most)
+
+    @cached_property
+    def broken(self) -> str:
+        """How the weights differ from the reference without any intervention; empty: they do not."""
+        return self.check()
 
     def variable(self, asked: str, where: str) -> CausalVariable:
         """Return the variable that is called so: by what its subspace holds, by that one's name, or by a column.
@@ -137,6 +144,7 @@ class Base:
             patched_tokens=found.tokens,
             patched_answers=found.answers,
             wrong=tuple(wrong),
+            broken=self.broken,
             changed=tuple(changed),
             explained=tuple(dict.fromkeys((*expected.doubts.values(), *_unanswered(expected)))),
             why=None,

@@ -71,6 +71,7 @@ class Intervention:
         changed: the cells that are expected to differ from those without it, as far as both runs go.
         explained: what is not known of the weights, since nothing like it occurs in any run, with why; not compared.
         why: why nothing that is answered differs from what is answered without it; None: something does.
+        broken: how the weights differ from the reference without any intervention, in words; empty: they do not.
     """
 
     subject: str
@@ -85,12 +86,16 @@ class Intervention:
     changed: tuple[Cell, ...]
     explained: tuple[str, ...]
     why: str | None
+    broken: str = ""
 
     @property
     def agrees(self) -> bool:
-        """Whether the patched weights feed, answer and hold what is expected, but for what is explained."""
+        """Whether the patched weights feed, answer and hold what is expected, but for what is explained.
+
+        Weights that are not right without any intervention do not.
+        """
         same = self.expected.tokens == self.patched_tokens and len(self.expected.answers) == len(self.patched_answers)
-        return same and not self.wrong and not self.wrong_answers
+        return same and not self.wrong and not self.wrong_answers and not self.broken
 
     @property
     def wrong_answers(self) -> tuple[int, ...]:
@@ -129,6 +134,7 @@ class Intervention:
             "wrong": [_cell(each) for each in self.wrong],
             "explained": list(self.explained),
             "why": self.why,
+            "broken": self.broken,
         }
 
     def __str__(self) -> str:
@@ -189,8 +195,12 @@ def _lines(found: Intervention) -> list[str]:
     lines += [f"not compared: {each}" for each in found.explained[:MOST_CELLS]]
     if found.agrees:
         lines.append(f"the patched weights ({found.engine}) do what is expected")
+    elif found.broken:
+        lines.append(f"without any intervention, the weights ({found.engine}) already differ from the reference:")
+        lines += [f"  {line}" for line in found.broken.splitlines()]
     else:
         lines.append(f"the patched weights ({found.engine}) differ from what is expected")
+    if not found.agrees:
         lines += [
             f"  {c.variable} at {c.position}: expected {text_of_cell(c.before)}, found {text_of_cell(c.after)}"
             for c in found.wrong[:MOST_CELLS]

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.causality import CausalRun, CausalValue, CausalVariable, Settings
+from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.causal.about import FIXED, PLACE, RaspProgram
 from tm2tfr.sources.rasp.causal.run import RaspRun
 from tm2tfr.sources.rasp.evaluate import evaluate
@@ -68,15 +69,19 @@ def causal_model(program: Program, word: str, decoder: Decoder) -> RaspCausal:
 
     Raises:
         InputError, Undefined: if it is not an input of the program, or the program is undefined on it.
-        CompileError: for weights for inputs of any length.
+        CompileError: for weights for inputs of any length, and those that are not wired as compiled ones are.
     """
     about = next((each for each in _LAST if each.of(program, decoder)), None)
     given = word_of(program, word)
     evaluate([program.choosing(output.name).sop for output in decoder.outputs], given)
     if about is None:
         about = RaspProgram(program, decoder)
-        for stages in about.stages:
-            RaspRun(about, stages.word, {}).all()
+        try:
+            for stages in about.stages:
+                RaspRun(about, stages.word, {}).all()
+        except (KeyError, TypeError) as error:
+            what = f"{program.name}: the weights are not wired as compiled ones are (what brings {error.args[0]!r}?)"
+            raise CompileError(f"{what}: see what is wrong with them with 'tm2tfr check'") from error
         about.learning = False
         _LAST[:] = [about, *_LAST[:3]]
     return RaspCausal(about, given)
