@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tm2tfr.runs.batches.batch import Batch
     from tm2tfr.runs.batches.running import BatchProgress
 
+MOST_STEPS = 10**18
+"""More steps than any run has; the numbers of rows are 64-bit integers."""
+
 
 def run_batch(
     subject: Given,
@@ -115,11 +118,13 @@ def check_batch(
     )
 
 
-def _check(max_steps: object, workers: object) -> None:
+def _check(max_steps: int, workers: object) -> None:
     """Raise EngineError unless these are a limit on the steps of each run, and a number of threads."""
     if not is_count(max_steps):
         what = f"max_steps must be a whole number of steps, not {max_steps!r}"
         raise EngineError(f"{what}: use for example 10_000, since each of many runs needs a limit")
+    if max_steps > MOST_STEPS:
+        raise EngineError(f"max_steps is {max_steps:,}: use at most {MOST_STEPS:,}")
     if workers is not None and not is_count(workers, 1):
         raise EngineError(f"workers must be a number of threads, not {workers!r}: use 1 or more, or None")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from tm2tfr import shelf
 from tm2tfr.dataset.kinds import AnySpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.words import number_of
 from tm2tfr.errors import DatasetError
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library.registry import GENERATORS
@@ -19,6 +18,7 @@ from tm2tfr.sources.rasp.given.library import is_program
 from tm2tfr.sources.registry import built, loaded
 from tm2tfr.sources.turing.library import load_list
 from tm2tfr.sources.turing.library import shipped as machines
+from tm2tfr.text.words import number_of
 
 TRAINED, TESTED = 10_000, 1_000
 """How many words there are to train on, and longer ones to test, where the longest to train on is all that is said."""

@@ -16,7 +16,7 @@ from tm2tfr.dataset.labels.reader import names_labeller, read_labeller
 from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, Spec, several_splits
 from tm2tfr.dataset.tree import NormalForm, too_many
-from tm2tfr.dataset.words import MOST_WORDS, Inputs, number_of
+from tm2tfr.dataset.words import MOST_WORDS, Inputs
 from tm2tfr.errors import CompileError, Tm2tfrError, counted, visible
 from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
@@ -30,6 +30,7 @@ from tm2tfr.text.nodes import List, Map, Node, Scalar, compose, kind
 from tm2tfr.text.reading import Reading
 from tm2tfr.text.section import Section
 from tm2tfr.text.source import Log, decoded
+from tm2tfr.text.words import number_of
 
 KEYS = (
     "name",

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from tm2tfr.text.words import number_of
+
 MOST_WORDS = 10_000_000
 """More inputs than this for one machine are refused: they are kept in memory."""
 
@@ -44,13 +46,6 @@ class Inputs:
             yield from map("".join, product(alphabet, repeat=length))
         for source in self.random:
             yield from _drawn(source, alphabet)
-
-
-def number_of(symbols: int, shortest: int, longest: int) -> int:
-    """Return the number of words with these lengths over this many symbols, or 10³⁰ if there are very many."""
-    if symbols < 2:
-        return longest - shortest + 1 if symbols else int(shortest == 0)
-    return 10**30 if longest > 100 else sum(symbols**length for length in range(shortest, longest + 1))
 
 
 def _drawn(source: Random, alphabet: Sequence[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from tm2tfr.targets.common import labels
 from tm2tfr.targets.common.card import right
 from tm2tfr.targets.common.comparison import Evaluated
 from tm2tfr.targets.common.prompted import Prompted
-from tm2tfr.text.words import all_words, joined
+from tm2tfr.text.words import MANY, all_words, joined, number_of
 from tm2tfr.transformer.weights import Decoder
 
 MOST = 20_000
@@ -38,8 +38,9 @@ def every_prompt(decoder: Decoder, program: Any, longest: int) -> list[tuple[str
         raise DisguiseError("nothing says what the inputs of these weights are: omit --all-up-to, or name their program")
     else:
         letters, shortest = truth.input_alphabet or (), 0
-    if (many := sum(len(letters) ** n for n in range(shortest, longest + 1))) > MOST:
-        raise DisguiseError(f"there are {many:,} inputs of up to {longest} tokens, more than {MOST:,}: use fewer tokens")
+    if (many := number_of(len(letters), shortest, longest)) > MOST:
+        there = f"{many:,} inputs" if many < MANY else "far too many inputs"
+        raise DisguiseError(f"there are {there} of up to {longest} tokens, more than {MOST:,}: use fewer tokens")
     every_word = (word for n in range(shortest, longest + 1) for word in all_words(letters, n))
     if not decoder.labeller:
         return list(every_word)

@@ -7,12 +7,13 @@ from typing import Any
 
 from tm2tfr.dataset.circuits.spec import CircuitInputs, RandomBits
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
+from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random
 from tm2tfr.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.text.words import number_of
 
 MOST_BY_DEFAULT, LONGEST_BY_DEFAULT = 1_000, 10
 """Where nothing else is asked for: so many random inputs of up to so many tokens, or all where there are no more."""

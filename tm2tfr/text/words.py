@@ -12,6 +12,9 @@ from tm2tfr.errors import CompileError, visible
 
 _Token = TypeVar("_Token")
 
+MANY: int = 10**30
+"""So many words are as good as any greater number."""
+
 
 def read_word(text: str) -> tuple[str | bool | int | Fraction, ...]:
     """Return an input or output from text: a JSON list of at least one value, or else a token per character.
@@ -38,6 +41,13 @@ def written(word: Sequence[str | bool | int | Fraction]) -> str:
     if all(isinstance(token, str) and len(token) == 1 for token in word) and tuple(word[:1]) != ("[",):
         return "".join(map(str, word))
     return json.dumps([_plain(token) for token in word], ensure_ascii=False)
+
+
+def number_of(symbols: int, shortest: int, longest: int) -> int:
+    """Return the number of words with these lengths over this many symbols, or `MANY` if there are very many."""
+    if symbols < 2:
+        return longest - shortest + 1 if symbols else int(shortest == 0)
+    return MANY if longest > 100 else sum(symbols**length for length in range(shortest, longest + 1))
 
 
 def applied(name: str, word: str) -> str:

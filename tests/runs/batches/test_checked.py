@@ -124,6 +124,10 @@ def test_what_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> N
         "--random",
         "chapter --random 99": "there are 41 inputs of up to 40 symbols, and --random asks for 99: use at most 41, or "
         "--all-up-to",
+        "since-b --all-up-to 999999999": "there are far too many inputs of up to 999999999 tokens: use a smaller "
+        "--all-up-to, or --random",
+        "since-b --random 99999999999": "--random asks for 99,999,999,999 inputs: use at most 20,000,000, and another "
+        "--seed for more",
         "chapter --all-up-to 3 -i 1": "--all-up-to and --input cannot be combined: omit one of them",
     }.items():
         with pytest.raises(SystemExit, match="2"):

@@ -153,7 +153,7 @@ def test_weights_without_a_program() -> None:
 def test_nothing_to_run() -> None:
     for name in ("sort", "since-b", "full-adder"):
         batch = tm2tfr.check_batch(name, [])
-        assert (len(batch), batch.rows, batch.offsets.tolist(), batch.agrees) == (0, 0, [0], True)
+        assert (len(batch), batch.rows, batch.offsets.tolist(), batch.agrees) == (0, 0, [0], False)
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,12 @@ def test_nothing_to_run() -> None:
 def test_what_is_refused(subject: str, words: list[Any], error: type[Exception], why: str) -> None:
     with pytest.raises(error, match=why):
         tm2tfr.check_batch(subject, words)
+
+
+def test_a_limit_beyond_64_bits_is_refused() -> None:
+    with pytest.raises(EngineError, match="max_steps is 9,223,372,036,854,775,807: use at most 1,000,000,000,000,000,000"):
+        tm2tfr.run_batch("chapter", ["11", ""], max_steps=2**63 - 1)
+    assert tm2tfr.run_batch("chapter", ["11", ""], max_steps=10**18).rows == tm2tfr.run_batch("chapter", ["11", ""]).rows
 
 
 def test_weights_that_cannot_be_run_many_at_a_time_are_refused() -> None:

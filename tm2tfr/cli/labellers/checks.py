@@ -17,7 +17,7 @@ from tm2tfr.cli import colour
 from tm2tfr.cli.output import tell
 from tm2tfr.cli.softness import for_words
 from tm2tfr.errors import Interrupted, UsageError, counted, visible
-from tm2tfr.text.words import applied, joined
+from tm2tfr.text.words import MANY, applied, joined, number_of
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -62,9 +62,13 @@ def lengths(subject: Subject, all_up_to: int | None, count: int | None, seed: in
     if all_up_to is not None and positions is not None and all_up_to > positions:
         what = f"tm2tfr check: the weights have {counted(longest, 'position')}, and --all-up-to {all_up_to} asks for more"
         raise UsageError(f"{what}: use --max-length {all_up_to}")
-    if all_up_to is not None and inputs_up_to(letters, all_up_to) > MOST_INPUTS:
-        what = f"tm2tfr check: there are {inputs_up_to(letters, all_up_to):,} inputs of up to {all_up_to} tokens"
+    if all_up_to is not None and (every := inputs_up_to(letters, all_up_to)) > MOST_INPUTS:
+        many = f"{every:,}" if every < MANY else "far too many"
+        what = f"tm2tfr check: there are {many} inputs of up to {all_up_to} tokens"
         raise UsageError(f"{what}: use a smaller --all-up-to, or --random")
+    if count is not None and count > MOST_INPUTS:
+        what = f"tm2tfr check: --random asks for {count:,} inputs"
+        raise UsageError(f"{what}: use at most {MOST_INPUTS:,}, and another --seed for more")
     upto = all_up_to if all_up_to is not None else 0
     if all_up_to is None and count is None:
         upto = max((n for n in range(1, longest + 1) if inputs_up_to(letters, n) <= MOST_BY_DEFAULT), default=1)
@@ -84,7 +88,7 @@ def _letters(subject: Subject) -> int:
 
 def inputs_up_to(letters: int, length: int) -> int:
     """Return how many inputs of 1 to `length` tokens there are."""
-    return sum(letters**n for n in range(1, length + 1))
+    return number_of(letters, 1, length)
 
 
 def report_of_labels(

@@ -80,13 +80,14 @@ def report_of_inputs(
 
 def _asked(subject: Subject, all_up_to: int | None, count: int | None, seed: int) -> Iterator[tuple[Sequence[str], str]]:
     """Yield inputs, with words that say which."""
-    from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random, number_of
+    from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random
+    from tm2tfr.text.words import MANY, number_of
 
     letters = () if subject.machine is None else subject.machine.input_alphabet or ()
     if all_up_to is not None:
         every = number_of(len(letters), 0, all_up_to)
         if every > MOST_WORDS:
-            many = f"{every:,}" if every < 10**30 else "far too many"
+            many = f"{every:,}" if every < MANY else "far too many"
             what = f"tm2tfr check: there are {many} inputs of up to {counted(all_up_to, 'symbol')}"
             raise UsageError(f"{what}: use a smaller --all-up-to, or --random")
         yield (

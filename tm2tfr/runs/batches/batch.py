@@ -91,7 +91,13 @@ class Batch:
 
     def __repr__(self) -> str:
         """Return ``<Batch of palindromes: 3 runs, 41 rows, all agree>``."""
-        said = "" if self.results is None else ", all agree" if self.agrees else f", {len(self.failures)} differ"
+        said = (
+            ""
+            if self.results is None or not len(self)
+            else ", all agree"
+            if self.agrees
+            else f", {len(self.failures)} differ"
+        )
         return f"<Batch of {self.name}: {counted(len(self), 'run')}, {counted(self.rows, 'row')}{said}>"
 
     @property
@@ -116,9 +122,9 @@ class Batch:
 
     @property
     def agrees(self) -> bool:
-        """Whether there was a check, cells were compared in every run, and all of them agree."""
+        """Whether there was a check of at least one run, cells were compared in every run, and all of them agree."""
         whole = self.results is not None and not len(self.failures) and not len(self.refused)
-        return whole and bool((self.compared > 0).all())
+        return whole and len(self) > 0 and bool((self.compared > 0).all())
 
     def trace(self, run: int, *, keep_rows: bool = False) -> Trace:
         """Return run number `run` by itself, as `tm2tfr.check` or `tm2tfr.run` returns it: of one that differs, the cause.
