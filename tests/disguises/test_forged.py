@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import tm2tfr
-from tests.disguises.cases import answers
+from tests.disguises.cases import answers, hidden
 from tm2tfr.disguises.dyadic import Turn
 from tm2tfr.disguises.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
 from tm2tfr.disguises.verify import verified
 from tm2tfr.disguises.wide import Wide, WideLayer, WideUnit, widened, written
 from tm2tfr.engines.exact import Exact
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 PROMPT = ("1", "1", "BOS")
 
@@ -39,6 +40,7 @@ def forged(change: Callable[[Wide, int], dict[int, int]], *, constants: int = 0,
             tuple(head.of for head in layer.heads),
             None if layer.units is None else tuple(UnitKey(unit.of, unit.scale, unit.pair) for unit in layer.units),
             moved=tuple(moved.items()) if layer.of == 0 else (),
+            head_groups=(decoys,) if len(decoys := tuple(k for k, h in enumerate(layer.heads) if h.of is None)) > 1 else (),
         )
         for layer in wide.layers
     )
@@ -121,15 +123,42 @@ def direction_below_all(wide: Wide, own: int) -> dict[int, int]:
     return {-1: own}
 
 
+def two_decoys(wide: Wide, own: int) -> dict[int, int]:
+    """They attend alike, and what they write has the sum 0."""
+    one = dataclasses.replace(wide.layers[1].heads[0], of=None)
+    wide.layers[1].heads += [one, dataclasses.replace(one, output=-one.output)]
+    return {}
+
+
+def two_decoys_with_two_masks(wide: Wide, own: int) -> dict[int, int]:
+    two_decoys(wide, own)
+    head = wide.layers[1].heads[-1]
+    wide.layers[1].heads[-1] = dataclasses.replace(head, mask="none" if head.mask == "future" else "future")
+    return {}
+
+
+def copy_that_is_written_always(wide: Wide, own: int) -> dict[int, int]:
+    wide.layers[0].offset[own] = 1.0
+    return {}
+
+
 def test_what_is_not_changed_is_proved() -> None:
     made, key = forged(nothing, constants=3, copies=2)
     assert verified(made, key).proved
     assert answers(made, PROMPT, Exact(), 30) == answers(key.original, PROMPT, Exact(), 30)
 
 
+def test_two_decoys_that_cancel_are_proved() -> None:
+    made, key = forged(two_decoys)
+    assert key.layers[1].head_groups
+    assert verified(made, key).proved
+
+
 @pytest.mark.parametrize(
     ("change", "constants", "copies", "why"),
     [
+        (two_decoys_with_two_masks, 0, 0, "their masks or weightings are not the same"),
+        (copy_that_is_written_always, 0, 1, "output_bias"),
         (three_constants, 3, 0, "reads"),
         (three_logits, 3, 0, "unembedding_bias"),
         (small_scores, 0, 0, "too large or too small for a float64"),
@@ -143,6 +172,25 @@ def test_a_forgery_is_refused(change: Callable[[Wide, int], dict[int, int]], con
     proof = verified(made, key)
     assert not proof.proved
     assert why in " ".join(proof.refusals)
+
+
+def test_what_the_digest_does_not_cover_is_compared() -> None:
+    made, key = forged(nothing)
+    assert len(made.features) > 1
+    for changed, why in (
+        (dataclasses.replace(made, features=made.features[::-1]), "position features"),
+        (dataclasses.replace(made, stop=made.stop[:1]), "stop tokens"),
+    ):
+        assert why in " ".join(verified(changed, key, anything=True).refusals)
+
+
+def test_a_layer_norm_with_another_gain_is_refused() -> None:
+    made = hidden("half-adder", 1, variant="paper")
+    path = next(path for path in matrices(made.decoder) if path.endswith("attention_norm.gain"))
+    gain = matrices(made.decoder)[path]
+    row, column, value = next(gain.entries())
+    changed = replaced(made.decoder, {path: gain.with_entry(row, column, 2 * value)})
+    assert "attention_norm: it is not the original's" in " ".join(verified(changed, made.key, anything=True).refusals)
 
 
 @pytest.mark.parametrize(("change", "constants", "copies"), [(small_scores, 0, 0), (copy_of_a_copy, 0, 2)])

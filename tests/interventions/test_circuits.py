@@ -7,7 +7,9 @@ import pytest
 import tm2tfr
 from tests.interventions.agreeing import agreeing, differing
 from tests.strategies import tries
+from tm2tfr.api.interventions import bases
 from tm2tfr.errors import UsageError
+from tm2tfr.interventions.patched import subspace_of, wrong_cells
 
 
 def test_a_bit_of_an_operand_changes_the_gates_that_read_it_there() -> None:
@@ -47,3 +49,17 @@ def test_patched_weights_do_what_the_gates_say(circuit: str, variant: str) -> No
 @pytest.mark.slow
 def test_sabotaged_weights_are_found() -> None:
     assert differing("full-adder", 6, words=["011", "110", "101"]) >= 5
+
+
+def test_a_cell_that_is_a_little_off_is_found() -> None:
+    decoder = tm2tfr.compile("full-adder")
+    base = bases("full-adder", engine="dense", dtype=None, max_positions=30)("011")
+    run, variables = base.weights, base.model.variables.values()
+    assert not wrong_cells(decoder.layout, variables, base.run.cells, run)
+    variable = next(each for each in variables if not each.unset and base.run.cells[0][each.name] is not None)
+    place = decoder.layout[subspace_of(decoder.layout, variable, variable.name).name].start
+    for off, wrong in ((1e-13, 0), (1e-6, 1), (0.3, 1)):
+        stream = run.streams[0].copy()
+        stream[place] += off
+        found = wrong_cells(decoder.layout, variables, base.run.cells, run._replace(streams=(stream, *run.streams[1:])))
+        assert len(found) == wrong

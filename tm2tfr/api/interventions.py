@@ -224,7 +224,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
             chosen,
             max_positions,
             columns,
-            partial(_differs, found, given, engine=engine, dtype=dtype) if decoder.labeller else str,
+            partial(_differs, found, given, engine, dtype) if decoder.labeller else str,
         )
 
     return base
@@ -260,12 +260,12 @@ def _heads(decoder: Decoder) -> tuple[Any, ...]:
     return decoder.layout, decoder.vocabulary, decoder.outputs, claims
 
 
-def _differs(found: Subject, word: str, **options: Any) -> str:
+def _differs(found: Subject, word: str, engine: str, dtype: str | None) -> str:
     """Return how a labeller's weights differ from their reference on an input, in words; empty: they do not.
 
     The causal models of the others are equations of their own, with which every cell of this run is compared.
     """
     from tm2tfr.api.runs import check
 
-    trace = check(found, word, keep_rows=False, **options)
+    trace = check(found, word, engine=engine, dtype=dtype, keep_rows=False)
     return "" if trace.agrees else str(trace.divergence or trace)

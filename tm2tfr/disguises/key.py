@@ -128,9 +128,6 @@ class Key:
         equal: how far the two were compared in floats, as plain data.
         dead: what of the hidden weights is dead code; None: nobody looked.
         kept: what is kept of the original's stream, in fewer dimensions; empty: all of it.
-
-    Raises:
-        ShapeError: if it names a layer, head or unit that the original does not have, or an empty group.
     """
 
     name: str
@@ -146,23 +143,6 @@ class Key:
     equal: Mapping[str, Any]
     dead: DeadCode | None = None
     kept: Forms = ()
-
-    def __post_init__(self) -> None:
-        layers = self.original.layers
-        for number, layer in enumerate(self.layers, start=1):
-            where, own = f"layer {number} of the key", layer.of
-            if own is not None and own not in range(len(layers)):
-                raise ShapeError(f"{where} is layer {own + 1} of the original, which has {len(layers)}")
-            for at, head in (place for place in layer.heads if place is not None):
-                if at not in range(len(layers)) or head not in range(len(layers[at].heads)):
-                    raise ShapeError(f"{where} has the head layers.{at + 1}.heads.{head}, which the original does not have")
-            part = None if own is None else layers[own].feed_forward
-            most = 0 if part is None else len(part.units)
-            for unit in (unit.of for unit in layer.units or () if unit.of is not None):
-                if unit not in range(most):
-                    raise ShapeError(f"{where} has unit {unit}, and that of the original has {most} units")
-            if not all((*layer.head_groups, *layer.unit_groups)):
-                raise ShapeError(f"{where} has an empty group")
 
     @cached_property
     def narrow(self) -> Decoder:
@@ -249,26 +229,48 @@ def of_dict(found: Any, file: str = "<key>") -> Key:
     try:
         basis = found["basis"]
         blocks = tuple((_wholes(block["coordinates"]), _turn(block)) for block in basis["blocks"])
-        return Key(
-            name=str(found["name"]),
-            grade=int(found["grade"]),
-            seed=int(found["seed"]),
-            digest=str(found["digest"]),
-            original=_unpacked(found["original"], file),
-            basis=TurnedBasis(blocks, _wholes(basis["order"]), tuple(map(float, basis["scales"]))),
-            constants=_wholes(basis["constants"]),
-            copies=_wholes(basis["copies"]),
-            layers=tuple(map(_layer_of, found["layers"])),
-            tokens={str(a): str(b) for a, b in found["tokens"].items()},
-            equal=dict(found["equal"]),
-            dead=None if found.get("dead") is None else DeadCode.from_dict(found["dead"]),
-            kept=tuple(tuple((int(row), float(entry)) for row, entry in form) for form in found.get("kept", ())),
+        return _placed(
+            Key(
+                name=str(found["name"]),
+                grade=int(found["grade"]),
+                seed=int(found["seed"]),
+                digest=str(found["digest"]),
+                original=_unpacked(found["original"], file),
+                basis=TurnedBasis(blocks, _wholes(basis["order"]), tuple(map(float, basis["scales"]))),
+                constants=_wholes(basis["constants"]),
+                copies=_wholes(basis["copies"]),
+                layers=tuple(map(_layer_of, found["layers"])),
+                tokens={str(a): str(b) for a, b in found["tokens"].items()},
+                equal=dict(found["equal"]),
+                dead=None if found.get("dead") is None else DeadCode.from_dict(found["dead"]),
+                kept=tuple(tuple((int(row), float(entry)) for row, entry in form) for form in found.get("kept", ())),
+            )
         )
     except DisguiseError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, Tm2tfrError) as error:
         said = f"{type(error).__name__}: {error}"
         raise DisguiseError(f"{file}: this key is damaged ({said}): make it again with 'tm2tfr disguise'") from error
+
+
+def _placed(key: Key) -> Key:
+    """Return it; raise ShapeError if it names a layer, head or unit that the original does not have, or an empty group."""
+    layers = key.original.layers
+    for number, layer in enumerate(key.layers, start=1):
+        where, own = f"layer {number} of the key", layer.of
+        if own is not None and own not in range(len(layers)):
+            raise ShapeError(f"{where} is layer {own + 1} of the original, which has {len(layers)}")
+        for at, head in (place for place in layer.heads if place is not None):
+            if at not in range(len(layers)) or head not in range(len(layers[at].heads)):
+                raise ShapeError(f"{where} has the head layers.{at + 1}.heads.{head}, which the original does not have")
+        part = None if own is None else layers[own].feed_forward
+        most = 0 if part is None else len(part.units)
+        for unit in (unit.of for unit in layer.units or () if unit.of is not None):
+            if unit not in range(most):
+                raise ShapeError(f"{where} has unit {unit}, and that of the original has {most} units")
+        if not all((*layer.head_groups, *layer.unit_groups)):
+            raise ShapeError(f"{where} has an empty group")
+    return key
 
 
 def _wholes(items: Any) -> tuple[int, ...]:
@@ -317,5 +319,5 @@ def _unpacked(text: str, file: str) -> Decoder:
 
 
 def hidden_digest(decoder: Decoder) -> str:
-    """Return the digest by which a key knows its weights, special tokens included."""
+    """Return the digest by which a key knows its weights; what it does not cover is compared by the proof."""
     return digest(decoder)

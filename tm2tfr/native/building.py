@@ -15,6 +15,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core import config
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -33,6 +34,8 @@ def built(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[str
 
     The symbol is that of ``int32 (int64 *result, void **error, int64 address)``, which returns 0.
     """
+    if getattr(config, "DISABLE_JIT", False):  # its compiled functions are Python's own then
+        return None
     outer = _outer(function, arguments)
     [signature] = outer.signatures
     compiled = outer.overloads[signature]
