@@ -26,6 +26,10 @@ NO_SPAN = (2**40, -(2**40))
 """The smallest and the largest key of a head that has none yet."""
 
 
+AT_ONCE = 2**30
+"""Arrays of so many bytes are made longer step by step."""
+
+
 def fresh(plan: Plan, width: int, stop: NDArray[np.bool_]) -> k.State:
     """Return the arrays at position 0, without room for any; stop: (vocabulary,) whether a token ends the run."""
     heads, tail = plan.heads, plan.tail
@@ -121,6 +125,14 @@ def fresh_pools(plan: Plan) -> k.Pools:
         early_answer=np.empty(answers, dtype=np.int32),
         early_groups=np.empty((answers, pools, 3), dtype=np.int64),
     )
+
+
+def roomier(positions: int, had: int, row: int) -> int:
+    """Return how long arrays of `had` rows are made for this many positions, each `row` bytes in all.
+
+    Four times as long while that is not much: what is not used yet takes no memory, and moving what is takes time.
+    """
+    return max(positions, 4 * had if 4 * had * row <= AT_ONCE else had + had // 2, 1024)
 
 
 def longer(array: NDArray[Any], size: int) -> NDArray[Any]:

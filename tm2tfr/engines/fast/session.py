@@ -25,6 +25,7 @@ from tm2tfr.engines.fast.fresh import (
     fresh_pools,
     longer,
     more_groups,
+    roomier,
     with_large_memo,
 )
 from tm2tfr.engines.fast.plan import plan
@@ -35,8 +36,6 @@ from tm2tfr.native.function import Caller
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
-AT_ONCE = 2**30
-"""The arrays of positions are made four times as long while that is at most so many bytes; then half as long again."""
 MOST_POSITIONS = 2**31 - 1
 LOOK_AFTER = 4_096
 """After this many positions straight-line code that was compiled another time is worth loading: some milliseconds."""
@@ -333,8 +332,7 @@ class FastSession:
         if positions <= had:
             return
         row = state.tokens.itemsize + state.hist.itemsize * state.hist.shape[1] + 16 * self._scans
-        # what is not used yet takes no memory, and each time that it is moved does
-        size = max(positions, 4 * had if 4 * had * row <= AT_ONCE else had + had // 2, 1024)
+        size = roomier(positions, had, row)
         changed: Snapshot = {"tokens": longer(state.tokens, size)}
         changed["hist"] = longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
         if self._scans:
