@@ -331,8 +331,7 @@ class FastSession:
         state, had = self._state, len(self._state.tokens)
         if positions <= had:
             return
-        row = state.tokens.itemsize + state.hist.itemsize * state.hist.shape[1] + 16 * self._scans
-        size = roomier(positions, had, row)
+        size = roomier(positions, had, state.tokens.itemsize + 8 * state.hist.shape[1] + 16 * self._scans)
         changed: Snapshot = {"tokens": longer(state.tokens, size)}
         changed["hist"] = longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
         if self._scans:
@@ -348,8 +347,7 @@ class FastSession:
         span = state.span[int(self._plan.heads.slot[head])]
         low, high = min(int(span[0]), wanted), max(int(span[1]), wanted)
         if high - low > 64 * (self.position + 1024):
-            self._scan_instead(head, "its keys are too sparse")
-            return
+            return self._scan_instead(head, "its keys are too sparse")
         margin = max(1024, (high - low) // 2)
         slots, had = state.group_position.shape
         size, here = max(had, high - low + 1 + 2 * margin), int(self._plan.heads.slot[head])
