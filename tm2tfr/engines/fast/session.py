@@ -308,8 +308,7 @@ class FastSession:
     def _build(self) -> None:
         """Make the plan and the arrays anew, at position 0."""
         self._plan = plan(self._decoder, self._found, self._labels, self._numbers)
-        self._short, self._ready, self._looked = None, False, False
-        self.hurried = 0
+        self._short, self._ready, self._looked, self.hurried = None, False, False, 0
         self._control[:] = 0
         self._scans = bool((self._plan.heads.kind == SCAN).any())
         stop = np.array([token in self._decoder.stop for token in self._decoder.vocabulary], dtype=np.bool_)
@@ -347,7 +346,8 @@ class FastSession:
         span = state.span[int(self._plan.heads.slot[head])]
         low, high = min(int(span[0]), wanted), max(int(span[1]), wanted)
         if high - low > 64 * (self.position + 1024):
-            return self._scan_instead(head, "its keys are too sparse")
+            self._scan_instead(head, "its keys are too sparse")
+            return
         margin = max(1024, (high - low) // 2)
         slots, had = state.group_position.shape
         size, here = max(had, high - low + 1 + 2 * margin), int(self._plan.heads.slot[head])
