@@ -44,6 +44,16 @@ def behaviour(machine: Machine) -> str:
     return str(used)
 
 
+def test_the_limit_is_one_of_steps() -> None:
+    """The three-state machine that halts latest makes 21 steps, the last of them by the rule that halts."""
+
+    def halting(steps: int) -> int:
+        return sum("Z" in machine.name for machine in NormalForm(states=3, symbols=2, steps=steps).machines())
+
+    assert halting(21) == 1_772
+    assert halting(20) == 1_771
+
+
 def test_the_numbers_of_machines_are_those_of_another_enumeration() -> None:
     def counts(states: int, symbols: int, *, complete: bool = False) -> tuple[int, int]:
         names = [m.name for m in NormalForm(states=states, symbols=symbols, steps=60, complete=complete).machines()]

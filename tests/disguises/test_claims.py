@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tests.disguises.cases import hidden
 from tm2tfr.disguises.claim import HiddenClaim, perfect, read_claim, template
 from tm2tfr.disguises.score import Score, score, shared
 from tm2tfr.disguises.truth import HiddenTruth, answer, orthonormal
-from tm2tfr.errors import SpecError
+from tm2tfr.errors import DisguiseError, SpecError
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,7 @@ def test_dimensions_that_subspaces_share() -> None:
         ({"heads": {"layers.1.heads.0": 5}}, "the role of a head is text, found text|the role of a head is text"),
         ({"heads": []}, "expected an object, found a list: write it in braces"),
         ({"layers": [0]}, "a layer is given by its number: use 1 to"),
+        ({"layers": [int("1" * 4000)]}, "a layer is given by its number: use 1 to"),
         ({"layers": {}}, "expected a list, found a mapping: write it in brackets"),
         ({"units": ["layers.1.units.999"]}, "there is no unit 'layers.1.units.999': use paths such as layers.1.units.0"),
         ({"subspaces": {"e_z": []}}, r"there is no variable 'e_z' \(did you mean"),
@@ -138,6 +140,29 @@ def test_little_of_a_claim_on_one_line_is_quoted_and_its_place_is_named(truth: H
     with pytest.raises(SpecError) as broken:
         read_claim(json.dumps(document)[:-1], truth)
     assert all(len(line) <= 62 for line in str(broken.value).splitlines()[1:])
+
+
+def test_the_lengths_of_vectors_do_not_count(truth: HiddenTruth) -> None:
+    for name, basis in truth.subspaces.items():
+        sizes = 10.0 ** (-4.0 * np.arange(len(basis)))[:, None]
+        found = score(HiddenClaim(subspaces={name: basis * sizes}), truth).variables[name]
+        assert (found.right, found.claimed) == (pytest.approx(found.there), found.there)
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ({"layers": frozenset({99})}, "layer 99, which these weights do not have"),
+        ({"heads": {"layers.99.heads.0": "all"}}, "head 'layers.99.heads.0', which these weights do not have"),
+        ({"units": frozenset({"x"})}, "unit 'x', which these weights do not have"),
+        ({"subspaces": {"x": np.zeros((1, 3))}}, "variable 'x', which these weights do not have"),
+        ({"subspaces": {"e_q": np.full((1, 3), 1.0)}}, "something else than vectors of"),
+        ({"subspaces": {"e_q": np.array([np.nan])}}, "something else than vectors of"),
+    ],
+)
+def test_a_claim_that_was_not_read_is_looked_at_too(claim: dict[str, Any], words: str, truth: HiddenTruth) -> None:
+    with pytest.raises(DisguiseError, match=words):
+        score(HiddenClaim(**claim), truth)
 
 
 def test_a_vector_of_something_else_is_refused(truth: HiddenTruth) -> None:

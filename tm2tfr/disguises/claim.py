@@ -38,6 +38,7 @@ MOST_BYTES = 2**26
 MOST_QUOTED = 60
 """The most characters that a complaint quotes: claims are mostly written by programs, on one line."""
 _NAME = re.compile(r"\w+")
+_LAYER = re.compile(r"\d{1,9}", re.ASCII)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
@@ -220,7 +221,7 @@ class _Reader(Reading):
     def _layers(self, node: Node | None) -> list[int]:
         found = []
         for item in self._items(node):
-            number = int(item.text) if isinstance(item, Scalar) and item.plain and item.text.isdecimal() else 0
+            number = int(item.text) if isinstance(item, Scalar) and item.plain and _LAYER.fullmatch(item.text) else 0
             if not 1 <= number <= self._truth.layer_count:
                 self.error(item, "a layer is given by its number", f"use 1 to {self._truth.layer_count}")
             else:

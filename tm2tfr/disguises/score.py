@@ -23,6 +23,7 @@ import numpy as np
 from tm2tfr.disguises.claim import HiddenClaim
 from tm2tfr.disguises.dyadic import Dyadic
 from tm2tfr.disguises.truth import NOTHING, HiddenTruth, orthonormal
+from tm2tfr.errors import DisguiseError
 
 KINDS = ("heads", "decoys", "layers", "units", "subspaces")
 
@@ -104,7 +105,12 @@ def _shown(number: float | None) -> str:
 
 
 def score(claim: HiddenClaim, truth: HiddenTruth) -> ClaimScores:
-    """Return how much of the truth a claim found."""
+    """Return how much of the truth a claim found.
+
+    Raises:
+        DisguiseError: if it is about heads, layers, units or variables that there are not, or has vectors that are none.
+    """
+    _refuse(claim, truth)
     roles = {role: _of_role(role, claim, truth) for role in sorted(set(truth.heads.values()) | set(claim.heads.values()))}
     variables = dict(_of_variables(claim, truth))
     kinds = {
@@ -115,6 +121,23 @@ def score(claim: HiddenClaim, truth: HiddenTruth) -> ClaimScores:
         "subspaces": _total(variables.values()),
     }
     return ClaimScores(kinds, base_line(truth), roles, variables, by_dead_code(truth))
+
+
+def _refuse(claim: HiddenClaim, truth: HiddenTruth) -> None:
+    """Raise DisguiseError for a claim that was not read (`tm2tfr.disguises.claim`) and is about something else."""
+    for noun, said, there in (
+        ("head", claim.heads, truth.heads),
+        ("layer", claim.layers, range(1, truth.layer_count + 1)),
+        ("unit", claim.units, truth.unit_paths),
+        ("variable", claim.subspaces, truth.subspaces),
+    ):
+        if wrong := [each for each in said if each not in there]:
+            raise DisguiseError(f"the claim is about {noun} {wrong[0]!r}, which these weights do not have: omit it")
+    for name, vectors in claim.subspaces.items():
+        given = np.asarray(vectors)
+        if given.ndim != 2 or given.shape[1] != truth.width or not np.isfinite(given).all():
+            what = f"the claim has something else than vectors of {truth.width} finite numbers for {name!r}"
+            raise DisguiseError(f"{what}: give an array of shape (vectors, {truth.width})")
 
 
 def base_line(truth: HiddenTruth) -> dict[str, Score]:

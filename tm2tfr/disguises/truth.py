@@ -96,9 +96,11 @@ def _subspaces(key: Key) -> dict[str, Dyadic]:
 
 
 def orthonormal(vectors: Dyadic) -> Dyadic:
-    """Return an orthonormal basis of what `vectors`, (n, width), span: (dimensions, width)."""
+    """Return an orthonormal basis of what `vectors`, (n, width), span: (dimensions, width); their lengths do not count."""
     if not vectors.size or not np.abs(vectors).max():
         return np.zeros((0, vectors.shape[1] if vectors.ndim == 2 else 0))
-    _, sizes, rows = np.linalg.svd(np.asarray(vectors, dtype=np.float64) / np.abs(vectors).max(), full_matrices=False)
+    given = np.asarray(vectors, dtype=np.float64)[np.abs(vectors).max(axis=1) > 0]
+    given = given / np.abs(given).max(axis=1, keepdims=True)  # first, since squares may be too large or too small
+    _, sizes, rows = np.linalg.svd(given / np.linalg.norm(given, axis=1, keepdims=True), full_matrices=False)
     basis: Dyadic = rows[sizes > sizes[0] * 1e-9]
     return basis
