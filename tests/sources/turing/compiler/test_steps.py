@@ -373,7 +373,7 @@ def test_the_left_boundary_is_repaired_unless_the_chapters_is_asked_for() -> Non
 @pytest.mark.parametrize(
     ("name", "asked", "words"),
     [
-        ("busy-beaver-3", "repaired", "^busy-beaver-3: the tape is two-way and has no left boundary: omit the left-bound"),
+        ("busy-beaver-3", "repaired", "^busy-beaver-3: the tape is two-way and has no left boundary: omit --left-bound"),
         ("busy-beaver-3", "chapter", "or write 'tape: one-way' in the machine$"),
         ("busy-beaver-3", "nonsense", "the tape is two-way and has no left boundary"),
         ("chapter", "repared", r"^unknown left boundary 'repared' \(did you mean 'repaired'\?\): use repaired or chapter$"),
