@@ -96,7 +96,7 @@ def test_a_run_is_not_lost_and_not_mixed_with_another(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="this run has no trained weights: finish it with tm2tfr train --resume"):
         trained_model(load_run(tmp_path))
     (tmp_path / "weights").touch()
-    with pytest.raises(TrainingError, match="weights: there is no training run here: make one with tm2tfr train"):
+    with pytest.raises(TrainingError, match="weights: this is a file, and a training run is a folder: name one"):
         load_run(tmp_path / "weights")
     (tmp_path / "grids").mkdir()
     (tmp_path / "grids" / "grid.yaml").touch()
