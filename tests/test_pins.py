@@ -25,6 +25,7 @@ def test_weights_texts_and_tables_are_unchanged(name: str) -> None:
     assert pins.pinned(name) == RIGHT[name]["plain"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "target"), EXPORTS)
 def test_exported_tensors_are_unchanged(name: str, target: str) -> None:
     if target == "onnx":

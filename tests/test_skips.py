@@ -1,10 +1,12 @@
-"""A skipped test says what to do about it, or the whole session fails."""
+"""A skipped test says what to do about it, or the whole session fails; and how many of many similar cases are tried."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.conftest import silent
+from tests.conftest import SIMILAR, silent, tried
+from tests.readme import ROOT
+from tests.strategies import tries
 
 pytest_plugins = ("pytester",)
 
@@ -35,3 +37,19 @@ def test_a_reason_without_a_remedy_fails_the_session(reason: str, code: int, pyt
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     assert result.ret == code
     assert ("skipped without a word" in result.stdout.str()) == (code != 0)
+
+
+def test_of_similar_cases_some_are_tried_and_of_other_tests_all() -> None:
+    similar, other = f"{SIMILAR[0]}[{{}}]", "tests/test_skips.py::test_it[{}]"
+    names = [name.format(n) for n in range(40) for name in (similar, other)]
+    chosen = tried(names)
+    assert {other.format(n) for n in range(40)} <= chosen
+    assert tries(40) <= len(chosen) - 40 <= tries(40) + 1
+    assert {similar.format(0), similar.format(39)} <= chosen
+    assert tried([similar.format(0), similar.format(1)]) == {similar.format(0), similar.format(1)}
+
+
+def test_similar_tests_are_there() -> None:
+    for begin in SIMILAR:
+        file, _, name = begin.partition("::")
+        assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8"), begin

@@ -163,6 +163,7 @@ def test_every_public_function_is_tried() -> None:
     assert public == {*FUNCTIONS, *others}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_takes_every_form_with_the_same_meaning(name: str, forms: Forms, tmp_path: Path) -> None:
     right = FUNCTIONS[name](MACHINE, tmp_path)
@@ -171,6 +172,7 @@ def test_every_function_takes_every_form_with_the_same_meaning(name: str, forms:
         assert FUNCTIONS[name](forms[form], tmp_path) == right, form
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AGAINST)
 def test_what_is_compared_with_is_given_in_every_form(name: str, forms: Forms) -> None:
     right = AGAINST[name](MACHINE)
@@ -299,6 +301,7 @@ ABOUT_CIRCUITS: dict[str, Callable[[Any], Any]] = {
 SAME_GATES = [form for form in CIRCUIT_FORMS if form not in ("aag", "aig")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ABOUT_CIRCUITS)
 def test_every_function_takes_every_form_of_a_circuit(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     form = circuit_forms(tmp_path, monkeypatch)
@@ -407,6 +410,7 @@ def test_what_is_no_subject_is_refused(name: str, what: Any, tmp_path: Path, mon
     assert [path.name for path in tmp_path.iterdir()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["check", "soften", "measure_softness", "certify", "explore", "compile"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -476,6 +480,7 @@ def calls() -> Iterator[tuple[str, str, Any]]:
             yield from ((name, option, value) for value in OPTIONS.get(option, ()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option", "value"), list(calls()))
 def test_an_option_that_makes_no_sense_is_refused(
     name: str, option: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -518,6 +523,7 @@ def test_errors_say_what_to_do() -> None:
         tm2tfr.check("chapter", "11", max_steps="10")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_function_with_any_form_and_any_nonsense(data: st.DataObject, forms: Forms, tmp_path: Path) -> None:
@@ -577,6 +583,7 @@ def test_every_command_about_a_machine_is_tried() -> None:
     assert about == set(COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_takes_every_form_with_the_same_meaning(
     command: str, forms: Forms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -286,6 +286,7 @@ def test_a_circuit_under_softmax(capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, lines[2]) == (0, "engine: dense, float64, 7 positions; softmax")  # its weights have no temperature
 
 
+@pytest.mark.slow
 def test_the_lists(capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = tm2tfr_here(capsys, "list", "circuits", "--format", "json")
     found = {each["name"]: each for each in map(json.loads, lines)}

@@ -39,6 +39,7 @@ def on_a_terminal(*arguments: str, cwd: Path, **env: str) -> str:
 WRONG = ("left-edge", "--input", "11", "--left-boundary", "chapter")
 
 
+@pytest.mark.slow
 def test_what_agrees_is_green_and_what_differs_is_red(tmp_path: Path) -> None:
     good = on_a_terminal("check", "chapter", "--input", "11", cwd=tmp_path)
     assert good.startswith("\x1b[32mok\x1b[0m    '11'")
@@ -56,11 +57,13 @@ def test_no_colour_where_it_is_not_wanted(env: dict[str, str], tmp_path: Path) -
     assert "\x1b" not in on_a_terminal("check", *WRONG, cwd=tmp_path, **env)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["check", *WRONG, "--format", "json"], ["table", *WRONG, "--format", "csv"]])
 def test_no_colour_in_data(arguments: list[str], tmp_path: Path) -> None:
     assert "\x1b" not in on_a_terminal(*arguments, cwd=tmp_path)
 
 
+@pytest.mark.slow
 def test_no_colour_in_a_pipe_or_a_file(tmp_path: Path) -> None:
     assert "\x1b" not in tm2tfr("check", *WRONG, cwd=tmp_path).stdout
     on_a_terminal("table", *WRONG, "-o", "t.txt", "--format", "text", cwd=tmp_path)

@@ -233,6 +233,7 @@ def test_bad_input_exits_with_2_and_says_what_to_do(arguments: list[str], words:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_machine_from_standard_input(tmp_path: Path) -> None:
     text = (ROOT / "machines" / "parity.yaml").read_text(encoding="utf-8")
     done = tm2tfr_alone("check", "-", cwd=tmp_path, stdin=text)

@@ -82,6 +82,7 @@ LINES = [
 ]
 
 
+@pytest.mark.slow
 def test_every_machine_of_a_list_is_checked(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text(LIST, encoding="utf-8")
     done = tm2tfr("check", "m.csv", "--max-steps", "50", cwd=tmp_path)

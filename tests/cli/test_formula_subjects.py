@@ -68,6 +68,7 @@ def without_name(result: Any) -> Any:
     return repr(result).replace("stdin", "NAME").replace(NAMES[0], "NAME").replace(NAMES[1], "NAME")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", TAKEN)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_function_takes_every_form(name: str, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +77,7 @@ def test_every_function_takes_every_form(name: str, function: str, tmp_path: Pat
         assert without_name(TAKEN[function](given(name, form, tmp_path, monkeypatch), tmp_path)) == due, form
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_takes_every_form(

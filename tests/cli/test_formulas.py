@@ -86,6 +86,7 @@ def test_a_right_looking_operator_makes_an_encoder_and_is_refused_in_a_decoder(c
     )
 
 
+@pytest.mark.slow
 def test_check_goes_through_examples_all_words_longer_ones_and_the_stream(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(capsys, "check", "ends-in-110")
     assert shown.startswith(CHECKED)
@@ -179,6 +180,7 @@ def test_formulas_are_written_in_other_formats(tmp_path: Path, capsys: pytest.Ca
     )
 
 
+@pytest.mark.slow
 def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert "starts-110                   formula  The 3-gram 110 starts here (φ110, Yang et al. 2025, Section 4.1)" in (
         printed(capsys, "list", "formulas").splitlines()

@@ -59,6 +59,7 @@ def test_table_has_columns_of_s_ops(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "table reverse --format csv --input abb") == "i,x,reverse\n0,a,b\n1,b,b\n2,b,a\n"
 
 
+@pytest.mark.slow
 def test_check_goes_through_examples_then_all_inputs_and_the_stream(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.sub(r"[\d,]+ numbers", "N numbers", printed(capsys, "check reverse --max-length 4")) == CHECKED
 
@@ -134,6 +135,7 @@ def test_an_example_that_is_wrong_is_told(tmp_path: Path, capsys: pytest.Capture
     ]
 
 
+@pytest.mark.slow
 def test_programs_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
     listed = printed(capsys, "list programs").splitlines()
     assert "reverse                       program  Reverse: each position reads the one across" in listed

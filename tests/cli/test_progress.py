@@ -64,6 +64,7 @@ def on_a_terminal(script: str) -> str:
     return seen.decode()
 
 
+@pytest.mark.slow
 def test_shards_rows_and_rows_a_second_are_shown() -> None:
     written = on_a_terminal(COUNT)
     shown = re.findall(r"([\d,]+ of .*? shards), ([\d,]+) rows, ([\d,]+) per second", written)

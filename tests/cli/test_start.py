@@ -50,6 +50,7 @@ def test_help_imports_next_to_nothing(arguments: list[str], tmp_path: Path) -> N
     assert {m for m in found if re.match(rf"tm2tfr\.({parts})\b", m)} == set()
 
 
+@pytest.mark.slow
 def test_a_short_run_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     found = imported("trace", "--input", "11", cwd=tmp_path)
     assert found & HEAVY == set()

@@ -83,6 +83,7 @@ def greek(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1", "utf-16"])
 @pytest.mark.parametrize("arguments", DATA.values(), ids=DATA)
 def test_data_goes_out_as_utf_8(arguments: list[str], encoding: str, greek: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,6 +156,7 @@ def test_what_is_converted_can_be_read_again(environment: dict[str, str], greek:
     assert [(row["input"], row["agrees"], row["final_tape"]) for row in rows] == [("ωψψ", True, "ψωω"), ("", True, "")]
 
 
+@pytest.mark.slow
 def test_input_words_of_another_locale_are_shown_as_they_are(greek: Path) -> None:
     done = program("tm2tfr check greek.yaml --input=ωλ", greek, **C_LOCALE)
     assert done.returncode == 2

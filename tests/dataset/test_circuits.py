@@ -210,6 +210,7 @@ def test_nothing_is_written_of_a_shard_that_fails(tmp_path: Path, monkeypatch: p
     assert [path for path in (tmp_path / "data").rglob("*.jsonl") if path.parent.name != "data"] == []
 
 
+@pytest.mark.slow
 def test_the_command_to_reproduce_names_the_circuit_and_not_the_machine_of_that_name(tmp_path: Path) -> None:
     spec = circuits("circuits: [parity, binary-adder]\nvariant: paper-hard\nbasis: nor\ninputs: []")
     parity, adder = (chosen.circuit for chosen in spec.circuits)

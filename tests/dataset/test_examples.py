@@ -104,6 +104,7 @@ def test_every_line_is_what_the_simulator_says(engine: str) -> None:
         assert line["target"] == list(answers(machine, line["input"]))
 
 
+@pytest.mark.slow
 def test_engines_make_the_same_bytes() -> None:
     if len(ENGINES) == 1:
         pytest.skip("Numba is not installed: pip install 'tm2tfr[fast]'")

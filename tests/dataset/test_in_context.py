@@ -69,6 +69,7 @@ def examples(folder: Path) -> list[tuple[str, dict[str, Any]]]:
     return made(SPEC, folder)
 
 
+@pytest.mark.slow
 def test_the_prompt_is_the_machine_and_the_input(examples: list[tuple[str, dict[str, Any]]], folder: Path) -> None:
     machines = {line["machine"]: line for line in lines_of(folder / "machines.jsonl")}
     assert machines["binary-increment"]["states"] == {"right": "q0", "carry": "q1", "done": "halt"}
@@ -148,6 +149,7 @@ def test_a_machine_whose_states_are_called_otherwise_is_the_same_machine(name: s
     assert rule_fingerprint(every.holding(replace(machine, transitions=other, examples=()))) != want
 
 
+@pytest.mark.slow
 def test_the_same_spec_gives_the_same_bytes_and_another_seed_others(
     examples: list[tuple[str, dict[str, Any]]], tmp_path: Path
 ) -> None:

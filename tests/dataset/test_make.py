@@ -304,6 +304,7 @@ def test_a_cluster_that_has_no_workers_is_not_waited_for_for_ever(tmp_path: Path
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", scheduler=address)
 
 
+@pytest.mark.slow
 @with_dask
 @pytest.mark.filterwarnings("ignore")
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -464,6 +465,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
     assert making.make(plain, tmp_path / "four", workers=1).tally.runs == 91
 
 
+@pytest.mark.slow
 def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
     loaded = "print([n for n in ('numba', 'dask', 'distributed', 'pyarrow') if n in sys.modules])"
     script = f"import sys\nimport tm2tfr.dataset.make, tm2tfr.dataset.sweep\n{loaded}"

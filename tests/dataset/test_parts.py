@@ -200,6 +200,7 @@ def splitting(by: str = "run", seed: int = 0, **shares: float) -> Splitting:
     return Splitting(seed, by, tuple((shares or {"train": 0.8, "test": 0.2}).items()))
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.integers(0, 9), st.sampled_from(["run", "machine", "input"]))
 def test_splits_have_their_shares(seed: int, by: str) -> None:

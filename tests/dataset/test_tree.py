@@ -44,6 +44,7 @@ def behaviour(machine: Machine) -> str:
     return str(used)
 
 
+@pytest.mark.slow
 def test_the_limit_is_one_of_steps() -> None:
     """The three-state machine that halts latest makes 21 steps, the last of them by the rule that halts."""
 
@@ -136,6 +137,7 @@ def test_the_three_state_sweep_finds_the_busy_beavers() -> None:
     assert (found.tally.steps, found.tally.ones) == (Beaver(21, names[0]), Beaver(6, names[1]))
 
 
+@pytest.mark.slow
 def test_no_machine_of_three_states_halts_later_or_leaves_more() -> None:
     """S(3) = 21 and Σ(3) = 6: Lin and Radó, Computer studies of Turing machine problems (1965)."""
     tally, form = Tally(), NormalForm(states=3, steps=200)

@@ -31,6 +31,7 @@ def without(decoder: Decoder, paths: list[str]) -> Decoder:
     return replaced(decoder, {path: Matrix.from_dense(np.zeros(every[path].shape)) for path in paths})
 
 
+@pytest.mark.slow
 def test_all_decoys_can_be_taken_out_and_one_cannot() -> None:
     made = hidden("half-adder")
     truth, every = answer(made.key), matrices(made.decoder)

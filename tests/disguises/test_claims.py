@@ -22,6 +22,7 @@ def truth() -> HiddenTruth:
     return answer(hidden("parity").key)
 
 
+@pytest.mark.slow
 def test_a_claim_made_from_the_key_is_right_in_everything(truth: HiddenTruth) -> None:
     found = score(read_claim(perfect(truth).text(), truth), truth)
     assert {kind: (s.precision, s.recall) for kind, s in found.kinds.items()} == {

@@ -164,6 +164,7 @@ def test_the_suite_has_forty_models_in_three_grades() -> None:
     assert every == members(0) != members(1)
 
 
+@pytest.mark.slow
 def test_a_suite_that_was_stopped_is_resumed_and_has_the_same_bytes(tmp_path: Path) -> None:
     made, told, calls = hidden("half-adder", 1), list[tuple[int, int]](), list[int]()
     folder = make_suite(tmp_path / "suite", lambda *_: made, seed=0, progress=lambda *n: told.append(n))

@@ -66,6 +66,7 @@ def whole(decoder: Decoder, prompt: Sequence[int], most: int, **probes: Any) -> 
 
 
 # ── token by token ──────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_every_shipped_machine_token_by_token(name: str) -> None:
     machine = load(name)
@@ -116,6 +117,7 @@ def test_random_decoders_have_heads_of_every_kind_and_break_conditions_in_mid_ru
     assert guards > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [runner(), runner("one-way"), rewriter()], ids=["right", "one-way", "rewriter"])
 def test_the_hard_machines_number_by_number(machine: Machine) -> None:
     decoder = compile_machine(machine)
@@ -394,6 +396,7 @@ def test_a_stop_token_is_compared_as_a_string() -> None:
     assert whole(renamed, given_of(decoder, ""), 5).answers.tolist() == answers
 
 
+@pytest.mark.slow
 def test_numba_is_not_imported_where_it_is_not_needed() -> None:
     code = (
         "import sys, tm2tfr; trace = tm2tfr.check('chapter', '11'); tm2tfr.certify('chapter').largest('fast'); "

@@ -125,6 +125,7 @@ def test_what_is_large_and_does_not_overflow_is_computed(name: str) -> None:
 
 
 # ── what the engines do with it ─────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize("decoder", ATTACKS.values(), ids=ATTACKS)
 def test_fast_is_dense_and_so_are_its_refusals(decoder: Decoder) -> None:
     for word in ("11", ""):

@@ -207,6 +207,7 @@ def test_dense_is_the_reference_where_floats_are_exact(seed: int, tokens: list[i
     assert forward(decoder, tokens, np.asarray)[0] == forward(decoder, tokens)[0]  # floats are exact here
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(seeds, words(4))
 def test_float32_is_the_reference_where_it_is_exact(seed: int, tokens: list[int]) -> None:

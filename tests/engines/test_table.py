@@ -195,6 +195,7 @@ def test_engines_follow_wrong_weights_into_the_same_wrong_bits(block: int) -> No
     assert hurried > 20
 
 
+@pytest.mark.slow
 def test_rationals_agree_about_wrong_weights() -> None:
     decoder, chance, wrong = looking(LOOKS[:30]), random.Random("exact tables"), 0
     for _ in range(40):

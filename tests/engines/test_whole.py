@@ -98,6 +98,7 @@ def same_as_one_at_a_time(decoder: Decoder, tokens: list[list[int]], dtype: Floa
             assert block.logits[:, b, i].tolist() == there.logits.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("weighting", ["average-hard", "softmax"])
 @pytest.mark.parametrize("seed", range(12))

@@ -21,6 +21,11 @@ ARGUMENTS = (
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
+FOLLOW = """address => new Promise(done => {
+  if (location.hash === address) return done();
+  addEventListener("hashchange", () => done(), { once: true });
+  location.hash = address;
+})"""
 Open = Callable[..., Any]
 """What the fixture ``opened`` is: it opens an `Explorer`."""
 
@@ -81,7 +86,13 @@ def position(page: Any) -> int:
     return int(page.locator(".rows .row.now").first.get_attribute("data-row"))
 
 
+def follow(page: Any, address: str) -> None:
+    """Change the address behind the #, and wait until the page was told of it and has drawn what that changes."""
+    page.evaluate(FOLLOW, address)
+    settled(page)
+
+
 def gone_to(page: Any, i: int) -> int:
-    """Go to position i by the address, and return where the page is then: the event of it may come late."""
-    page.evaluate(f"location.hash = '#i={i}'")
-    return next((i for _ in range(50) if position(page) == i), position(page))
+    """Go to position i by the address, and return where the page is then."""
+    follow(page, f"#i={i}")
+    return position(page)

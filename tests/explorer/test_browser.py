@@ -14,7 +14,7 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser, screenshot
-from tests.explorer.browser import Open, gone_to, position, settled
+from tests.explorer.browser import Open, follow, gone_to, position, settled
 from tests.installed import NO_DOT
 from tests.readme import ROOT
 from tm2tfr.engines.dense import Dense
@@ -154,7 +154,7 @@ def test_the_address_keeps_the_position(opened: Open, chapter: Explorer) -> None
     page.reload()
     page.wait_for_selector("html[data-ready=true]")
     assert position(page) == 6
-    page.evaluate("location.hash = '#i=2&layer=6'")
+    follow(page, "#i=2&layer=6")
     assert (position(page), address(page)) == (2, "#i=2")
 
 
@@ -171,7 +171,7 @@ def test_every_arc_is_that_of_the_engine(opened: Open, machine: str, word: str) 
     explorer = tm2tfr.explore(decoder, word)
     page, tokens = opened(explorer), [row.x for row in explorer.traces[0].rows]
     for i, row in enumerate(explorer.traces[0].rows):
-        page.evaluate(f"location.hash = '#i={i}'")
+        follow(page, f"#i={i}")
         assert position(page) == i
         arcs = page.evaluate(ARCS)
         heads = seen_at(decoder, explorer.traces[0], i).heads
@@ -379,7 +379,7 @@ def test_the_tape_is_what_the_tokens_say(opened: Open) -> None:
     explorer = tm2tfr.explore("palindromes", "ab")
     page = opened(explorer)
     for i, _ in enumerate(explorer.traces[0].rows):
-        page.evaluate(f"location.hash = '#i={i}'")
+        follow(page, f"#i={i}")
         assert position(page) == i
         cells = dict(
             page.evaluate('[...document.querySelectorAll(".cell")].map(c => [c.dataset.cell, c.firstChild.textContent])')
@@ -410,7 +410,7 @@ def test_the_tape_as_it_looks(opened: Open) -> None:
         "here 0 0",
         *(f"blank {k} 0" for k in (1, 2, 3)),
     ]
-    page.evaluate("location.hash = '#i=60'")
+    follow(page, "#i=60")
     assert position(page) == 60
     assert page.evaluate(CELLS) == ["blank -7 0", "blank -6 0", "here blank -5 0", "fresh -4 1", "-3 1", "-2 1", "-1 0"]
     said = "Tape from cell -7: 0 0 0 1 1 1 0. The head is at cell -5, in state B."
@@ -576,8 +576,7 @@ def test_the_rule_is_marked_in_an_arrow_with_several(opened: Open) -> None:
     page, rules = opened(explorer), []
     page.wait_for_selector(".graph .node.now")
     for row in explorer.traces[0].rows[1:]:
-        page.evaluate(f"location.hash = '#i={row.i}'")
-        settled(page)
+        follow(page, f"#i={row.i}")
         rules += page.locator(".graph .edge text.now").evaluate_all("texts => texts.map(text => text.textContent.trim())")
     assert rules == ["0 → 1, R", "0 → 1, L", "1 → L", "0 → 1, L", "0 → 1, R", "1 → R"]
 
@@ -677,8 +676,7 @@ def test_a_long_input_leaves_room_for_the_run(opened: Open) -> None:
 def test_a_narrow_screen(opened: Open, width: int) -> None:
     page = opened(tm2tfr.explore("left-edge", "11", compare="chapter"), viewport={"width": width, "height": 800})
     for i in (0, 5, 11):
-        page.evaluate(f"location.hash = '#i={i}'")
-        settled(page)
+        follow(page, f"#i={i}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator(".tape").first.is_visible()
     assert page.get_by_role("button", name="Play").is_visible()
@@ -699,7 +697,7 @@ def test_of_a_long_run_the_rows_around_the_position_are_printed(opened: Open) ->
     page = opened(tm2tfr.explore("busy-beaver-5", "", max_steps=300), "#i=150")
     rows = "[...document.querySelectorAll('.rows .row')].map(row => Number(row.dataset.row))"
     for i, first in ((150, 130), (300, 261), (2, 0)):
-        page.evaluate(f"location.hash = '#i={i}'")
+        follow(page, f"#i={i}")
         assert position(page) == i
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.evaluate(rows) == list(range(first, first + 40))
@@ -722,8 +720,7 @@ def test_a_long_run_has_few_rows_at_a_time(opened: Open) -> None:
     page.locator(".table").evaluate("table => { table.scrollTop = 36 * 700 }")
     page.wait_for_selector("[data-row='705']")
     assert page.locator(".chip").count() < 40
-    page.evaluate("location.hash = '#i=1200'")
-    settled(page)
+    follow(page, "#i=1200")
     assert page.evaluate("document.documentElement.scrollWidth") <= 1400
     assert page.locator(".omitted").count() > 0
 

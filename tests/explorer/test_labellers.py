@@ -160,6 +160,7 @@ def test_a_labeller_without_a_program_has_no_drawings() -> None:
     assert rest
 
 
+@pytest.mark.slow
 def test_a_run_that_is_too_long_to_draw_says_so_and_one_that_is_too_long_for_a_page_is_refused() -> None:
     options = {"max_length": 201}
     subject = tm2tfr.Subject.of("length", options=options)

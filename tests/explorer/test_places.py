@@ -10,7 +10,7 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser
-from tests.explorer.browser import Open, gone_to, position, settled
+from tests.explorer.browser import Open, follow, gone_to, position, settled
 from tm2tfr.explorer import Explorer, programs
 from tm2tfr.tables.sheet import Line, Stretch, lines
 from tm2tfr.trace.check import Trace
@@ -101,7 +101,7 @@ def test_a_large_graph_shows_the_current_state_in_letters_that_can_be_read(opene
     assert whole.get_attribute("aria-pressed") == "false"
     height = "[...document.querySelectorAll('.graph .node text')].map(t => t.getBoundingClientRect().height).sort()[0]"
     for i in (20, 40, 70):
-        page.evaluate(f"location.hash = '#i={i}'")
+        follow(page, f"#i={i}")
         page.wait_for_selector(f".rows .row.now[data-row='{i}']")
         assert position(page) == i
         now = page.locator(".graph .node.now").evaluate("node => node.textContent.trim()")

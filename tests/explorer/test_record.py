@@ -78,6 +78,7 @@ def test_it_is_recorded_across_blocks() -> None:
     assert {len(column.values) for stage in recording.written for column in stage.values()} == {601}
 
 
+@pytest.mark.slow
 def test_broken_weights_are_recorded_as_they_are() -> None:
     decoder = tm2tfr.compile("palindromes")
     key = matrices(decoder)["layers.4.heads.0.key"]

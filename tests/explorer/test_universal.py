@@ -8,7 +8,7 @@ import pytest
 
 import tm2tfr
 from tests.explorer import browser
-from tests.explorer.browser import Open, position
+from tests.explorer.browser import Open, follow, position
 from tests.explorer.reading import embedded
 from tm2tfr.explorer import Explorer
 from tm2tfr.transformer.weights import matrices, replaced
@@ -67,7 +67,7 @@ class TestInABrowser:
         shown = opened(page)
         assert position(shown) == 34
         assert found(shown) == ["q0,1"]
-        shown.evaluate("location.hash = '#i=36'")
+        follow(shown, "#i=36")
         assert position(shown) == 36
         assert found(shown) == ["q2,_"]
         assert said(shown) == "6.1 looks for q2,_ and finds →(q4,_,-1), at position 18"

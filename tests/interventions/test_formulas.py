@@ -43,6 +43,7 @@ def test_so_do_exact_ones_and_sabotaged_ones_are_found() -> None:
     assert differing(subject("dyck-1-by-counting"), 3, words=["(())", "()()", "())("]) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formula", "words"), [("since-b", ["acbc", "bba"]), ("dyck-1-by-counting", ["(())", "())("])])
 def test_what_is_expected_is_not_read_off_the_weights(formula: str, words: list[str]) -> None:
     other, wrong = moved(subject(formula), tries(12), words)

@@ -61,6 +61,7 @@ def test_the_command_lists_them_and_nothing_else(tmp_path: Path) -> None:
     assert "--set: --variables sets nothing: omit it" in failed(2, both)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", COLUMNS)
 def test_every_column_of_labels_is_taken_or_answered(subject: str) -> None:
     program, decoder = tm2tfr.load(subject), tm2tfr.compile(subject)

@@ -51,6 +51,7 @@ def test_so_do_exact_ones_and_sabotaged_ones_are_found() -> None:
     assert differing(subject("histogram"), 3, words=["abca", "aab", "cabb"]) >= 2
 
 
+@pytest.mark.slow
 def test_what_is_expected_is_not_read_off_the_weights() -> None:
     other, wrong = moved(subject("histogram"), tries(12), ["abca", "bb"])
     assert (other, wrong > 0) == (0, True)

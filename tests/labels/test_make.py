@@ -26,6 +26,7 @@ def made(folder: Path, subject: Any = "palindromes", **options: Any) -> MadeLabe
     return tm2tfr.make_labels(subject, folder, **(asked | options))
 
 
+@pytest.mark.slow
 def test_a_folder_has_rows_runs_and_what_hook_points_carry(tmp_path: Path) -> None:
     found = made(tmp_path / "out")
     assert (found.tally.runs, found.shards, found.tally.rows, found.tally.cells) == (15, 3, 136, 952)
@@ -76,6 +77,7 @@ def test_inputs_asked_for_in_two_ways_are_both_there_and_it_is_said(tmp_path: Pa
     assert len(runs) == len({run["input"] for run in runs}) == found.tally.runs
 
 
+@pytest.mark.slow
 def test_the_card_has_the_names_that_interventions_have(tmp_path: Path) -> None:
     for subject in ("chapter", "since-b", "double-histogram"):
         made(tmp_path / subject, subject, all_up_to=2, engine="auto")
@@ -139,6 +141,7 @@ def test_datasets_reads_a_folder(tmp_path: Path) -> None:
     assert rows[0] | {} == pq.read_table(tmp_path / "out/labels/00000-of-00003.parquet").to_pylist()[0]
 
 
+@pytest.mark.slow
 def test_a_run_that_differs_leaves_nothing_of_its_shard(tmp_path: Path) -> None:
     found = made(tmp_path / "out", sabotaged("palindromes", "layers.2.heads.0.output"))
     assert found.failure is not None

@@ -74,6 +74,7 @@ def _answered(client: socket.socket) -> bytes:
     return said
 
 
+@pytest.mark.slow
 def test_half_a_header_is_not_waited_for(serving: Playground) -> None:
     with ExitStack() as stack:
         clients = [stack.enter_context(_connected(serving)) for _ in range(4)]
@@ -90,6 +91,7 @@ def test_half_a_header_is_not_waited_for(serving: Playground) -> None:
         assert _heard(client) == b""
 
 
+@pytest.mark.slow
 def test_what_comes_a_little_at_a_time_is_not_waited_for_either(serving: Playground) -> None:
     with _connected(serving) as client:
         start = time.monotonic()
@@ -116,6 +118,7 @@ def test_too_many_connections_are_told_so(serving: Playground) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("token", "status"), [(True, 413), (False, 403)])
 def test_a_body_without_end_is_not_read_for_long(serving: Playground, token: bool, status: int) -> None:
     shown = f"X-Tm2tfr-Token: {serving.guard.token}\r\n" if token else ""

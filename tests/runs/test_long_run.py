@@ -254,6 +254,7 @@ def test_far_divergences_come_with_both_rows_and_near_ones_with_a_cause(monkeypa
     assert far.compared == near.compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "word"), [("busy-beaver-5", ""), ("palindromes", "abbaabba"), ("chapter", "1" * 16)])
 def test_a_run_that_is_saved_and_restored_goes_on_as_if_nothing_had_been(name: str, word: str) -> None:
     machine = load(name)

@@ -232,6 +232,7 @@ def test_names_of_files_can_be_text_in_the_library(tmp_path: Path) -> None:
     assert again.tokens == 201
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--quiet"], ["--out", "r.csv"], ["--checkpoint", "r.npz"], ["--at", "3"]])
 def test_without_numba_the_install_line_is_shown(options: list[str], tmp_path: Path) -> None:
     asked = ["trace", "--engine", "fast", *options]
@@ -379,6 +380,7 @@ def test_every_row_of_a_dense_run_is_in_the_file(steps: int, checked: bool, tmp_
     assert out.read_bytes() == fast.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["dense", "fast"])
 def test_rows_that_are_lost_on_the_way_are_missed(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "write" if engine == "dense" else "write_columns"

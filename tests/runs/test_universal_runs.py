@@ -171,6 +171,7 @@ def test_rows_in_a_file_are_those_of_the_table(tmp_path: Path) -> None:
     assert len(texts[0].splitlines()) == trace.tokens + 1
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_one_of_the_machine_in_the_prompt(tmp_path: Path) -> None:
     universal, decoder = in_the_prompt(load("busy-beaver-5"))
     files = {"checkpoint": tmp_path / "run.npz", "engine": "fast", "keep_rows": False}

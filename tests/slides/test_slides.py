@@ -172,6 +172,7 @@ def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert len(list(folder.iterdir())) == len(before) + 2
 
 
+@pytest.mark.slow
 def test_too_many_slides_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown_positions(moments("chapter", "11"), 7) == range(2, 9)
     with pytest.raises(
@@ -187,6 +188,7 @@ def test_too_many_slides_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         write_animation(moments("chapter", "11"), "never.gif")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", ["never-halts", "sha256"])
 def test_a_run_with_too_many_slides_is_not_made_whole(subject: str, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="^this run has more than 500 slides, and no more are drawn"):

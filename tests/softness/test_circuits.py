@@ -50,6 +50,7 @@ def test_every_measured_error_is_within_its_bounds() -> None:
         assert all(layer.lemma_25 is not None and layer.after <= layer.lemma_25 for layer in run.softness.layers)
 
 
+@pytest.mark.slow
 def test_the_largest_temperature_that_is_right() -> None:
     found = tm2tfr.measure_softness("binary-adder", "3+5").growth[-1].found
     assert found is not None

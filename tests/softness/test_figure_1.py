@@ -36,6 +36,7 @@ def test_every_section_of_the_figure_has_rows() -> None:
     assert {case.printed.temperature for case in CASES if case.weights == "no temperature"} == {"1"}
 
 
+@pytest.mark.slow
 def test_what_grows_and_what_does_not(small: Figure) -> None:
     before, behind, steep, printed, sign, since = small.rows
     assert [round(row.needed or 0, 2) for row in (before, behind, steep)] == [0.0, 0.0, 0.0]

@@ -210,6 +210,7 @@ def test_what_is_needed_of_a_head_that_looks_back() -> None:
 PAST = ("prev Q[a]", "(Q[a] | Q[b]) since Q[b]", "prev ((prev Q[a]) S (Q[b] & !prev prev Q[c]))")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", PAST)
 def test_steep_formulas_about_the_past_need_no_temperature(text: str) -> None:
     decoder, labels = compiled(text, "abc", steep=True)

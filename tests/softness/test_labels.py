@@ -130,6 +130,7 @@ def test_the_program_is_called_what_it_is() -> None:
     assert next(iter(measure_labels(program).as_dict().items())) == ("program", program)
 
 
+@pytest.mark.slow
 def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["soften", REVERSE, "--plot", str(tmp_path / "x.svg")])

@@ -119,6 +119,7 @@ def test_gaps_and_slopes_of_scores() -> None:
 
 
 # ── bounds ──────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "word"), RUNS)
 @pytest.mark.parametrize("temperature", [1.0, 2.0**-3, 0.02, 2.0**-8, 2.0**-11])
 def test_no_measured_error_exceeds_a_bound(name: str, word: str, temperature: float) -> None:

@@ -105,6 +105,7 @@ def test_plots_that_cannot_be_made(chapter: SoftRun, tmp_path: Path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     done = tm2tfr("soften", "chapter", "--input", "11", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

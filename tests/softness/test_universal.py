@@ -51,6 +51,7 @@ def wrong_runs(names: list[str], longest: int) -> tuple[int, list[str]]:
     return runs, wrong
 
 
+@pytest.mark.slow
 def test_auto_is_what_theorem_26_guarantees_and_right() -> None:
     soft = soften(EVERY.holding(tm2tfr.load("chapter")), length=40)
     assert soft.provenance["temperature"] == str(2.0**-15)
@@ -76,6 +77,7 @@ def test_what_is_not_proved_is_refused() -> None:
 
 
 # ── ties ────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 def test_ties_are_measured_as_what_they_are() -> None:
     found = measure_softness(EVERY.holding(tm2tfr.load("chapter")), "11", temperature="auto")
     assert (found.softness.first_wrong, found.softness.uniform_tieless) == (None, True)

@@ -92,6 +92,7 @@ def test_a_text_whose_format_is_not_known(repeated: list[str]) -> None:
     assert seconds(*((each * (LENGTH // len(each)) + "x", None) for each in repeated)) < SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", HOSTILE)
 def test_a_text_that_a_format_finds_hard(format: str) -> None:
     assert seconds(*((text, format) for text in HOSTILE[format])) < SECONDS

@@ -48,6 +48,7 @@ def test_figure_1_is_the_operand_list(order: str) -> None:
     assert (sum(operands) / 2).tolist() == right[first:].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["paper-1", "paper-2"])
 def test_the_pixels_of_figure_1_are_the_operand_list(order: str) -> None:
     backend = pytest.importorskip("matplotlib.backends.backend_agg")

@@ -163,6 +163,7 @@ def test_no_rows_at_all(tmp_path: Path, extension: str) -> None:
     assert read(tmp_path / f"a{extension}") == []
 
 
+@pytest.mark.slow
 def test_the_columns_of_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tm2tfr.tables.stream_parquet.GROUP", 1000)
     rows, path = some(2500), tmp_path / "a.parquet"

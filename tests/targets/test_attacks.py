@@ -80,6 +80,7 @@ def asked(edits: Iterable[Edit], least: int, *arguments: Any) -> None:
 
 
 # ── the ones that were found ────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @needs_hf
 @pytest.mark.parametrize("name", ["gpt2", "stock"])
 @pytest.mark.parametrize(
@@ -330,6 +331,7 @@ def test_what_decides_nothing(edit: Callable[[Path], None], target: str, folders
     assert verify_export(copy, word="1").same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL[:3])
 def test_another_version_that_wrote_it(target: str, folders: Callable[[str], Path], tmp_path: Path) -> None:
     copy = shutil.copytree(folders(target), tmp_path / "x")

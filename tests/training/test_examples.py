@@ -64,6 +64,7 @@ def test_representation_1_and_the_carries() -> None:
     assert shown(adder_examples(bits=2, intermediates="carries"), 0) == (prompt, bits["c"][:2] + bits["e"], "1111", "0011")
 
 
+@pytest.mark.slow
 def test_pairs_are_different_unseen_and_the_same_in_all_regimes() -> None:
     for bits, sizes in ((1, (3, 1)), (3, (48, 16)), (8, (10_000, 1_000)), (40, (10_000, 1_000))):
         found = adder_examples(bits=bits, regime="weak")

@@ -141,6 +141,7 @@ def test_twice_as_warm_they_are_not_and_the_theorem_is_colder() -> None:
     assert local_temperature(hard, 7) / theorem_26(hard, 7, smallest_gap(hard, 7)) > 10
 
 
+@pytest.mark.slow
 def test_steep_queries_need_no_temperature() -> None:
     steep = latest_is_a(steep=True)
     assert any_length(steep)
@@ -181,6 +182,7 @@ def test_the_bound_of_one_head(over: Over, n: int, bound: float) -> None:
     assert needed(dataclasses.replace(first, query=Matrix.from_entries(first.query.shape, {})), n) == 0
 
 
+@pytest.mark.slow
 @given(st.floats(1e-6, 1e12))
 def test_factors_are_rounded_up_to_few_bits(number: float) -> None:
     up = rounded_up(number)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import tm2tfr
 from tm2tfr.transformer import provenance
 
@@ -60,6 +62,7 @@ def test_version_1_is_translated() -> None:
     }
 
 
+@pytest.mark.slow
 def test_nobody_else_spells_a_key() -> None:
     """No subscript and no `get` with a text on anything that is called provenance."""
     root = Path(tm2tfr.__file__).parent

@@ -126,6 +126,7 @@ def test_a_decoder_from_a_file_answers_the_same(machine: Any, word: str, name: s
 
 
 # ── the file ────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 def test_the_same_decoder_gives_the_same_file_in_every_process() -> None:
     program = (
         "import hashlib; from tests.tables.examples import *; from tm2tfr.transformer.storage import dumps;"

@@ -17,6 +17,7 @@ from tm2tfr.transformer.storage import loads
 from tm2tfr.transformer.weights import Decoder
 
 
+@pytest.mark.slow
 def test_random_damage() -> None:
     """5,000 mutations: refused with words, or harmless (white space in the JSON), and then the same decoder."""
     data, dice = small(), random.Random(8)

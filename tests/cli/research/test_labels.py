@@ -21,6 +21,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return code, *capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_inputs_of_all_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     Path("words.txt").write_text("ab\nba\n", encoding="utf-8")

@@ -43,6 +43,7 @@ def stepped(subject: Any, word: str | None, *keys: str) -> tuple[StepApp, list[i
     return app, found
 
 
+@pytest.mark.slow
 def test_keys_lead_through_a_run() -> None:
     keys = ["right", "space", "l", "left", "h", "end", "right", "home", "left", "pagedown", "pageup"]
     assert stepped("chapter", "11", *keys)[1] == [3, 4, 5, 4, 3, 8, 8, 0, 0, 8, 0]
@@ -55,6 +56,7 @@ def test_a_position_is_jumped_to_and_a_jump_is_cancelled() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_differences_are_jumped_to_one_after_the_other() -> None:
     app, found = stepped(WRONG, "11", "n", "n", "n", "n", "q")
     assert found[:4] == [5, 6, 7, 7]
@@ -102,6 +104,7 @@ def test_rows_around_a_position_say_what_would_be_right() -> None:
     assert [len(rows(moments("chapter", "11"), n)) for n in (0, 4, 8)] == [9, 9, 9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "word", "position", "line"),
     [

@@ -60,6 +60,7 @@ def test_every_named_gate_is_what_its_name_says(k: int, table: str) -> None:
     ]
 
 
+@pytest.mark.slow
 @given(circuits(), st.data())
 def test_many_cases_at_once_are_each_case(circuit: Circuit, data: st.DataObject) -> None:
     bits = st.text(st.sampled_from("01"), min_size=len(circuit.inputs), max_size=len(circuit.inputs))

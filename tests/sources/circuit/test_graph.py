@@ -28,6 +28,7 @@ def test_the_graph() -> None:
     assert sorted(graph.edges(keys=True)) == [("a", "m", 0), ("a", "m", 2), ("b", "m", 1), ("m", "n", 0)]
 
 
+@pytest.mark.slow
 @given(circuits())
 def test_a_cone_is_what_networkx_says_and_computes_the_same(circuit: Circuit) -> None:
     graph = to_graph(circuit)
@@ -52,6 +53,7 @@ def test_the_cone_of_an_adders_first_carry() -> None:
     assert part.outputs == (("e2", "e2"),)
 
 
+@pytest.mark.slow
 def test_a_part_of_sha256_takes_bits() -> None:
     part = cone(load("sha256"), "h7[0]")
     assert part.encoding == ""

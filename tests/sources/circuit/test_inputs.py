@@ -85,6 +85,7 @@ def test_results_are_numbers_of_buses() -> None:
     assert numbers_of((Bus("x", ("p", "q")),), {"p": 0, "q": 1}) == {"x": 2}
 
 
+@pytest.mark.slow
 def test_all_cases_are_counted_in_binary() -> None:
     assert ["".join(map(str, row)) for row in all_cases(FALLING).tolist()] == [f"{k:03b}" for k in range(8)]
     assert all_cases(circuit(" ".join(f"x{k}" for k in range(20)))).shape == (2**20, 20)

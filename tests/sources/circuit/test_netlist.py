@@ -156,6 +156,7 @@ def test_an_input_that_a_gate_drives_too_is_no_cycle() -> None:
     assert [fault.what for fault in faults(["x"], gates, [])] == ["the net 'x' is an input and also driven by a gate"]
 
 
+@pytest.mark.slow
 @given(circuits(), st.integers())
 def test_shuffled_gates_are_a_circuit_again(circuit: Circuit, seed: int) -> None:
     shuffled = list(circuit.gates)

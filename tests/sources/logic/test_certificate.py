@@ -38,6 +38,7 @@ TOKENS = {
 """Up to how many tokens in float32, in float64, and in exact arithmetic."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOKENS)
 def test_up_to_how_many_tokens(name: str) -> None:
     program = load(name).program

@@ -19,6 +19,7 @@ from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.text.words import all_words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "number", "longest"),
     [(EVERYTHING, 400, 5), (PAST_LTL, 200, 5), (Kinds(alphabet=("x", "yz", "["), size=10), 200, 3)],

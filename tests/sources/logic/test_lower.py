@@ -40,6 +40,7 @@ def test_random_formulas_are_lowered_rightly(kinds: Kinds, number: int, longest:
         assert differences(program, longest) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_formulas_and_programs_are_lowered_rightly(name: str) -> None:
     program = load(name).program

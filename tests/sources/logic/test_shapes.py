@@ -53,6 +53,7 @@ def test_equal_nodes_are_computed_once() -> None:
     assert Counter(head.name for layer in twice.layers for head in layer.heads) == {"j = i-1": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "compare", "claimed"),
     [

@@ -69,6 +69,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_random_formulas_of_every_variant_on_short_words(variant: str) -> None:
     options, kinds, number = VARIANTS[variant]

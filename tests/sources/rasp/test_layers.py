@@ -11,6 +11,7 @@ from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.sequence.compiler import compile_graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_layers_and_heads(name: str) -> None:
     program = shipped_program(name)

@@ -13,6 +13,7 @@ from tm2tfr.sources.rasp.program import shown_atom
 from tm2tfr.sources.rasp.read import read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_it_is_read_without_a_warning(name: str) -> None:
     loaded = read(shipped_text(PROGRAMS, name), file=f"{name}.rasp")
@@ -36,6 +37,7 @@ def test_its_examples(name: str) -> None:
         assert (None if found is None else tuple(map(shown_atom, found))) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_every_short_input(name: str) -> None:
     """With ==, on rationals: 400 inputs at most."""

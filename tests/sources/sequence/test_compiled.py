@@ -88,6 +88,7 @@ def planned(program: Program, length: int, most: int) -> tuple[int, int]:
     return sum(number), sum(n * many for n, many in enumerate(number, start=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_answers_are_the_interpreters(name: str) -> None:
     """On up to 60 inputs, in floats of either width."""

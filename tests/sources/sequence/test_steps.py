@@ -20,6 +20,7 @@ def height(step: Threshold, x: Fraction) -> Fraction:
     return (1 << step.power) * (max(x - step.start, Fraction(0)) - max(x - step.end, Fraction(0)))
 
 
+@pytest.mark.slow
 @given(st.lists(fractions, min_size=2, max_size=12, unique=True).map(sorted))
 @settings(max_examples=tries(300))
 def test_each_separates_its_neighbours(numbers: list[Fraction]) -> None:

@@ -175,6 +175,7 @@ def seen(name: str) -> str:
     return name if name.isprintable() and name.strip() == name else repr(name)
 
 
+@pytest.mark.slow
 @given(oddities())
 def test_mermaid_says_every_name_back(machine: Machine) -> None:
     """Read back with Mermaid's own rule for entities, the quoted texts are the names."""
@@ -380,6 +381,7 @@ def test_a_start_state_that_halts_has_both_marks() -> None:
     assert '<tr><th scope="row">a (start, halt)</th><td colspan="1">halt</td></tr>' in html_table(machine)
 
 
+@pytest.mark.slow
 @given(oddities())
 def test_html_is_escaped(machine: Machine) -> None:
     """The table is well-formed XML, and its rows are headed by the states."""

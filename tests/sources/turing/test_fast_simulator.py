@@ -61,6 +61,7 @@ def same(m: Machine, word: str, limit: int | None, size: int) -> None:
 
 
 # ── against the plain simulator ─────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("name", shipped())
 def test_every_example_of_the_shipped_machines(name: str, size: int) -> None:
@@ -131,6 +132,7 @@ def test_symbols_that_numpy_would_take_for_nothing() -> None:
 
 
 # ── long runs ───────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 def test_the_whole_fifth_busy_beaver() -> None:
     """Marxen and Buntrock (1990), proved the champion in 2024."""
     simulation, steps = CompiledSimulation(bbchallenge("1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA")), 0
@@ -143,6 +145,7 @@ def test_the_whole_fifth_busy_beaver() -> None:
 
 
 # ── checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @given(machines_with_inputs(), st.integers(0, 40), st.integers(0, 60))
 def test_a_restored_run_goes_on_identically(drawn: tuple[Machine, str], before: int, limit: int) -> None:
     m, word = drawn

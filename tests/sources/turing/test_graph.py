@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -136,6 +137,7 @@ def closure(machine: Machine) -> set[tuple[str, str]]:
         paths = longer
 
 
+@pytest.mark.slow
 @given(machines())
 def test_against_a_closure_by_hand(machine: Machine) -> None:
     paths = closure(machine)
@@ -146,6 +148,7 @@ def test_against_a_closure_by_hand(machine: Machine) -> None:
     assert list(components(machine)) == list(dict.fromkeys(parts))
 
 
+@pytest.mark.slow
 @given(machines())
 def test_the_graph_holds_every_rule_once(machine: Machine) -> None:
     edges = to_graph(machine).edges(keys=True, data="rule")

@@ -76,6 +76,7 @@ def of_42_states(seed: int, symbols: int, *, near: bool) -> Machine:
     return Machine(name="large", transitions=rules, start="q0", blank="_", input_alphabet=("0",), accept=("done",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", [True, False], ids=["page", "file"])
 @pytest.mark.parametrize(("symbols", "near"), [(2, True), (2, False), pytest.param(8, True, marks=pytest.mark.slow)])
 def test_the_labels_of_42_states_do_not_overlap(symbols: int, near: bool, large: bool) -> None:

@@ -279,6 +279,7 @@ def row(c: Configuration) -> Row:
     return c.step, c.state, c.head, c.symbol, c.cells(), c.rule
 
 
+@pytest.mark.slow
 @given(runs())
 def test_against_a_second_simulator(run: tuple[Machine, str, int]) -> None:
     m, word, limit = run

@@ -108,6 +108,7 @@ def test_the_largest_text(format: str, most: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_rows_that_say_the_same_again_and_again_are_refused() -> None:
     rows = "-" * 16 + " | 1\n"
     with pytest.raises(SpecError, match=r"f:17:1: the rows so far stand for more than 1,048,576 cases, many of them rep"):

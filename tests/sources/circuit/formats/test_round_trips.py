@@ -132,6 +132,7 @@ def test_our_yaml_keeps_awkward_names(circuit: Circuit) -> None:
     assert again(circuit, "yaml") == circuit
 
 
+@pytest.mark.slow
 @given(table=st.text("01", min_size=1, max_size=1), k=st.integers(1, 8), data=st.data())
 def test_a_table_of_many_operands_is_split(table: str, k: int, data: st.DataObject) -> None:
     bits = data.draw(st.text("01", min_size=2**k, max_size=2**k))

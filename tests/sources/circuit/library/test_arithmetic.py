@@ -139,6 +139,7 @@ def test_the_kinds_of_a_random_circuit(kinds: str, found: set[str]) -> None:
     assert all(fault.part == "input" for fault in circuit.warnings)
 
 
+@pytest.mark.slow
 def test_random_tables_over_two_and_any_number_of_operands() -> None:
     two = load("random", inputs=5, gates=500, kinds="two").gates
     assert {gate.table for gate in two} == {f"{table:04b}" for table in range(16)}

@@ -10,6 +10,7 @@ from tm2tfr.errors import NotFoundError, UsageError
 from tm2tfr.sources.circuit.library.registry import GENERATORS, load
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATORS)
 def test_every_circuit_is_built_with_its_defaults(name: str) -> None:
     circuit, generator = load(name), GENERATORS[name]

@@ -6,6 +6,7 @@ import hashlib
 import random
 
 import numpy as np
+import pytest
 
 from tm2tfr.sources.circuit.evaluate import evaluate, evaluate_cases
 from tm2tfr.sources.circuit.inputs import numbers_of, random_cases, read_input, shown_outputs
@@ -17,6 +18,7 @@ MESSAGES = ["", "abc", "x" * 55, "The quick brown fox jumps over the lazy dog", 
 MASK = 2**32 - 1
 
 
+@pytest.mark.slow
 def test_digests_are_those_of_hashlib() -> None:
     """The messages above, and 59 random ones of all lengths up to 55 bytes, all at once."""
     chance = random.Random(0)
@@ -29,6 +31,7 @@ def test_digests_are_those_of_hashlib() -> None:
     assert found == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 
 
+@pytest.mark.slow
 def test_one_text_goes_in_and_its_digest_comes_out() -> None:
     circuit = load("sha256")
     found = evaluate(circuit, read_input(circuit, "abc"))
@@ -36,6 +39,7 @@ def test_one_text_goes_in_and_its_digest_comes_out() -> None:
     assert numbers_of(circuit.output_buses, found.outputs)["h0"] == 0xBA7816BF
 
 
+@pytest.mark.slow
 def test_how_many_gates() -> None:
     circuit = sha256()
     assert (len(circuit.inputs), len(circuit.gates), len(circuit.outputs)) == (512, 48_221, 256)

@@ -19,6 +19,7 @@ from tm2tfr.sources.logic.read import formula, read
 from tm2tfr.sources.logic.write import text_of, texts_of, write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["tl", "srasp"])
 def test_random_programs_read_back(language: str) -> None:
     for seed in range(tries(1_000)):
@@ -151,6 +152,7 @@ FILES = [*sorted((ROOT / "formulas").glob("*.tl")), *sorted((ROOT / "programs").
 SHIPPED = [path.read_text(encoding="utf-8") for path in FILES]
 
 
+@pytest.mark.slow
 def test_damaged_texts_are_refused_with_places_or_read_back() -> None:
     pieces = re.findall(r"\w+|\S", "".join(SHIPPED))
     found, unplaced = {True: 0, False: 0}, []

@@ -24,6 +24,7 @@ def number(truth: list[bool]) -> str:
     return f"{int(''.join('FT'[bit] for bit in truth).translate({70: '0', 84: '1'}), 2):0{-(-len(truth) // 4)}x}"
 
 
+@pytest.mark.slow
 def test_500_past_formulas_are_true_where_mona_says() -> None:
     different = []
     for alphabet, truth, text in RECORDED:
@@ -36,6 +37,7 @@ def test_500_past_formulas_are_true_where_mona_says() -> None:
     assert (len(RECORDED), different) == (500, [])
 
 
+@pytest.mark.slow
 def test_the_printed_definitions_say_the_same_of_all_beginnings() -> None:
     """On the longest words, at every position: there, a past formula is what it is at the end of the word so far."""
     for alphabet, truth, text in RECORDED[: tries(300)]:

@@ -49,6 +49,7 @@ def same(program: Program, longest: int, most: int) -> tuple[int, int]:
     return equal, undefined
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sort-unique", "most-frequent", "long-addition", "smooth"])
 def test_shipped_programs_have_the_same_values(name: str) -> None:
     equal, _ = same(tm2tfr.load(f"{name}.rasp"), 4, 60)

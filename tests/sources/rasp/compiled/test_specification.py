@@ -25,6 +25,7 @@ def compiled(name: str, **options: object) -> tm2tfr.Subject:
     return tm2tfr.Subject.of(f"{name}.rasp", options={"max_length": LENGTH, **options})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_every_number_of_the_stream_and_every_place_of_a_head_is_exactly_right(name: str) -> None:
     subject = compiled(name)

@@ -32,6 +32,7 @@ again = aggregate(select(indices, indices, >=), mean, 0.5);
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_of_mixed_types_are_right_on_all_inputs(name: str) -> None:
     program = read(PROGRAMS[name], file=f"{name}.rasp").program
@@ -56,6 +57,7 @@ def test_what_is_undefined_on_every_input_is_refused(unbounded: bool) -> None:
         tm2tfr.compile(program, unbounded=unbounded)
 
 
+@pytest.mark.slow
 def test_selectors_of_too_many_levels_are_refused() -> None:
     text = "# alphabet: ab\ns = select(tokens, tokens, ==);\n" + "s = not s;\n" * 2000 + "a = aggregate(s, indices);\n"
     with pytest.raises(CompileError, match="more levels than can be compiled: combine fewer"):

@@ -100,6 +100,7 @@ def test_a_graph_for_networkx() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_heads_are_those_of_the_analysis_and_every_arrow_begins_at_something_drawn(name: str) -> None:
     program = shipped_program(name)

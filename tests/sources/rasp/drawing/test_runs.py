@@ -82,6 +82,7 @@ def test_a_whole_run() -> None:
     assert run_svg(drawn_run(read(SHIFT), "ab")) == GOLDEN.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_nothing_leaves_the_page_and_nothing_covers_anything(name: str) -> None:
     _, word, out = header(name).examples[0]

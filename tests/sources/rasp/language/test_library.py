@@ -58,6 +58,7 @@ LIBRARY: dict[str, Callable[[Word], list[Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", list(LIBRARY))
 def test_a_function_of_the_library_on_every_input_up_to_length_6(text: str) -> None:
     made = program(f"answer = {text};")

@@ -11,6 +11,7 @@ from tests.sources.rasp.language.malformed import complaints
 CASES = [*cases(FILE)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "messages"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_the_complaints_about_a_text(text: str, messages: str) -> None:
     assert complaints(text) == messages

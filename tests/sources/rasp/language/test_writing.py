@@ -22,6 +22,7 @@ def shape(made: Program) -> list[int]:
     return sorted(Counter(shapes_of(needed(made.sops.values())).values()).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_a_shipped_program_is_written_and_read_back(name: str) -> None:
     made = read(Path(FOLDER, f"{name}.rasp").read_text(encoding="utf-8"), file=name).program

@@ -26,6 +26,7 @@ def _same_value(ours: Any, theirs: Any) -> bool:
     return type(ours) is type(theirs) and ours == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_every_value(name: str) -> None:
     head, rows = recorded()[name]

@@ -33,6 +33,7 @@ def test_machines_of_one_size_share_parts() -> None:
     assert digest(one) != digest(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chapter", "busy-beaver-3", "binary-increment", "left-edge"])
 def test_the_weights_are_those_of_a_machine_alone(name: str) -> None:
     for boundary in (None, "repaired", "chapter") if load(name).tape == "one-way" else (None,):

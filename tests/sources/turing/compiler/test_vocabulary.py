@@ -21,6 +21,7 @@ triples = st.builds(Triple, texts, symbols, st.sampled_from([-1, 0, 1]))
 
 
 # ── triples ─────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @given(triples)
 def test_a_triple_is_read_back_from_its_token(triple: Triple) -> None:
     assert parsed(triple.token) == triple

@@ -148,6 +148,7 @@ def test_no_code_is_a_crash(text: str) -> None:
     assert len(fails(text, "automata-lib")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", ["\n", " "], ids=["lines", "one line"])
 def test_a_long_call_is_read_in_a_moment(between: str) -> None:
     states = [f"é{n}" for n in range(1_500)]

@@ -133,6 +133,7 @@ def test_complaints_have_a_severity_and_a_place() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bracket", "words"),
     [

@@ -250,6 +250,7 @@ def test_the_letter_is_one_that_is_not_in_use() -> None:
     assert registry.read(yaml("0", "101", "  a: {1: R, 0: {R: end}}\n  end:\n"), file="f").machine.input == "1_1"
 
 
+@pytest.mark.slow
 @given(machine=machines(), words=st.lists(st.integers(0, 5), min_size=1, max_size=6))
 def test_no_run_differs(machine: Machine, words: list[int]) -> None:
     symbols = [machine.blank, *(a for a in machine.tape_alphabet if a != machine.blank)]

@@ -92,6 +92,7 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join(["0 0 0 r a", *(line for line in lines if not line.startswith("0 0 "))])
 
 
+@pytest.mark.slow
 @given(program=programs(), word=st.text("01", max_size=5), one_way=st.booleans())
 def test_wildcards_mean_what_they_mean_there(program: str, word: str, *, one_way: bool) -> None:
     head = "; input alphabet: 0 1\n" + "; tape: one-way\n" * one_way
@@ -175,6 +176,7 @@ def test_all_that_is_wrong_is_said_where_it_stands() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_wildcards_that_stand_for_too_much() -> None:
     lines = [f"s{k} {chr(0x4E00 + k)} * r s{k + 1}" for k in range(1001)]
     assert fails("\n".join(["* * * r *", *lines]), "morphett") == [

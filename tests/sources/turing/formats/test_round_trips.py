@@ -151,6 +151,7 @@ def test_a_left_end_that_no_run_moves_off_is_no_obstacle() -> None:
     assert left_at_the_edge(endless) == ("c", "x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", WRITTEN)
 @pytest.mark.parametrize("name", shipped())
 def test_a_shipped_machine_comes_back(name: str, format: str) -> None:
@@ -167,6 +168,7 @@ def test_a_shipped_machine_comes_back(name: str, format: str) -> None:
         agree(machine, third, example.input, format)
 
 
+@pytest.mark.slow
 def test_how_many_shipped_machines_each_format_can_say() -> None:
     counts = dict.fromkeys(WRITTEN, 0)
     for name in shipped():
@@ -187,6 +189,7 @@ def test_how_many_shipped_machines_each_format_can_say() -> None:
     assert counts["automata-lib"] >= 13
 
 
+@pytest.mark.slow
 @given(machine=machines(), word=st.text("01", max_size=5))
 def test_an_automata_lib_machine_is_rebuilt_from_its_arguments(machine: Machine, word: str) -> None:
     try:

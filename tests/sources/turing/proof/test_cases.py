@@ -81,6 +81,7 @@ def test_a_case_misses_exactly_where_brute_force_finds_a_difference(
         assert s.denominator == 1 or not integers
 
 
+@pytest.mark.slow
 @given(layers(), vectors(), st.integers(0, WIDTH))
 def test_sharing_a_part_of_the_input_changes_no_answer(layer: FeedForward, x: list[int], cut: int) -> None:
     neurons = Neurons(layer)

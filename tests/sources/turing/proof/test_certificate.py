@@ -30,6 +30,7 @@ EXTENT = {("dense", "float32"): 161, ("dense", "float64"): 131_072, ("fast", "fl
 """(engine, dtype) -> the largest N for |h| ≤ N - 1: the same for all machines, since their heads are."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_every_shipped_machine_is_certified(name: str) -> None:
     machine = load(name)
@@ -39,6 +40,7 @@ def test_every_shipped_machine_is_certified(name: str) -> None:
     assert limit(decoder, machine, "exact") is None
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(machines())
 def test_every_machine_is_certified(machine: Machine) -> None:

@@ -64,6 +64,7 @@ def test_equal_keys_need_no_condition_only_where_the_fast_engine_keeps_them_apar
         assert session.recognised[3][0].kind == "latest"
 
 
+@pytest.mark.slow
 def test_a_key_that_is_doubled_goes_wrong_and_beyond_what_is_certified() -> None:
     decoder = mended({0: 0.5, 2: 2.0**-15}, {0: 2.0, 2: 2.0**-16})
     proof = prove(decoder, MACHINE)
@@ -160,6 +161,7 @@ def test_a_soft_head_that_writes_nothing_is_refused_since_not_every_engine_runs_
 
 
 # ── the attack of the benchmark, some of it ─────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [30, pytest.param(tries(300), marks=pytest.mark.slow)])
 def test_no_certificate_of_transformed_weights_is_wrong(number: int) -> None:
     kinds = []

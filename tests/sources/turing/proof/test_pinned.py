@@ -99,6 +99,7 @@ PARTS = [(tape, layer) for tape in MACHINES for layer in range(1, 7) if (tape, l
 """All but the one layer without units."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tape", "layer"), PARTS)
 def test_a_weight_that_shows_in_a_run_is_refused(tape: str, layer: int) -> None:
     machine, decoder = compiled(tape)

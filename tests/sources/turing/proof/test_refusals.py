@@ -252,6 +252,7 @@ ENTRIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("decoder", "path", "row", "column", "value", "said"), ENTRIES)
 def test_a_wrong_entry_is_refused_with_its_layer_and_a_witness(
     decoder: Decoder, path: str, row: Place, column: Place, value: float, said: str

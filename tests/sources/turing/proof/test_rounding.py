@@ -79,6 +79,7 @@ def test_no_lookup_goes_wrong_below_its_bound(tape: str, name: str, dtype: str) 
     assert tried > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("tape", "name"), LOOKUPS)
 def test_a_lookup_goes_wrong_within_16_times_its_bound(tape: str, name: str, dtype: str) -> None:

@@ -43,6 +43,7 @@ def forms(file: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_a_universal_decoder_is_given_in_every_form_with_one_meaning(file: str) -> None:
     right = tm2tfr.compile(CLASS.holding(CHAPTER))
     for form, given in forms(file).items():
@@ -53,6 +54,7 @@ def test_a_universal_decoder_is_given_in_every_form_with_one_meaning(file: str) 
     assert list(matrices(right)) == list(matrices(EVERY))
 
 
+@pytest.mark.slow
 def test_the_weights_that_are_given_are_the_ones_that_run() -> None:
     """Damaged weights stay damaged in the machine's own names: nothing is compiled anew."""
     name, unembedding = next((name, matrix) for name, matrix in matrices(EVERY).items() if name == "unembedding")
@@ -271,6 +273,7 @@ symbol  b            2"""
     )
 
 
+@pytest.mark.slow
 def test_the_smallest_class_is_the_smallest() -> None:
     for name in tm2tfr.shipped():
         machine = tm2tfr.load(name)
