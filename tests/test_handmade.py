@@ -118,6 +118,7 @@ def test_the_table_has_its_columns_in_every_format(name: str) -> None:
     assert trace._repr_html_().count("<tr>") == len(want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("extension", EXTENSIONS)
 @pytest.mark.parametrize("name", NAMES)

@@ -180,6 +180,7 @@ def test_what_is_compared_with_is_given_in_every_form(name: str, forms: Forms) -
         assert AGAINST[name](forms[form]) == right, form
 
 
+@pytest.mark.slow
 def test_another_machine_to_compare_with_is_heard_in_every_form(forms: Forms) -> None:
     """It was ignored where the subject was a machine itself."""
     for form in FORMS:
@@ -189,6 +190,7 @@ def test_another_machine_to_compare_with_is_heard_in_every_form(forms: Forms) ->
         assert tm2tfr.certify(forms[form], machine="copy").refusals, form
 
 
+@pytest.mark.slow
 @needs_torch
 @pytest.mark.parametrize("form", FORMS)
 def test_an_export_is_compared_with_any_form(form: str, forms: Forms, tmp_path: Path) -> None:

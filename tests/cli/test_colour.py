@@ -52,6 +52,7 @@ def test_what_agrees_is_green_and_what_differs_is_red(tmp_path: Path) -> None:
     assert "\x1b[1mInspect\x1b[0m:" in on_a_terminal("--help", cwd=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_no_colour_where_it_is_not_wanted(env: dict[str, str], tmp_path: Path) -> None:
     assert "\x1b" not in on_a_terminal("check", *WRONG, cwd=tmp_path, **env)

@@ -68,6 +68,7 @@ def failed(code: int, done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_the_chapters_table_is_the_published_one(tmp_path: Path) -> None:
     done = tm2tfr_alone("table", "--input", "11", "--format", "csv", cwd=tmp_path)
     assert done.stdout == (ROOT / "traces" / "chapter.csv").read_text(encoding="utf-8")

@@ -125,6 +125,7 @@ def test_check_under_softmax(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, *asked, "--temperature", "10", code=1).startswith("FAIL  all 39 inputs")
 
 
+@pytest.mark.slow
 def test_numbers_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "n.tl"
     path.write_text("# example: aba -> [1, 1, 2]\ncount(Q[a])\n", encoding="utf-8")

@@ -81,6 +81,7 @@ def test_what_is_shown_instead(hostile: str, capsys: pytest.CaptureFixture[str])
     assert visible("Ünï·⟨δ⟩ 数") == "Ünï·⟨δ⟩ 数"
 
 
+@pytest.mark.slow
 @needs_onnx
 def test_no_name_is_a_verdict(hostile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "x"

@@ -42,6 +42,7 @@ HEAVY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["trace", "--help"], ["export", "--help"]])
 def test_help_imports_next_to_nothing(arguments: list[str], tmp_path: Path) -> None:
     found = imported(*arguments, cwd=tmp_path)

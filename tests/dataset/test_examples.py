@@ -115,6 +115,7 @@ def test_engines_make_the_same_bytes() -> None:
     assert sum(done.tally.outcomes["limit"] for done in fast) > 2
 
 
+@pytest.mark.slow
 def test_both_formats_say_the_same() -> None:
     found = 0
     for done in made_of(read(MIXED, file="spec.yaml")):

@@ -162,6 +162,7 @@ def test_the_same_spec_gives_the_same_bytes_and_another_seed_others(
     assert [e["prompt"] for _, e in other] != [e["prompt"] for _, e in examples]
 
 
+@pytest.mark.slow
 def test_an_option_says_the_same_as_a_key(examples: list[tuple[str, dict[str, Any]]], tmp_path: Path) -> None:
     plain = "".join(line for line in SPEC.splitlines(keepends=True) if not line.startswith("universal"))
     assert made(plain, tmp_path / "data", universal=(5, 4), seed=5) == examples

@@ -111,6 +111,7 @@ def test_no_run_is_in_two_splits(words: Path) -> None:
     assert len(set.union(*splits.values())) == sum(map(len, splits.values())) == 91
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_there_twice_goes_the_same_way(tmp_path: Path) -> None:
     text = shipped_text("palindromes")
     (tmp_path / "copy.yaml").write_text(text.replace("name: palindromes", "name: copy"), encoding="utf-8")

@@ -96,6 +96,7 @@ def test_no_golden_case_is_lost() -> None:
     assert COMPLAINTS.read_text(encoding="utf-8").count("=== says") == len(list(cases(COMPLAINTS))) == 30
 
 
+@pytest.mark.slow
 def test_the_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shipped_specs() == ("adders", "palindromes", "three-states", "two-states")
     for name in shipped_specs():

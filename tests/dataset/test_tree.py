@@ -55,6 +55,7 @@ def test_the_limit_is_one_of_steps() -> None:
     assert halting(20) == 1_771
 
 
+@pytest.mark.slow
 def test_the_numbers_of_machines_are_those_of_another_enumeration() -> None:
     def counts(states: int, symbols: int, *, complete: bool = False) -> tuple[int, int]:
         names = [m.name for m in NormalForm(states=states, symbols=symbols, steps=60, complete=complete).machines()]

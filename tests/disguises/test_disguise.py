@@ -54,6 +54,7 @@ def test_nothing_legible_is_left() -> None:
         tm2tfr.check(made.decoder)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     made, again, other = hidden("half-adder"), tm2tfr.disguise("half-adder"), hidden("half-adder", seed=1)
     assert dumps(made.decoder) == dumps(again.decoder)

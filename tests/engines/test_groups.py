@@ -126,6 +126,7 @@ def test_a_head_whose_keys_are_all_different_is_scanned() -> None:
     assert session.report()[1] == line
 
 
+@pytest.mark.slow
 def test_room_for_groups_grows_and_many_keys_are_no_trouble_where_positions_are_more() -> None:
     keys = [float(n * n % 1_009) + n / 512 for n in range(1_300)]
     decoder = decoder_of(summing([{"n": 1.0, "1": -600.0}], [{"k": 1.0}], {"i": 1.0}), keys=keys)

@@ -101,6 +101,7 @@ def nameless(decoder: Decoder) -> Decoder:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine_name", ENGINES)
 @pytest.mark.parametrize("name", CASES)
 def test_without_any_name_the_same_token_numbers_come_out(name: str, engine_name: str) -> None:

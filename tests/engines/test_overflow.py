@@ -153,6 +153,7 @@ def test_more_random_decoders_fast_and_dense() -> None:
         assert got == want, n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-300])
 def test_queries_near_the_smallest_floats(size: float) -> None:
     """Products round by more there than bounds say, so that different keys can tie: such heads are scanned."""

@@ -270,6 +270,7 @@ def test_the_cache_grows_past_64_and_128_positions(name: str, length: int, score
     assert scores == "beginning" or len(set(answers)) > 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seeds, words(6), words(4), words(4), st.sampled_from(["dense", "exact"]))
 def test_no_position_sees_what_comes_after_it(

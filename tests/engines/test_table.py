@@ -67,6 +67,7 @@ def test_bits_are_looked_up_by_the_places_in_the_table(name: str) -> None:
     assert [int(step.output) for step in steps] == looked(looks, prompt)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("positions", "there"), [(1, "1 position"), (1200, "1,200 positions")])
 @pytest.mark.parametrize("name", NAMES)
 def test_there_is_no_position_beyond_the_table(name: str, positions: int, there: str) -> None:

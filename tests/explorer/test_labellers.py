@@ -76,6 +76,7 @@ def test_the_page_of_a_rasp_program() -> None:
     assert page.traces[0].agrees
 
 
+@pytest.mark.slow
 def test_heads_are_called_what_the_drawing_calls_them_and_by_no_name_that_nobody_gave() -> None:
     """The weights of this program have the two heads of the first layer the other way round."""
     html = tm2tfr.explore("most-frequent").html

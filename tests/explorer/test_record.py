@@ -58,6 +58,7 @@ def assert_stream(decoder: Decoder, recording: Recording, i: int) -> None:
         assert [v for n in range(len(values)) for v in values[n]] == [float(v) for v in stream]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("machine", "word"), [("chapter", "11"), ("palindromes", "abba"), ("busy-beaver-3", "")])
 def test_every_head_and_every_stream_is_what_the_engine_had(machine: str, word: str) -> None:
     decoder = tm2tfr.compile(machine)
@@ -102,6 +103,7 @@ def test_broken_weights_are_recorded_as_they_are() -> None:
         assert_stream(broken, recording, i)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(machines())
 def test_of_any_machine(machine: tm2tfr.Machine) -> None:

@@ -59,6 +59,7 @@ def test_a_list_or_a_range_of_equations_is_all_of_them() -> None:
     assert list(numbers(found)) == ["Eq. 8.6", "Eq. 8.7", "Eq. 8.8", "Eq. 8.11", "Eq. 8.15"]
 
 
+@pytest.mark.slow
 def test_every_number_that_is_mentioned_is_stated() -> None:
     found = list(mentions())
     assert len(found) > 150

@@ -55,6 +55,7 @@ def test_what_a_slide_shows_is_said_in_words() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_everything_is_on_the_slide_and_no_two_boxes_overlap(name: str) -> None:
     subject = tm2tfr.compile(name, left_boundary="chapter") if name == "left-edge" else name

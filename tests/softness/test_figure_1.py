@@ -111,6 +111,7 @@ def test_as_a_picture(small: Figure, tmp_path: Path) -> None:
         plot(small, tmp_path / "x.jpg")
 
 
+@pytest.mark.slow
 def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(cases, "CASES", CASES[:1])
     code, lines = tm2tfr_here(capsys, "figure-1", "--length", "20")

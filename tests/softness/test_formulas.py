@@ -172,6 +172,7 @@ def test_the_exponent_of_the_temperature_needed(text: str, alphabet: str, grows:
     assert all(at.theorem is not None and at.local is not None and at.local > 10 * at.theorem for at in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "carried"), [("Q[a] since Q[b]", True), ("Q[a] until Q[b]", False)])
 def test_the_past_needs_at_each_length_what_it_needs_at_shorter_ones(
     text: str, carried: bool, monkeypatch: pytest.MonkeyPatch
@@ -224,6 +225,7 @@ def test_steep_formulas_about_the_past_need_no_temperature(text: str) -> None:
 
 
 # ── Lemma 9 ─────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @given(st.floats(-1e3, 0.25), st.floats(0.75, 1e3), st.floats(0.25, 0.75))
 def test_lemma_9(below: float, above: float, between: float) -> None:
     """The units that round what a head carries: 0 up to 1/4, 1 from 3/4 on, 2x - 1/2 between, and 0 at BOS."""

@@ -201,6 +201,7 @@ def test_lemma_25_on_random_layers(data: st.DataObject, n: int, temperature: flo
             assert found.after <= found.lemma_25 + 1e-11 * (1 + found.lemma_25)
 
 
+@pytest.mark.slow
 def test_lemma_25_says_something_of_most_layers() -> None:
     chance, said = np.random.default_rng(0), 0
     for _ in range(200):

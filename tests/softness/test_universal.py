@@ -95,6 +95,7 @@ def test_ties_are_measured_as_what_they_are() -> None:
     assert shown.splitlines()[1] == checked
 
 
+@pytest.mark.slow
 def test_where_there_is_no_rule_every_mean_gives_the_same_answer() -> None:
     """In exact arithmetic, the last two feed-forward networks on random means of the rules' own vectors."""
     universal = EVERY.holding(tm2tfr.load("busy-beaver-4"))

@@ -85,6 +85,7 @@ def seconds(*texts: tuple[str, str | None]) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "repeated", [REPEATED[:5], *(pytest.param([each], marks=pytest.mark.slow) for each in REPEATED[5:])]
 )

@@ -109,6 +109,7 @@ def test_any_decoder_has_maps() -> None:
     assert found.weights[4].tolist() == pytest.approx([0.2] * 5 + [0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_pictures_are_written(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

@@ -36,6 +36,7 @@ def compiled(body: str, folder: Path, program: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PROGRAMS, reason=NO_LATEX)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_table_compiles(program: str, tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_every_table_compiles(program: str, tmp_path: Path) -> None:
     assert "Missing character" not in log
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("pdflatex" not in PROGRAMS, reason=NO_LATEX)
 def test_every_character_compiles_and_needs_no_bitmap_font(tmp_path: Path) -> None:
     signs = [chr(n) for n in [*range(0x20, 0x600), *range(0x1E00, 0x2800), 0x1F600, 0x10FFFF]]

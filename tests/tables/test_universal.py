@@ -117,6 +117,7 @@ def test_the_latex_compiles(tmp_path: Path) -> None:
 
 
 # ── where a head looks ──────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 def test_a_map_begins_with_bos() -> None:
     held = EVERY.holding(tm2tfr.load("chapter"))
     found = tm2tfr.attention_of(held, "11", head="rule for q, a")

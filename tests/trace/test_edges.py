@@ -108,6 +108,7 @@ def test_the_summary_of_a_run_and_of_one_that_nobody_checked() -> None:
     assert not replace(checked, compared=0).agrees
 
 
+@pytest.mark.slow
 def test_a_sink_is_given_every_row_the_last_few_too() -> None:
     machine = load("never-halts")
     given: list[Row] = []

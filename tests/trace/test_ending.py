@@ -86,6 +86,7 @@ def test_nothing_is_certified(stop: tuple[str, ...]) -> None:
     assert (proof.largest("exact"), proof.largest("fast"), proof.largest("dense")) == (0, 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("command", ["trace", "check", "table", "explore", "certify", "soften"])
 def test_every_command_says_so(

@@ -227,6 +227,7 @@ def faults() -> list[tuple[str, int, int, float]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["float64", "exact"])
 @pytest.mark.parametrize("path", [p for p, m in matrices(labeller()).items() if 0 not in m.shape])
 def test_every_wrong_weight_that_shows_is_named_with_its_layer(path: str, name: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import tm2tfr
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
@@ -16,6 +18,7 @@ def changed(path: str, by: float) -> Decoder:
     return replaced(decoder, {path: matrix.with_entry(row, column, by * value)})
 
 
+@pytest.mark.slow
 def test_the_vectors_say_which_rule_is_found() -> None:
     ends = tm2tfr.activations(CHAPTER, "11", 12)["rule"]
     assert (ends["r_q"], ends["r_a"], ends["[r*_q=q]"]) == ("q1", "x", 0)

@@ -221,6 +221,7 @@ def test_lookup_attends_to_position_h_alone_by_a_gap_of_one_over_i_plus_one(i: i
             assert gap(scores, attended) == (Fraction(1, i + 1) if i else None)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 90), st.data())
 def test_lookup_among_more_positions(i: int, data: st.DataObject) -> None:

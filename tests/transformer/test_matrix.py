@@ -103,6 +103,7 @@ def test_round_trips(array: np.ndarray) -> None:
     ]
 
 
+@pytest.mark.slow
 @given(dense_arrays.filter(lambda a: a.size > 0), st.data())
 def test_with_entry_changes_that_entry_only_and_in_a_copy(array: np.ndarray, data: st.DataObject) -> None:
     matrix, before = Matrix.from_dense(array), array.copy()

@@ -108,6 +108,7 @@ def test_engines_agree_on_every_feature() -> None:
     assert (floats == WholeDense(decoder).run(np.zeros((1, n), dtype=np.int64))[1][:, 0].T).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", BOTH)
 def test_exports_compute_every_feature(to: str, tmp_path: Path) -> None:
     report = export_to(to, telling(), tmp_path / "x")

@@ -76,6 +76,7 @@ def test_ties_share_the_weight_evenly(ties: int, others: int, gap: float) -> Non
 
 
 # ── Lemmas 6, 7 and 33 ──────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @given(GAPS, st.data())
 def test_lemma_6(gap: float, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 40))
@@ -97,6 +98,7 @@ def test_lemma_7(gap: float, c: int, more: int, first: int) -> None:
     assert off <= (bound or 0) * (1 + ROUNDING) + 1e-300
 
 
+@pytest.mark.slow
 @given(GAPS, st.floats(0, 0.4999), st.sampled_from([1e-3, 0.25, 1.0, 10.0]), st.data())
 def test_lemma_33(gap: float, part: float, temperature: float, data: st.DataObject) -> None:
     error = part * gap
@@ -195,6 +197,7 @@ def test_one_over_the_temperature_grows_like_n_log_n() -> None:
 
 
 # ── runs ────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chapter", "left-edge", "palindromes", "binary-increment", "busy-beaver-3"])
 def test_shipped_machines_run_at_the_guaranteed_temperature(name: str) -> None:
     machine = tm2tfr.load(name)
@@ -217,6 +220,7 @@ def test_a_warm_run_is_read_off_rounded_and_a_hot_one_goes_wrong() -> None:
     assert found.cause.why == "soft attention: 0.378 of the weight went to other positions: use a lower temperature"
 
 
+@pytest.mark.slow
 def test_a_head_that_attends_elsewhere_is_told_from_wrong_weights() -> None:
     found: Any = tm2tfr.check(softened(tm2tfr.compile("busy-beaver-4"), 2.0**-8), "").divergence
     assert (found.position, found.cause.attention.attended, found.cause.attention.expected) == (66, (61,), (63,))

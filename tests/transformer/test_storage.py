@@ -75,6 +75,7 @@ def wide(cells: int, entries: dict[tuple[int, int], float]) -> Decoder:
 
 
 # ── there and back ──────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(machines())
 def test_every_decoder_survives(machine: Machine) -> None:

@@ -148,6 +148,7 @@ def test_what_is_no_weight_file(data: bytes, message: str) -> None:
     assert refusal(data).startswith(message)
 
 
+@pytest.mark.slow
 def test_deep_and_odd_json() -> None:
     for text in (b"[" * 200_000, b'{"a":' * 100_000, b'{"a":' + b"9" * 10_000 + b"}", b'{"\xff":1}'):
         assert refusal(framed(b"{" + text[1:] if text[:1] == b"{" else b'{"a":' + text)).endswith(f"damaged: {AGAIN}")

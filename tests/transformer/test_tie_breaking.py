@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ def elsewhere(scores: NDArray[Any], best: int) -> float:
     return float(np.delete(softmax(scores), best).sum())
 
 
+@pytest.mark.slow
 @given(BEHIND, st.integers(0, 39), GAPS)
 def test_lemma_8(below: list[float], best: int, gap: float) -> None:
     """The left side is 2w with w the weight elsewhere; (b) and (c) hold with 2e^-γ: from there is a margin of 4."""

@@ -44,6 +44,7 @@ def test_inputs_of_all_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     ]
 
 
+@pytest.mark.slow
 def test_a_run_that_differs_is_exit_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(sabotaged("palindromes", "layers.2.heads.0.output"), tmp_path / "w.safetensors")
     arguments = (str(tmp_path / "w.safetensors"), "--all-up-to", "2", "--engine", "dense", "-o", str(tmp_path / "out"))

@@ -27,6 +27,7 @@ pytest.importorskip("numba", reason="the fast engine needs Numba: pip install 't
 ALL = "ok    all 31 inputs of up to 4 symbols (13 accept, 18 reject): 2,632 cells compared with the simulator, all agree"
 
 
+@pytest.mark.slow
 def test_a_head_that_is_scanned_is_named_as_in_single_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     decoder, path = tm2tfr.compile("palindromes"), "layers.4.heads.0.key"
     matrix = matrices(decoder)[path]

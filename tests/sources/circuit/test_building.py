@@ -31,6 +31,7 @@ def test_a_function_of_what_matters(table: str, operands: tuple[Signal, ...], wa
     assert folded(table, operands) == want
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_folding_keeps_the_function_and_every_net_left_matters(data: st.DataObject) -> None:
     operands = data.draw(st.lists(st.sampled_from(["a", "b", "c", 0, 1]), max_size=3))

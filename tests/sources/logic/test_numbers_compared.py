@@ -71,6 +71,7 @@ def test_quotients_and_remainders(key: str, query: str, divided: str, sight: str
     assert as_claimed(program) > 2
 
 
+@pytest.mark.slow
 def test_quotients_among_all_positions() -> None:
     assert streamed(matching("2*na(i) - nb(i)", "nb(i)", ">"), 4) > 1_000
 

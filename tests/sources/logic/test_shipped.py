@@ -38,6 +38,7 @@ def test_their_names_are_theirs_alone() -> None:
     assert not {*NAMES} & others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_it_says_on_all_short_words(name: str) -> None:
     program = load(name).program

@@ -28,6 +28,7 @@ def outputs(program: Program) -> list[tuple[str, Any]]:
     return [*named.items(), *((f"aggregate {node.number}", node) for node in every)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_what_occurs_is_in_the_sets(name: str) -> None:
     """Values, empty selections, several positions, looking ahead: nothing occurs that was not expected."""

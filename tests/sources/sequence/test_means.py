@@ -34,6 +34,7 @@ def choices(offers: Offers) -> Iterator[list[Item]]:
         yield [value for value in chosen if value is not None]
 
 
+@pytest.mark.slow
 @given(offered([*NUMBERS]))
 @settings(max_examples=tries(300))
 def test_means_of_numbers(offers: Offers) -> None:
@@ -45,6 +46,7 @@ def test_means_of_numbers(offers: Offers) -> None:
     )
 
 
+@pytest.mark.slow
 @given(offered(["a", "b", "", 1]))
 @settings(max_examples=tries(300))
 def test_text_has_no_mean(offers: Offers) -> None:

@@ -50,6 +50,7 @@ def answers(decoder: Decoder, words: np.ndarray, dtype: str = "float64") -> np.n
     return np.array(labels)[own.argmax(axis=0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANY_LENGTH)
 def test_short_inputs_are_right(name: str) -> None:
     program, (blocks, attention) = loaded(name), ANY_LENGTH[name]

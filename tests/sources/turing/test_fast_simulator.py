@@ -70,6 +70,7 @@ def test_every_example_of_the_shipped_machines(name: str, size: int) -> None:
         same(m, example.input, min(example.max_steps or 5_000, 5_000), size)
 
 
+@pytest.mark.slow
 @given(machines_with_inputs(), st.sampled_from([1, 7, 1000]), st.sampled_from([0, 1, 2, 60, 300]), st.booleans())
 def test_random_machines(drawn: tuple[Machine, str], size: int, limit: int, sparse: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:

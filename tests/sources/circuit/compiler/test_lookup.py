@@ -95,6 +95,7 @@ def test_every_stream_and_every_head_is_what_the_specification_says(circuit: Cir
                 assert seen.heads[0, k][1].tolist() == list(specification.attended(where, i))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["position_table", "layers.1.heads.1.query", "layers.1.feed_forward.input_bias"])
 def test_wrong_weights_are_wrong_alike_on_every_engine(path: str) -> None:
     from tm2tfr.transformer.weights import replaced

@@ -52,6 +52,7 @@ def test_the_constants_give_the_weights_that_the_proof_needs(positions: int) -> 
     assert np.exp(c2) > 999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["paper-hard", "paper"])
 @pytest.mark.parametrize("seed", range(6))
 def test_random_circuits_are_right(variant: str, seed: int) -> None:

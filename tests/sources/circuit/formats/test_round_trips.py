@@ -165,6 +165,7 @@ def test_a_wide_gate_of_a_netlist_is_split(kind: str, count: int) -> None:
         assert evaluate(circuit, bits).output_bits == str(int(want))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_cover_of_many_operands_is_split(data: st.DataObject) -> None:
     k = data.draw(st.integers(0, 7))

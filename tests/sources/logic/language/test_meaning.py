@@ -14,6 +14,7 @@ from tm2tfr.sources.logic.read import read
 from tm2tfr.text.words import all_words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["tl", "srasp"])
 def test_a_text_means_what_it_says(language: str) -> None:
     for seed in range(tries(250)):

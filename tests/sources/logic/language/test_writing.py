@@ -31,6 +31,7 @@ def test_random_programs_read_back(language: str) -> None:
         assert shown(read(text, file=f"x.{language}").program.root) == shown(node), text
 
 
+@pytest.mark.slow
 def test_random_formulas_read_back_in_the_signs_of_the_paper() -> None:
     for seed in range(tries(1_000)):
         node = Maker(Random(seed), "tl").bit(2)

@@ -27,6 +27,7 @@ def test_the_pictures_of_the_manual_are_what_is_drawn() -> None:
         assert (FOLDER / name).read_text(encoding="utf-8") == svg, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reverse", "histogram", "sort", "dyck-2", "most-frequent"])
 def test_a_head_of_the_weights_gives_equal_shares_to_what_its_selector_selects(name: str) -> None:
     subject = tm2tfr.Subject.of(name)

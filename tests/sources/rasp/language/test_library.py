@@ -99,6 +99,7 @@ def _verdict(prefix: Word, pairs: Sequence[str]) -> str:
     return "P" if waiting else "T"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "pairs", "alphabet", "longest"),
     [

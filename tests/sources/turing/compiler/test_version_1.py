@@ -30,6 +30,7 @@ def bare(decoder: Decoder) -> Decoder:
     return replace(decoder, layout=Residual(layout), layers=tuple(map(layer_of, decoder.layers)), provenance=old)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_files_of_version_1_become_what_is_compiled_today(name: str) -> None:
     path = FILES / f"{name}.safetensors"

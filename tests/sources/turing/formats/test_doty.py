@@ -45,6 +45,7 @@ delta =
 HEAD = COPIED.split("delta", maxsplit=1)[0]
 
 
+@pytest.mark.slow
 @given(left=st.text("01", max_size=4), right=st.text("01", max_size=4))
 def test_a_program_does_what_its_author_says(left: str, right: str) -> None:
     machine = read(COPIED, file="w.tm")

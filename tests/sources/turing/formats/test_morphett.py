@@ -73,6 +73,7 @@ def naive(program: str, word: str, *, most: int = 200, one_way: bool = False) ->
     return state, steps, cells.strip("_")
 
 
+@pytest.mark.slow
 @given(word=st.text("01", max_size=8))
 def test_the_simulators_own_example(word: str) -> None:
     machine = read(PALINDROMES)

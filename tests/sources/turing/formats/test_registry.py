@@ -171,6 +171,7 @@ def test_the_words_for_formats_are_those_of_the_formats() -> None:
     assert tuple(ENGINES) == choices.CERTIFIED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", [f for f in registry.WRITABLE if f in registry.READABLE])
 def test_what_is_written_in_a_format_is_taken_for_no_other(format: str) -> None:
     """Whatever the file is called: by the text alone."""

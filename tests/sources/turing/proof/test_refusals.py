@@ -269,6 +269,7 @@ def changed(decoder: Decoder, changes: dict[tuple[str, Place, Place], float]) ->
     return decoder
 
 
+@pytest.mark.slow
 def test_a_head_may_be_scaled_by_powers_of_two_and_by_nothing_else() -> None:
     def scaled(query: float, key: float) -> Decoder:
         changes = {}

@@ -211,6 +211,7 @@ NEED_A_MACHINE: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEED_A_MACHINE)
 def test_without_a_machine_it_is_said_that_one_is_needed(name: str, file: str) -> None:
     words = (
@@ -240,6 +241,7 @@ def test_a_prompt_has_tokens_ids_and_names() -> None:
     assert [decoder.vocabulary[n] for n in found.ids] == tokens
 
 
+@pytest.mark.slow
 def test_a_prompt_is_read_again_and_runs_the_same() -> None:
     for name, word in (("chapter", "11"), ("palindromes", "aba"), ("busy-beaver-4", "")):
         found = tm2tfr.prompt_of(name, word, universal=EVERY, seed=5)

@@ -212,6 +212,7 @@ def odd_machine(chance: random.Random, states: tuple[str, ...], symbols: str) ->
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ODD)
 def test_machines_with_odd_names_run_in_their_own_names(case: str) -> None:
     """The decoder with the machine's names is compared with the reference, whole rows, in these names."""
