@@ -628,7 +628,7 @@ def test_the_options_of_a_run_are_frozen_and_check_themselves() -> None:
 
 def test_auto_goes_by_positions_and_the_prompt_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
-    from tm2tfr.runs.choose import DENSE_POSITIONS, FEW_POSITIONS, MANY_STEPS, engines
+    from tm2tfr.runs.choose import DENSE_POSITIONS, MANY_STEPS, engines
 
     decoder = tm2tfr.compile("parity")
 
@@ -646,8 +646,8 @@ def test_auto_goes_by_positions_and_the_prompt_counts(tmp_path: Path, monkeypatc
     assert tried(5, dtype="float32", max_steps=10**6) == [("dense", 10**6)]
     monkeypatch.setenv("TM2TFR_CACHE", str(tmp_path))
     assert tried(0, max_steps=MANY_STEPS) == [("dense", most), ("fast", MANY_STEPS)]
-    assert tried(0, max_steps=MANY_STEPS + 1) == [("dense", FEW_POSITIONS - 2), ("fast", MANY_STEPS + 1)]
-    assert tried(0, max_steps=None) == [("dense", FEW_POSITIONS - 2), ("fast", None)]
+    assert tried(0, max_steps=MANY_STEPS + 1) == [("fast", MANY_STEPS + 1)]
+    assert tried(0, max_steps=None) == [("fast", None)]
     monkeypatch.setenv("TM2TFR_CACHE", "0")  # fast compiles its code in each process
     assert tried(0, max_steps=None) == [("dense", most), ("fast", None)]
     monkeypatch.undo()

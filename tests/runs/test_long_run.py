@@ -284,6 +284,7 @@ def test_a_run_that_is_saved_and_restored_goes_on_as_if_nothing_had_been(name: s
 def test_a_second_thread_changes_nothing(limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_run, "FIRST_BLOCK", 5)
     monkeypatch.setattr(long_run, "BLOCK", 11)
+    monkeypatch.setattr(long_run, "LARGE_BLOCK", 11)
     machine = load("busy-beaver-4")
     decoder = compile_machine(machine)
     wrong = 0

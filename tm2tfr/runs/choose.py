@@ -22,17 +22,16 @@ from tm2tfr.transformer.weights import Decoder
 
 DENSE_POSITIONS = 1_024
 """A run of at most this many positions is dense."""
-FEW_POSITIONS = 32
-"""The same if it may have more than `MANY_STEPS` steps: what is run by dense is run again by fast if the run goes on."""
 MANY_STEPS = 100_000
+"""One that may have more steps is fast from the beginning: what dense has run, fast would run again."""
 
 
 def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tuple[Engine, int | None]]:
     """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
-    `DENSE_POSITIONS` (`FEW_POSITIONS` if it may be long, and compiled code can be kept), and fast for others, at once
-    where the position table is longer than that; where Numba is not installed, under softmax, with layer norms, with
+    `DENSE_POSITIONS`, and fast for others, at once where the position table is longer than that, or where more than
+    `MANY_STEPS` are allowed and compiled code can be kept; where Numba is not installed, under softmax, with layer norms, with
     heads that look ahead, with outputs by name and with position features other than the chapter's, it is dense.
 
     Args:
@@ -62,7 +61,7 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         return
     may_be_long = (limit is None or limit > MANY_STEPS) and folder() is not None
     # the steps that fit, beside the prompt, BOS and the answer after the last of them
-    steps = (FEW_POSITIONS if may_be_long else DENSE_POSITIONS) - prompt - 2
+    steps = 0 if may_be_long else DENSE_POSITIONS - prompt - 2
     positions = decoder.positions
     if not recorded:
         if (limit is not None and limit <= steps) or (positions is not None and positions <= DENSE_POSITIONS):

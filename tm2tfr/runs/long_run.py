@@ -36,8 +36,8 @@ from tm2tfr.transformer.weights import Decoder
 BLOCK = 2**15
 """The number of positions at a time: few enough to wait for after Ctrl-C."""
 FIRST_BLOCK = 2**10
-BESIDE = 8
-"""The number of blocks for which a second thread is started."""
+BESIDE, LARGE_BLOCK = 16, 2**16
+"""The number of blocks for which a second thread is started, and their positions: the threads wait for each other at each."""
 CAUSE_WITHIN = 20_000
 """The cause of a divergence is looked for up to this position: the dense engine must run that far."""
 
@@ -156,8 +156,9 @@ class LongRun:
         """
         if self._done:
             return
-        expected = self._ahead(self._position)
-        if expected is not None and self._brisk and cores() > 1:
+        beside = self._reference is not None and self._brisk and cores() > 1
+        expected = self._ahead(self._position, LARGE_BLOCK if beside else BLOCK)
+        if beside and expected is not None:
             self._advance_beside(expected, sink)
             return
         chunk = self._extend(expected, self._rooms_for(sink)[0])
@@ -188,7 +189,8 @@ class LongRun:
         if sink is not None or not self._brisk:
             return None, None
         if self._rooms is None:
-            self._rooms = self._session.room(BLOCK), self._session.room(BLOCK)
+            most = max(BLOCK, LARGE_BLOCK)
+            self._rooms = self._session.room(most), self._session.room(most)
         return self._rooms
 
     def _beside(
@@ -196,20 +198,21 @@ class LongRun:
     ) -> tuple[tuple[int, float] | None, RowsAhead | None]:
         """Return how far a block agrees, and what is expected from `position` on."""
         alike = None if waiting is None else waiting[0].alike(waiting[1])
-        return alike, None if position is None else self._ahead(position)
+        return alike, None if position is None else self._ahead(position, LARGE_BLOCK)
 
-    def _ahead(self, position: int) -> RowsAhead | None:
+    def _ahead(self, position: int, block: int) -> RowsAhead | None:
         """Return what the next block must be, which begins at `position`."""
-        return None if self._reference is None else self._reference.ahead(self._most(position), again=self._brisk)
+        return None if self._reference is None else self._reference.ahead(self._most(position, block), again=self._brisk)
 
-    def _most(self, position: int) -> int:
-        most = FIRST_BLOCK if position < FIRST_BLOCK else BLOCK
+    def _most(self, position: int, block: int) -> int:
+        most = FIRST_BLOCK if position < FIRST_BLOCK else block
         return most if self._limit is None else min(most, self._limit - position)
 
     def _extend(self, expected: RowsAhead | None, room: Buffers | None = None) -> Chunk:
         """Run the next block: if the simulator has ended, so has a decoder that agrees with it."""
         before = self._session.hurried
-        chunk = self._session.extend(self._most(self._position) if expected is None else expected.size, room)
+        most = self._most(self._position, BLOCK) if expected is None else expected.size
+        chunk = self._session.extend(most, room)
         self._brisk = 2 * (self._session.hurried - before) > len(chunk.tokens)
         return chunk
 
