@@ -30,9 +30,9 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
     """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
-    `DENSE_POSITIONS`, and fast for others, at once where the position table is longer than that, or where more than
-    `MANY_STEPS` are allowed and compiled code can be kept; where Numba is not installed, under softmax, with layer norms, with
-    heads that look ahead, with outputs by name and with position features other than the chapter's, it is dense.
+    `DENSE_POSITIONS`, and fast for others: at once where the position table is longer than that, and where more than
+    `MANY_STEPS` are allowed and compiled code can be kept. Where Numba is not installed, under softmax, with layer norms,
+    with heads that look ahead, with outputs by name and with position features other than the chapter's, it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.

@@ -37,7 +37,7 @@ BLOCK = 2**15
 """The number of positions at a time: few enough to wait for after Ctrl-C."""
 FIRST_BLOCK = 2**10
 BESIDE, LARGE_BLOCK = 16, 2**16
-"""The number of blocks for which a second thread is started, and their positions: the threads wait for each other at each."""
+"""The number of blocks for which a second thread is started, and their positions: at each, one waits for the other."""
 CAUSE_WITHIN = 20_000
 """The cause of a divergence is looked for up to this position: the dense engine must run that far."""
 
