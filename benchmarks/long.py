@@ -79,9 +79,9 @@ class Costs:
         self._marks.append((run.standing.positions, time.perf_counter()))
 
     def around(self, position: int) -> float:
-        """Return the seconds a token in the stretch from half of `position` to it and a half more."""
-        inside = [m for m in self._marks if position // 2 <= m[0] <= position * 3 // 2]
-        (first, began), (last, ended) = inside[0], inside[-1]
+        """Return the seconds a token in the blocks around the stretch from half of `position` to it and a half more."""
+        first, began = max(mark for mark in self._marks if mark[0] <= position // 2)
+        last, ended = min((mark for mark in self._marks if mark[0] >= position * 3 // 2), default=self._marks[-1])
         return (ended - began) / (last - first)
 
 
