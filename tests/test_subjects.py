@@ -24,6 +24,7 @@ from tm2tfr.cli.guarded import guarded
 from tm2tfr.engines import engine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
+from tm2tfr.native import folder
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
@@ -628,7 +629,7 @@ def test_the_options_of_a_run_are_frozen_and_check_themselves() -> None:
 
 def test_auto_goes_by_positions_and_the_prompt_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
-    from tm2tfr.runs.choose import DENSE_POSITIONS, MANY_STEPS, engines
+    from tm2tfr.runs.choose import DENSE_POSITIONS, FEW_POSITIONS, MANY_STEPS, engines
 
     decoder = tm2tfr.compile("parity")
 
@@ -645,6 +646,10 @@ def test_auto_goes_by_positions_and_the_prompt_counts(tmp_path: Path, monkeypatc
     assert tried(5, max_steps=9, out="rows.csv") == [("fast", 9)]
     assert tried(5, dtype="float32", max_steps=10**6) == [("dense", 10**6)]
     monkeypatch.setenv("TM2TFR_CACHE", str(tmp_path))
+    assert tried(0, max_steps=MANY_STEPS) == [("dense", most), ("fast", MANY_STEPS)]
+    assert tried(0, max_steps=MANY_STEPS + 1) == [("dense", FEW_POSITIONS - 2), ("fast", MANY_STEPS + 1)]
+    assert tried(0, max_steps=None) == [("dense", FEW_POSITIONS - 2), ("fast", None)]
+    folder.write("some", b"code")
     assert tried(0, max_steps=MANY_STEPS) == [("dense", most), ("fast", MANY_STEPS)]
     assert tried(0, max_steps=MANY_STEPS + 1) == [("fast", MANY_STEPS + 1)]
     assert tried(0, max_steps=None) == [("fast", None)]

@@ -23,6 +23,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_is_written_is_read_and_private(cache: Path) -> None:
     assert folder.read("x") is None
+    assert not folder.used()
     before = os.umask(0)
     try:
         folder.write("x", b"1")
@@ -34,6 +35,9 @@ def test_what_is_written_is_read_and_private(cache: Path) -> None:
     (cache / "x.code").chmod(0o666)
     folder.write("x", b"2")
     assert folder.read("x") == b"2"
+    assert folder.used()
+    cache.chmod(0o777)
+    assert not folder.used(), "what others may write to is not read"
 
 
 @pytest.mark.parametrize("named", ["", "0"])

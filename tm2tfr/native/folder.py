@@ -43,6 +43,13 @@ def folder() -> Path | None:
     return (Path(given) if os.path.isabs(given) else usual) / "tm2tfr" / "code"
 
 
+def used() -> bool:
+    """Return whether code is kept that may be read, of whatever function."""
+    with suppress(OSError, ValueError), _opened() as place:
+        return any(name.endswith(SUFFIX) for name in os.listdir(place))
+    return False
+
+
 def read(name: str) -> bytes | None:
     """Return the content of a file of the folder; None if it is not there, or is not the user's alone."""
     with suppress(OSError, ValueError), _opened() as place:

@@ -14,7 +14,7 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.errors import EngineError
-from tm2tfr.native.folder import folder
+from tm2tfr.native.folder import folder, used
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.trace.columns import is_turing
 from tm2tfr.transformer.positions import POSITION_FEATURES
@@ -22,17 +22,22 @@ from tm2tfr.transformer.weights import Decoder
 
 DENSE_POSITIONS = 1_024
 """A run of at most this many positions is dense."""
+FEW_POSITIONS = 32
+"""The same if it may have more than `MANY_STEPS` steps: what is run by dense is run again by fast if the run goes on.
+
+Where code is kept already, such a run is fast from the beginning: nothing has to be compiled for a few steps.
+"""
 MANY_STEPS = 100_000
-"""One that may have more steps is fast from the beginning: what dense has run, fast would run again."""
 
 
 def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tuple[Engine, int | None]]:
     """Yield what to try, one after the other: an engine, and the limit on the steps for which it is tried.
 
     All but the last are given up if the run reaches their limit. ``auto`` is dense for a run that ends within
-    `DENSE_POSITIONS`, and fast for others: at once where the position table is longer than that, and where more than
-    `MANY_STEPS` are allowed and compiled code can be kept. Where Numba is not installed, under softmax, with layer norms,
-    with heads that look ahead, with outputs by name and with position features other than the chapter's, it is dense.
+    `DENSE_POSITIONS`, and fast for others: at once where the position table is longer than that. Where more than
+    `MANY_STEPS` are allowed and compiled code can be kept, it is dense within `FEW_POSITIONS`, and not at all where some
+    is kept. Where Numba is not installed, under softmax, with layer norms, with heads that look ahead, with outputs by name
+    and with position features other than the chapter's, it is dense.
 
     Args:
         prompt: the length of the prompt, without BOS.
@@ -61,7 +66,8 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         return
     may_be_long = (limit is None or limit > MANY_STEPS) and folder() is not None
     # the steps that fit, beside the prompt, BOS and the answer after the last of them
-    steps = 0 if may_be_long else DENSE_POSITIONS - prompt - 2
+    few = 0 if used() else FEW_POSITIONS
+    steps = (few if may_be_long else DENSE_POSITIONS) - prompt - 2
     positions = decoder.positions
     if not recorded:
         if (limit is not None and limit <= steps) or (positions is not None and positions <= DENSE_POSITIONS):
