@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import networkx as nx
+import pytest
 
 from tests.house.architecture import BOTTOM, FILE, HIDDEN, drawn, parts, places, rows
 from tests.house.test_imports import MAY_IMPORT, PARTS
@@ -16,6 +17,7 @@ def test_the_picture_is_drawn_from_the_imports() -> None:
     assert FILE.read_text(encoding="utf-8") == drawn(), "draw it anew: python -m tests.house.architecture"
 
 
+@pytest.mark.slow
 def test_every_part_is_in_the_picture_and_on_the_page() -> None:
     shown = PARTS - HIDDEN
     assert set(places(parts())) == shown
