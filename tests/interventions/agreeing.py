@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 import tm2tfr
+from tests.strategies import DEPTH
 from tm2tfr.api.interventions import bases, intervene_many
 from tm2tfr.interventions.drawn import drawn
 from tm2tfr.interventions.pairs import Tried
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
+
+EACH = 400 if DEPTH >= 1 else 30
+"""The number of random interventions on a subject: on the four or five of a source 2,000 in a thorough run."""
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tm2tfr
-from tests.interventions.agreeing import agreeing, differing, moved, subject
+from tests.interventions.agreeing import EACH, agreeing, differing, moved, subject
 from tests.strategies import tries
 from tm2tfr.errors import CompileError, UsageError
 
@@ -41,7 +41,7 @@ def test_what_cannot_be_set_is_refused_with_the_reason() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["dyck-1", "histogram", "running-maximum", "binary-addition"])
 def test_patched_weights_do_what_the_program_says(program: str) -> None:
-    tried = agreeing(subject(program), tries(150))
+    tried = agreeing(subject(program), EACH * 5 // 4)
     assert tried.causal > 5
 
 
