@@ -64,10 +64,10 @@ def engines(decoder: Decoder, prompt: int, options: RunOptions) -> Iterator[tupl
         length = decoder.positions if limit is None else min(decoder.positions, prompt + limit)
         yield small if length <= DENSE_POSITIONS else engine_named("fast"), limit
         return
-    may_be_long = (limit is None or limit > MANY_STEPS) and folder() is not None
-    # the steps that fit, beside the prompt, BOS and the answer after the last of them
-    few = 0 if used() else FEW_POSITIONS
-    steps = (few if may_be_long else DENSE_POSITIONS) - prompt - 2
+    most = DENSE_POSITIONS
+    if (limit is None or limit > MANY_STEPS) and folder() is not None:
+        most = 0 if used() else FEW_POSITIONS
+    steps = most - prompt - 2  # those that fit, beside the prompt, BOS and the answer after the last of them
     positions = decoder.positions
     if not recorded:
         if (limit is not None and limit <= steps) or (positions is not None and positions <= DENSE_POSITIONS):

@@ -189,8 +189,7 @@ class LongRun:
         if sink is not None or not self._brisk:
             return None, None
         if self._rooms is None:
-            most = max(BLOCK, LARGE_BLOCK)
-            self._rooms = self._session.room(most), self._session.room(most)
+            self._rooms = self._session.room(LARGE_BLOCK), self._session.room(LARGE_BLOCK)
         return self._rooms
 
     def _beside(
