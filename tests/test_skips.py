@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import SIMILAR, silent, tried
-from tests.readme import ROOT
+from tests.conftest import silent, tried
 from tests.strategies import tries
 
 pytest_plugins = ("pytester",)
@@ -39,17 +38,22 @@ def test_a_reason_without_a_remedy_fails_the_session(reason: str, code: int, pyt
     assert ("skipped without a word" in result.stdout.str()) == (code != 0)
 
 
-def test_of_similar_cases_some_are_tried_and_of_other_tests_all() -> None:
-    similar, other = f"{SIMILAR[0]}[{{}}]", "tests/test_skips.py::test_it[{}]"
-    names = [name.format(n) for n in range(40) for name in (similar, other)]
-    chosen = tried(names)
-    assert {other.format(n) for n in range(40)} <= chosen
-    assert tries(40) <= len(chosen) - 40 <= tries(40) + 1
-    assert {similar.format(0), similar.format(39)} <= chosen
-    assert tried([similar.format(0), similar.format(1)]) == {similar.format(0), similar.format(1)}
+def test_of_similar_cases_some_are_tried() -> None:
+    one, other = ([f"tests/test_skips.py::{name}[{n}]" for n in range(40)] for name in ("test_one", "test_other"))
+    chosen = tried([case for both in zip(one, other, strict=True) for case in both])
+    for cases in (one, other):
+        assert tries(40) <= len(chosen.intersection(cases)) <= tries(40) + 1
+        assert {cases[0], cases[-1]} <= chosen
+    assert tried(one[:2]) == set(one[:2])
 
 
-def test_similar_tests_are_there() -> None:
-    for begin in SIMILAR:
-        file, _, name = begin.partition("::")
-        assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8"), begin
+@pytest.mark.slow
+def test_what_is_not_marked_is_tried_whole_and_so_is_a_case_that_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("from tests.conftest import *")
+    pytester.makeini("[pytest]\nmarkers = similar")
+    test = 'pytest.mark.parametrize("n", range(40))\ndef test_{}(n):\n    pass\n'
+    pytester.makepyfile(test_it=f"import pytest\n\n@pytest.mark.similar\n@{test.format('one')}\n@{test.format('other')}")
+    for asked, number in (("test_it.py", 40 + len(tried(f"x[{n}]" for n in range(40)))), ("test_it.py::test_one[7]", 1)):
+        pytester.runpytest_subprocess("-p", "no:cacheprovider", asked).assert_outcomes(
+            passed=number, deselected=0 if number == 1 else 80 - number
+        )

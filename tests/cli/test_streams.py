@@ -184,6 +184,7 @@ def test_a_reader_that_goes_away_has_seen_enough(line: str, tmp_path: Path) -> N
 FULL = b"standard output: the disk is full: free some space, or choose another place\n"
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here: run the tests on Linux")
 @pytest.mark.parametrize(

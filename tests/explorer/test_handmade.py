@@ -65,6 +65,7 @@ check: none, since no machine to compare with is stored with these weights
 
 
 # ── in a browser ────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.similar
 @pytest.mark.slow
 @in_browser
 @pytest.mark.parametrize("name", HANDMADE)

@@ -44,6 +44,7 @@ def alone(machine: str) -> Decoder:
 
 
 # ── the same numbers ────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.similar
 @pytest.mark.parametrize(
     ("subject", "first", "word", "options"),
     [
@@ -131,6 +132,7 @@ def test_where_nothing_says_what_is_right_nothing_was_compared(opened: Open) -> 
 
 
 # ── what can be written in the box ──────────────────────────────────────────────────────────────────────────
+@pytest.mark.similar
 @pytest.mark.parametrize(
     ("subject", "words"),
     [
@@ -190,6 +192,7 @@ def test_a_long_run_can_be_stopped(opened: Open) -> None:
     assert run(page, "").startswith("Run in this page: 21 positions in ")
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize("steps", ["0", "50001", "2.5", ""])
 def test_a_limit_that_is_none_is_refused(opened: Open, chapter: Explorer, steps: str) -> None:
     page = opened(chapter)

@@ -42,6 +42,7 @@ def sabotaged() -> Any:
     return replaced(labeller(), {path: Matrix(value.shape, value.rows, value.columns, value.values * 1.37)})
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize(
     ("subject", "first", "word"),
     [

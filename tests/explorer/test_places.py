@@ -64,6 +64,7 @@ def hidden(page: Any, what: str) -> list[str]:
     return [place["name"] for place in found["places"] if not place[what]]
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize("machine", ["chapter", "binary-multiplication", "universal", "fifty"])
 def test_no_state_is_out_of_reach(opened: Open, machine: str) -> None:
     """All of a small graph is seen at once at any width, and all of any graph at the press of a button."""
@@ -170,6 +171,7 @@ def tapes(trace: Trace, window: int) -> list[str]:
     return [written(tape, room) for tape in found]
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize(
     ("machine", "word", "width"),
     [

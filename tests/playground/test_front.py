@@ -277,6 +277,7 @@ def test_a_link_carries_source_and_input(window: Window, chromium: Any, server: 
     assert other.complaints == []
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize(
     ("fragment", "why"),
     [

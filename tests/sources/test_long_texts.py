@@ -85,6 +85,7 @@ def seconds(*texts: tuple[str, str | None]) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "repeated", [REPEATED[:5], *(pytest.param([each], marks=pytest.mark.slow) for each in REPEATED[5:])]
@@ -93,12 +94,14 @@ def test_a_text_whose_format_is_not_known(repeated: list[str]) -> None:
     assert seconds(*((each * (LENGTH // len(each)) + "x", None) for each in repeated)) < SECONDS
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("format", HOSTILE)
 def test_a_text_that_a_format_finds_hard(format: str) -> None:
     assert seconds(*((text, format) for text in HOSTILE[format])) < SECONDS
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("format", [*READABLE, *CIRCUIT_READABLE, RASP, *LOGIC_LANGUAGES])
 def test_every_format(format: str) -> None:

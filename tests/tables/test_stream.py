@@ -111,6 +111,7 @@ def test_a_fraction_is_text_in_json_and_a_number_in_parquet(tmp_path: Path) -> N
     assert read(tmp_path / "a.parquet") == [ODD[4]._replace(h=0.5)]
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("extension", [*EXTENSIONS, ".CSV", ".ndjson"])
 @pytest.mark.parametrize("how", ["rows", "columns", "both"])

@@ -126,6 +126,7 @@ def test_a_model_card_is_true(to: str, machine: Machine, reader: Reader, tmp_pat
     assert said.splitlines()[1].startswith(f"run: {machine.input!r}, ")
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # theirs
 @pytest.mark.parametrize("to", [pytest.param(name, marks=there(name)) for name in NEEDED])

@@ -50,6 +50,7 @@ def cases() -> list[Any]:
     return found
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize(("to", "name"), cases())
 def test_every_node_is_the_evaluators(to: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for limit, number in (("EVERY", 40), ("DRAWN", 4), ("LONGEST_DRAWN", 20)):

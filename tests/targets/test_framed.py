@@ -42,6 +42,7 @@ def programs(dtype: str) -> list[Any]:
     return found
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize(("to", "mask", "dtype"), [*programs("float32"), *programs("float64")])
 def test_it_is_exported_run_and_verified(
     to: str, mask: Any, dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

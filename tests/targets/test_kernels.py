@@ -36,6 +36,7 @@ def test_a_gpt2_is_right_under(setting: str) -> None:
     assert first_wrong(setting, *cases) == [None] * len(cases)
 
 
+@pytest.mark.similar
 @needs_lens
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_transformer_lens_is_right_under(setting: str) -> None:
@@ -43,6 +44,7 @@ def test_transformer_lens_is_right_under(setting: str) -> None:
     assert first_wrong(setting, *cases) == [None] * len(cases)
 
 
+@pytest.mark.similar
 @needs_torch
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_plain_torch_is_right_under(setting: str) -> None:

@@ -48,6 +48,7 @@ def checked(decoder: Decoder, machine: Machine, word: str) -> Trace:
     return check(decoder, word, machine=machine, engine=Dense(), max_steps=120)
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_each_sabotage_is_caught_where_it_is_or_changes_nothing(name: str) -> None:

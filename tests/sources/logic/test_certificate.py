@@ -52,6 +52,7 @@ def test_up_to_how_many_tokens(name: str) -> None:
     assert [each.most_tokens for each in found] == TOKENS[name]
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_ones_are_certified(name: str) -> None:

@@ -49,6 +49,7 @@ DIVIDED = [
 ]
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "query"), SQUARED)
 @pytest.mark.parametrize("sight", ["<", "<=", ">="])
@@ -59,6 +60,7 @@ def test_keys_with_squares(key: str, query: str, sight: str) -> None:
     assert as_claimed(program) > 0
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "query", "divided"), DIVIDED)
 @pytest.mark.parametrize("sight", ["<", "<="])

@@ -100,6 +100,7 @@ def test_answers_are_the_interpreters(name: str) -> None:
         assert (inputs, cells) == tuple(2 * number for number in planned(program, 5, 12))
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_everything_that_has_a_name(name: str) -> None:

@@ -38,12 +38,14 @@ def missed(machine: Machine, word: str, fit: Fit, kernel: Ordered) -> list[int]:
     return wrong(gpt2, machine, word, tensors, kernel)
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize(("order", "fused"), EACH)
 def test_far_cells_that_are_written_again_and_again(order: str, fused: bool) -> None:
     assert missed(rewriter(), "1" * 189, (400, 190, "float32", False), Ordered(order, fused)) == []
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize(("order", "fused"), EACH)
 def test_with_gpt2s_own_epsilon_and_gelu_in_float32(order: str, fused: bool) -> None:
@@ -53,6 +55,7 @@ def test_with_gpt2s_own_epsilon_and_gelu_in_float32(order: str, fused: bool) -> 
     assert missed(runner(), "", (128, None, "float32", True), kernel) == []
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["backward", "random", "positive first"])
 @pytest.mark.parametrize("stock", [False, True])
@@ -68,6 +71,7 @@ def test_random_machines(case: tuple[Machine, str], kernel: tuple[str, bool], re
     assert missed(machine, word, (60, None, *recipe), Ordered(*kernel)) == []
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize(("order", "fused"), EACH)
 @pytest.mark.parametrize(("positions", "head"), [(1200, 500), (2048, 1000), (2048, None)])

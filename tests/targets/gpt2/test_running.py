@@ -40,6 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["power-of-two", "busy-beaver-4", "turing-1936", "balanced-brackets", "accept-all"])
 @pytest.mark.parametrize(("dtype", "stock"), [("float64", False), ("float32", False), ("float64", True)])

@@ -126,6 +126,7 @@ def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_pa
 
 
 # ── with it ─────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.similar
 @pytest.mark.slow
 @there
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -42,6 +42,7 @@ def exported(to: str, folder: Path, decoder: Decoder, **options: Any) -> Path:
     return export_to(to, decoder, folder, verify=False, **options).folder
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize("to", BOTH)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", MADE)

@@ -36,6 +36,7 @@ def exact(
     assert (run.difference, len(run.tokens), run.generated) == (None, positions, model.longest_generated)
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize("name", LONG)
@@ -59,6 +60,7 @@ def test_at_the_very_limits_of_float32(program: str, tmp_path: Path) -> None:
     exact(program, rewriter(), "1" * 59, tmp_path / "x", 1023, made=400, dtype="float32", max_head=60)
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize("name", shipped())
@@ -127,6 +129,7 @@ def test_one_broken_weight_gives_the_dense_engines_wrong_tokens(program: str, pa
     assert answers_of(program, broken)(fed) == wrong
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize("name", ["chapter", "busy-beaver-4", "palindromes"])

@@ -50,6 +50,7 @@ def test_the_circuit_is_what_it_should_be(name: str) -> None:
     assert outputs(circuit, inputs) == want
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("format", [format for format in CIRCUIT_READABLE if format != "truth-table"])
 @pytest.mark.parametrize("name", PORTS)

@@ -33,6 +33,7 @@ def large() -> Circuit:
     return Circuit(name="large", inputs=tuple(nets[:INPUTS]), gates=tuple(gates), outputs=outputs)
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize(("format", "size"), [("bench", 20), ("blif", 20), ("aag", 7), ("aig", 1)])
 def test_a_large_circuit_comes_back(format: str, size: int, large: Circuit) -> None:
     text = registry.write(large, format)

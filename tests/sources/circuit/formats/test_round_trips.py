@@ -87,6 +87,7 @@ def again(circuit: Circuit, format: str) -> Circuit:
     return registry.read(registry.write(circuit, format), file="f", format=format).circuit
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("format", CIRCUIT_READABLE)
 @given(circuit=circuits())
@@ -97,6 +98,7 @@ def test_a_random_circuit_comes_back(format: str, circuit: Circuit) -> None:
     assert again(other, format) == other or format in ("aag", "aig")  # these name their ANDs by number
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("format", CIRCUIT_READABLE)
 @given(circuit=awkward())
@@ -153,6 +155,7 @@ WIDE: dict[str, Callable[[int, int], bool]] = {
 }
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize("kind", WIDE)
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 10])
 def test_a_wide_gate_of_a_netlist_is_split(kind: str, count: int) -> None:

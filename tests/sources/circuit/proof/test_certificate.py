@@ -49,6 +49,7 @@ def test_the_variants_of_the_paper_are_certified(variant: str, seed: int) -> Non
         assert proof.certificate("exact").granted == proof.certificate("fast").granted == (variant == "paper-hard")
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["paper-1", "paper-2"])
 @pytest.mark.parametrize("variant", ["lookup", "paper-hard", "paper"])

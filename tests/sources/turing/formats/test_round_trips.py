@@ -63,6 +63,7 @@ def agree(machine: Machine, other: Machine, word: str, format: str) -> None:
     assert got.ones == want.ones
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("format", WRITTEN)
 @given(case=machines_with_inputs())
@@ -134,6 +135,7 @@ def awkward(draw: st.DrawFn) -> tuple[Machine, str]:
     return new, "".join(names[a] for a in word)
 
 
+@pytest.mark.similar
 @pytest.mark.slow
 @pytest.mark.parametrize("format", WRITTEN)
 @given(case=awkward())

@@ -56,6 +56,7 @@ def wrong(universal: Universal, dtype: str, most: int, count: int) -> int:
     return found
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize(
     ("tape", "dtype"),
     [("two-way", "float32"), *(pytest.param(*pair, marks=pytest.mark.slow) for pair in product(CLASSES, FAR))],

@@ -49,6 +49,7 @@ def _row(row: tuple[Any, ...]) -> Row:
 QUICK = [("both", layer) for layer in (2, 3, 4, 5, 6)]
 
 
+@pytest.mark.similar
 @pytest.mark.parametrize(
     ("tape", "layer"),
     [pair if pair in QUICK else pytest.param(*pair, marks=pytest.mark.slow) for pair in product(CLASSES, range(1, 8))],
