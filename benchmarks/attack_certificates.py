@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,8 @@ from rich.progress import track
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.machines import rewriter, runner
+from tests.mutations import Aim, cancelling_units, scaled_values, some_head, some_units
+from tests.mutations.weights import grown, moved, scaled, with_layer
 from tests.sources.turing.proof.scores import latest_ties, lookup_picks, other_cells
 from tm2tfr.engines import engine, generate
 from tm2tfr.engines.fast.session import FastSession
@@ -33,7 +35,7 @@ from tm2tfr.sources.turing.proof import Proof, prove
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head
 
 MOST_RUN, MOST_EXACT = 56, 6
 """The positions that are run on the engines that round, and on the one that does not."""
@@ -75,26 +77,6 @@ def _case(machine: Machine, word: str) -> Case:
 
 
 # ── what is changed ─────────────────────────────────────────────────────────────────────────────────────────
-def scaled(matrix: Matrix, rows: dict[int, float] | None = None, columns: dict[int, float] | None = None) -> Matrix:
-    """Return a matrix with some rows and columns multiplied."""
-    values = [v * (rows or {}).get(r, 1.0) * (columns or {}).get(c, 1.0) for r, c, v in matrix.entries()]
-    return Matrix(matrix.shape, matrix.rows, matrix.columns, np.array(values))
-
-
-def moved(matrix: Matrix, rows: list[int] | None = None, columns: list[int] | None = None) -> Matrix:
-    """Return a matrix whose row r stands at ``rows[r]``, and its columns likewise."""
-    place = [np.array(p)[at] if p is not None else at for p, at in ((rows, matrix.rows), (columns, matrix.columns))]
-    return Matrix(matrix.shape, place[0], place[1], matrix.values)
-
-
-def grown(matrix: Matrix, rows: int, columns: int, entries: dict[tuple[int, int], float]) -> Matrix:
-    """Return a matrix with so many more rows and columns, and more entries, added to those that are there."""
-    new = {(r, c): v for r, c, v in matrix.entries()}
-    for place, value in entries.items():
-        new[place] = new.get(place, 0.0) + value
-    return Matrix.from_entries((matrix.shape[0] + rows, matrix.shape[1] + columns), new)
-
-
 def power(chance: random.Random, most: int = 16) -> float:
     """Return a power of two, most of them small."""
     return 2.0 ** chance.choice([1, -1, 2, -2, 5, -5, chance.randint(-most, most)])
@@ -105,26 +87,12 @@ def shuffled(size: int, chance: random.Random) -> list[int]:
     return chance.sample(range(size), size)
 
 
-def with_heads(decoder: Decoder, n: int, heads: tuple[Head, ...]) -> Decoder:
-    """Return a decoder with other heads in layer n (from 0)."""
-    return replace(decoder, layers=tuple(replace(x, heads=heads) if k == n else x for k, x in enumerate(decoder.layers)))
-
-
-def some_head(decoder: Decoder, chance: random.Random, change: Callable[[Head], Head]) -> Decoder:
-    """Return a decoder with one head changed: that of layer 4 half of the time."""
-    n = chance.choice([1, 2, 2, 3, 3, 3])
-    heads = list(decoder.layers[n].heads)
-    k = chance.randrange(len(heads))
-    heads[k] = change(heads[k])
-    return with_heads(decoder, n, tuple(heads))
-
-
 def between(decoder: Decoder, chance: random.Random) -> Decoder:
     """A factor, maybe negative, is moved from a query component to its key component."""
 
     def change(head: Head) -> Head:
         c, factor = chance.randrange(max(1, head.query.shape[0])), power(chance, 6) * chance.choice([1, 1, 1, -1])
-        return replace(head, query=scaled(head.query, {c: 1 / factor}), key=scaled(head.key, {c: factor}))
+        return replace(head, query=scaled(head.query, rows={c: 1 / factor}), key=scaled(head.key, rows={c: factor}))
 
     return some_head(decoder, chance, change)
 
@@ -132,17 +100,15 @@ def between(decoder: Decoder, chance: random.Random) -> Decoder:
 def loud(decoder: Decoder, chance: random.Random) -> Decoder:
     """All scores of a head are multiplied."""
     factor = power(chance, 10)
-    return some_head(
-        decoder, chance, lambda h: replace(h, query=scaled(h.query, dict.fromkeys(range(h.query.shape[0]), factor)))
-    )
+    return some_head(decoder, chance, lambda h: replace(h, query=scaled(h.query, factor)))
 
 
 def tie_break(decoder: Decoder, chance: random.Random) -> Decoder:
     """The tie-break of the latest write gets smaller."""
     head = decoder.layers[3].heads[-1]
     factor, tie = 2.0 ** -chance.randint(0, 14), max(head.query.rows.tolist(), default=0)
-    changed = replace(head, query=scaled(head.query, {tie: factor}))
-    return with_heads(decoder, 3, (*decoder.layers[3].heads[:-1], changed))
+    changed = replace(head, query=scaled(head.query, rows={tie: factor}))
+    return with_layer(decoder, 3, heads=(*decoder.layers[3].heads[:-1], changed))
 
 
 def components(decoder: Decoder, chance: random.Random) -> Decoder:
@@ -166,7 +132,7 @@ def split(decoder: Decoder, chance: random.Random) -> Decoder:
         d_k = head.query.shape[0]
         c = chance.randrange(max(1, d_k))
         query, key = (matrix.by_row()[c] if d_k else {} for matrix in (head.query, head.key))
-        halves = grown(scaled(head.query, {c: 0.5}), 1, 0, {(d_k, x): w / 2 for x, w in query.items()})
+        halves = grown(scaled(head.query, rows={c: 0.5}), 1, 0, {(d_k, x): w / 2 for x, w in query.items()})
         return replace(head, query=halves, key=grown(head.key, 1, 0, {(d_k, x): w for x, w in key.items()}))
 
     return some_head(decoder, chance, change)
@@ -180,16 +146,6 @@ def shifted(decoder: Decoder, chance: random.Random) -> Decoder:
         d_k, read, some = head.query.shape[0], chance.choice([one, v]), chance.random() < 0.5
         query = grown(head.query, 1, 0, {(d_k, read): power(chance, 3)})
         return replace(head, query=query, key=grown(head.key, 1, 0, {(d_k, one): 1.0} if some else {}))
-
-    return some_head(decoder, chance, change)
-
-
-def values(decoder: Decoder, chance: random.Random) -> Decoder:
-    """A factor is moved from the value matrix to the output matrix."""
-
-    def change(head: Head) -> Head:
-        c, factor = chance.randrange(head.value.shape[0]), power(chance) * chance.choice([1, -1])
-        return replace(head, value=scaled(head.value, {c: factor}), output=scaled(head.output, None, {c: 1 / factor}))
 
     return some_head(decoder, chance, change)
 
@@ -208,17 +164,7 @@ def idle_head(decoder: Decoder, chance: random.Random) -> Decoder:
         output=Matrix.from_entries((width, copied.value.shape[0]), {}),
     )
     heads.insert(chance.randrange(len(heads) + 1), idle)
-    return with_heads(decoder, n, tuple(heads))
-
-
-def some_units(decoder: Decoder, chance: random.Random, change: Callable[[FeedForward], FeedForward]) -> Decoder:
-    """Return a decoder with one feed-forward part changed."""
-    n = chance.choice([k for k, x in enumerate(decoder.layers) if x.feed_forward is not None and x.feed_forward.units])
-
-    def other(layer: Layer) -> Layer:
-        return layer if layer.feed_forward is None else replace(layer, feed_forward=change(layer.feed_forward))
-
-    return replace(decoder, layers=tuple(other(x) if k == n else x for k, x in enumerate(decoder.layers)))
+    return with_layer(decoder, n, heads=tuple(heads))
 
 
 def units(decoder: Decoder, chance: random.Random) -> Decoder:
@@ -227,9 +173,9 @@ def units(decoder: Decoder, chance: random.Random) -> Decoder:
     def change(part: FeedForward) -> FeedForward:
         order, u, factor = shuffled(len(part.units), chance), chance.randrange(len(part.units)), power(chance)
         first = (
-            scaled(part.input, {u: factor}),
-            scaled(part.input_bias, {u: factor}),
-            scaled(part.output, None, {u: 1 / factor}),
+            scaled(part.input, rows={u: factor}),
+            scaled(part.input_bias, rows={u: factor}),
+            scaled(part.output, columns={u: 1 / factor}),
         )
         names = tuple(part.units[order.index(n)] for n in range(len(order)))
         back = moved(first[2], None, order)
@@ -239,23 +185,18 @@ def units(decoder: Decoder, chance: random.Random) -> Decoder:
 
 
 def doubled(decoder: Decoder, chance: random.Random) -> Decoder:
-    """A unit becomes two, each with half of the output, or gets two more beside it that cancel."""
+    """A unit becomes two, each with half of the output."""
 
     def change(part: FeedForward) -> FeedForward:
-        n, u, cancel = len(part.units), chance.randrange(len(part.units)), chance.random() < 0.5
-        rows, bias, writes = part.input.by_row()[u], part.input_bias.by_row()[u], part.output.entries()
-        share = {r: power(chance, 4) if cancel else w / 2 for r, c, w in writes if c == u}
-        more = 2 if cancel else 1
-        output = grown(
-            part.output if cancel else scaled(part.output, None, {u: 0.5}), 0, more, {(r, n): w for r, w in share.items()}
-        )
-        if cancel:
-            output = grown(output, 0, 0, {(r, n + 1): -w for r, w in share.items()})
-        copies = range(n, n + more)
-        first = grown(part.input, more, 0, {(k, c): w for k in copies for c, w in rows.items()})
-        second = grown(part.input_bias, more, 0, {(k, c): w for k in copies for c, w in bias.items()})
+        n, u = len(part.units), chance.randrange(len(part.units))
+        rows, bias, writes = part.input.by_row()[u], part.input_bias.by_row()[u], part.output.by_row()
+        share = {(r, n): row[u] / 2 for r, row in enumerate(writes) if u in row}
         return replace(
-            part, input=first, input_bias=second, output=output, units=(*part.units, *(f"copy {k}" for k in copies))
+            part,
+            input=grown(part.input, 1, 0, {(n, c): w for c, w in rows.items()}),
+            input_bias=grown(part.input_bias, 1, 0, {(n, c): w for c, w in bias.items()}),
+            output=grown(scaled(part.output, columns={u: 0.5}), 0, 1, share),
+            units=(*part.units, "copy"),
         )
 
     return some_units(decoder, chance, change)
@@ -263,19 +204,8 @@ def doubled(decoder: Decoder, chance: random.Random) -> Decoder:
 
 def rewritten(decoder: Decoder, chance: random.Random) -> Decoder:
     """A feature that all engines think constant, or a function of the position, is written to, by units that cancel."""
-    n = chance.choice([k for k in range(4) if decoder.layers[k].feed_forward is not None])
-    part = decoder.layers[n].feed_forward
-    assert part is not None
-    row, size, names = decoder.layout[chance.choice(["i", "i^2", "1", "1/(i+1)"])].start, len(part.units), ("plus", "minus")
-    read, weight = decoder.layout["1"].start, power(chance, 4)
-    first = grown(part.input, 2, 0, {(size, read): 1.0, (size + 1, read): 1.0})
-    output = grown(part.output, 0, 2, {(row, size): weight, (row, size + 1): -weight})
-    new = replace(
-        part, input=first, input_bias=grown(part.input_bias, 2, 0, {}), output=output, units=(*part.units, *names)
-    )
-    return replace(
-        decoder, layers=tuple(replace(x, feed_forward=new) if k == n else x for k, x in enumerate(decoder.layers))
-    )
+    features = [decoder.layout.index(name) for name in ("i", "i^2", "1", "1/(i+1)")]
+    return cancelling_units(decoder, chance, Aim(power, reads=[decoder.layout.index("1")], writes=features))
 
 
 def directions(decoder: Decoder, chance: random.Random) -> Decoder:
@@ -313,11 +243,11 @@ def outside(decoder: Decoder, chance: random.Random) -> Decoder:
         unembedding=moved(decoder.unembedding, order),
         unembedding_bias=grown(moved(decoder.unembedding_bias, order), 0, 0, bias),
     )
-    return with_heads(new, 2, tuple(chance.sample(new.layers[2].heads, len(new.layers[2].heads))))
+    return with_layer(new, 2, heads=tuple(chance.sample(new.layers[2].heads, len(new.layers[2].heads))))
 
 
-CHANGES = (between, between, loud, tie_break, components, components, split, shifted, values, idle_head, units, doubled)
-CHANGES += (rewritten, directions, outside)
+CHANGES = (between, between, loud, tie_break, components, components, split, shifted, scaled_values, idle_head, units)
+CHANGES += (doubled, cancelling_units, rewritten, directions, outside)
 
 
 # ── what is granted ─────────────────────────────────────────────────────────────────────────────────────────

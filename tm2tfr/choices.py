@@ -6,7 +6,7 @@ Nothing is imported here, so that ``--help`` is immediate.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 ENGINES: tuple[str, ...] = ("dense", "exact", "fast")
 """The engines that run weights."""
@@ -109,13 +109,52 @@ WRITABLE: tuple[str, ...] = (
     *("ft_turing", "turingmachinesimulator.com", "automata-lib"),
 )
 """The formats that machines are written in, to be read by other programs."""
+HaltVerdict = Literal["accept", "reject"]
+HALT_VERDICTS: tuple[HaltVerdict, ...] = get_args(HaltVerdict)
+"""What every halt of a machine without verdicts is taken for in a format in which every run accepts or rejects."""
 PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")
 """The formats that machines are drawn or printed in."""
 DRAWN: tuple[str, ...] = (".dot", ".gv", ".mmd", ".svg", ".png", ".pdf")
 """The endings of drawings."""
-CIRCUIT_FORMATS: tuple[str, ...] = ("bench", "aag", "aig", "blif", "truth-table", "expression")
+
+
+class CircuitText(NamedTuple):
+    """A format of circuits, as `tm2tfr.sources.circuit.formats.registry` uses it.
+
+    Args:
+        name: as options name it.
+        module: the module in `tm2tfr.sources.circuit.formats` that reads and writes it.
+        endings: those of its files.
+        reads: whether it is read; all formats are written.
+        binary: whether it is bytes, not text.
+        most: the size of the largest file that is read, in MiB.
+        registers: whether it has registers, at which a circuit can be cut.
+    """
+
+    name: str
+    module: str
+    endings: tuple[str, ...]
+    reads: bool = True
+    binary: bool = False
+    most: int = 256
+    registers: bool = False
+
+
+CIRCUIT_TEXTS: tuple[CircuitText, ...] = (
+    CircuitText("yaml", "native", (".yaml", ".yml"), most=64),
+    CircuitText("bench", "bench", (".bench",), registers=True),
+    CircuitText("aag", "aiger", (".aag",), registers=True),
+    CircuitText("aig", "aiger_binary", (".aig",), binary=True, registers=True),
+    CircuitText("blif", "blif", (".blif",), registers=True),
+    CircuitText("pla", "pla", (".pla",), most=64),
+    CircuitText("truth-table", "truth_table", (".tt",), most=64),
+    CircuitText("expression", "expression", (".expr",), most=16),
+    CircuitText("verilog", "verilog", (".v",), reads=False),
+)
+"""Every format of circuits: the one place where a format is registered."""
+CIRCUIT_FORMATS: tuple[str, ...] = tuple(text.name for text in CIRCUIT_TEXTS if text.reads and text.name != "yaml")
 """The formats that circuits are read from and written in, beside our own YAML."""
-HARDWARE: tuple[str, ...] = ("verilog",)
+HARDWARE: tuple[str, ...] = tuple(text.name for text in CIRCUIT_TEXTS if not text.reads)
 """The formats that circuits are only written in."""
 LOGIC_LANGUAGES: tuple[str, ...] = ("tl", "srasp")
 """The languages of formulas and of programs, which are the endings of their files too."""

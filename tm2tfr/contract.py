@@ -40,7 +40,7 @@ class Column:
         subspace: otherwise the name of the subspace itself.
         bits: of bits, what their subspaces are claimed to hold, in order.
         names: pairs of the digits of such bits and their name, if they have one.
-        real: of an output, whether it is a number.
+        real: of an output, whether it is a number; whole: whether its labels are whole numbers.
         signed: whether a positive number is shown with its sign, as moves are.
         tex: its heading in LaTeX, ``$q^{(i)}$``; by default its name.
 
@@ -57,6 +57,7 @@ class Column:
     bits: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     real: bool = False
+    whole: bool = False
     signed: bool = False
     tex: str = ""
 

@@ -10,21 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from math import inf, isfinite
 from typing import Any
+
+import numpy as np
 
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.graph import needed
 from tm2tfr.sources.rasp.language import operators
-from tm2tfr.sources.rasp.language.nodes import call_it
-from tm2tfr.sources.rasp.language.scope import RaspFunction, StatementRefused
+from tm2tfr.sources.rasp.language.nodes import MOST_NODES, TooManyNodes, call_it
+from tm2tfr.sources.rasp.language.scope import RaspFunction, StatementRefused, is_atom, sort_of
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import elaborated
 from tm2tfr.sources.rasp.sops import Atom, Node, Relation, Selector, SOp
 from tm2tfr.sources.rasp.write import written
 from tm2tfr.text.source import Log, Source
+from tm2tfr.text.words import read_alphabet
 
 _LIBRARY = elaborated(Log(Source("", "library")), (), library=True, folder=None)
 _MAKE = _LIBRARY.elaborator.make
+_MAKE.most = inf  # it makes the nodes of all programs of this process: `program` counts those of each
+_WIDTHS = _LIBRARY.elaborator.widths
 _NAMES = {name: value for scope in _LIBRARY.top.chain() for name, value in scope.names.items()}
 
 
@@ -32,7 +38,31 @@ def _plain(value: Any) -> Any:
     """Return the node of an s-op or selector, and an atom as RASP has it."""
     if isinstance(value, SequenceOp | SelectorOp):
         return value.node
-    return Fraction(repr(value)) if isinstance(value, float) else value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise CompileError(f"{value} is not a number that RASP has: use a finite one")
+        return Fraction(repr(value))
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if not isinstance(value, str | bool | int | Fraction):
+        raise CompileError(f"{type(value).__name__} is not an s-op or a single value: use one of them")
+    return value
+
+
+def _atom(value: Any, noun: str) -> Any:
+    """Return a single value as RASP has it.
+
+    Raises:
+        CompileError: if it is none.
+    """
+    if value is None or not is_atom(plain := _plain(value)):
+        what = "None" if value is None else sort_of(_plain(value))
+        raise CompileError(f"{noun} must be a text, a truth value or a number, not {what}: use for example 0 or '-'")
+    return plain
 
 
 def _wrapped(value: Any) -> Any:
@@ -80,6 +110,8 @@ class SequenceOp:
     __lt__, __le__, __gt__, __ge__ = _binary("<"), _binary("<="), _binary(">"), _binary(">=")
     __neg__, __pos__, __invert__, __round__ = _unary("neg"), _unary("pos"), _unary("not"), _unary("round")
     __hash__ = object.__hash__
+    __iter__ = None  # otherwise Python goes through s[0], s[1], …, and an s-op has no last item
+    __array_ufunc__ = None  # numpy leaves ``np.int64(3) + indices`` to the s-op
 
     def __init__(self, node: SOp) -> None:
         self.node = node
@@ -96,20 +128,37 @@ class SequenceOp:
         """Refuse: an s-op has a truth value at each position."""
         raise CompileError("an s-op has a truth value at each position only: use where(…), &, | and ~")
 
+    def __contains__(self, atom: object) -> bool:
+        """Refuse: Python wants one truth value, and whether an atom is in an s-op is known for each input only."""
+        raise CompileError("whether a value is in an s-op depends on the input: use contained(value, s-op)")
+
     def __getitem__(self, position: int) -> SequenceOp:
         """Return what the s-op is at a position, by attention: from the end if it is negative, 0 if there is none."""
         made: SequenceOp = _made(lambda whole, i: operators.indexed(whole, i, _MAKE, _NAMES["length"]), self, position)
         return made
 
     def isin(self, values: Iterable[Any]) -> SequenceOp:
-        """Return the s-op that says where the value is one of these."""
+        """Return the s-op that says where the value is one of these.
+
+        Raises:
+            CompileError: if they are not single values.
+        """
+        if not isinstance(values, Iterable):
+            raise CompileError(f"'isin' takes a list of values, not {sort_of(_plain(values))}: use for example ['a', 'b']")
         listed = [_plain(value) for value in values]
         made: SequenceOp = _made(lambda whole: operators.contained(whole, listed, _MAKE), self)
         return made
 
     def table(self, entries: Mapping[Any, Any]) -> SequenceOp:
-        """Return the s-op that looks the value up; it is undefined where there is no such key."""
-        known = {_plain(key): _plain(value) for key, value in entries.items()}
+        """Return the s-op that looks the value up; it is undefined where there is no such key.
+
+        Raises:
+            CompileError: if the keys and their values are not single values.
+        """
+        if not isinstance(entries, Mapping):
+            remedy = "list what it gives for each value, for example {'a': 1, 'b': 2}"
+            raise CompileError(f"'table' takes a dictionary, not {type(entries).__name__}: {remedy}")
+        known = {_atom(key, "a key of 'table'"): _plain(value) for key, value in entries.items()}
         made: SequenceOp = _made(lambda index: operators.indexed(known, index, _MAKE, None), self)
         return made
 
@@ -118,6 +167,7 @@ class SelectorOp:
     """A selector with ``&``, ``|`` and ``~``; `node` is the selector itself."""
 
     __and__, __or__, __invert__ = _binary("and"), _binary("or"), _unary("not")
+    __array_ufunc__ = None
 
     def __init__(self, node: Selector) -> None:
         self.node = node
@@ -153,7 +203,7 @@ def aggregate(selector: SelectorOp, values: Any, default: Any = 0) -> SequenceOp
     if not isinstance(selector, SelectorOp):
         raise CompileError("'aggregate' takes a selector first: use select(keys, queries, relation)")
     _check(values)
-    return SequenceOp(_MAKE.aggregate(selector.node, _plain(values), _plain(default)))
+    return SequenceOp(_MAKE.aggregate(selector.node, _plain(values), _atom(default, "the default of 'aggregate'")))
 
 
 def where(condition: Any, then: Any, otherwise: Any) -> SequenceOp:
@@ -180,7 +230,7 @@ def contained(atom: Any, whole: SequenceOp) -> SequenceOp:
 
 def _check(*values: Any) -> None:
     for value in values:
-        if not isinstance(value, SequenceOp | str | bool | int | float | Fraction):
+        if not isinstance(value, SequenceOp | str | bool | int | float | Fraction | np.generic):
             raise CompileError(f"{type(value).__name__} is not an s-op or a single value: use one of them")
 
 
@@ -194,19 +244,26 @@ def program(
         alphabet: the tokens of its inputs.
 
     Raises:
-        CompileError: if a value cannot be written as RASP.
+        CompileError: if these are not s-ops, if they have too many nodes, or if a value cannot be written as RASP.
     """
-    nodes = {key: sop.node for key, sop in ({name: sops} if isinstance(sops, SequenceOp) else sops).items()}
+    named = {name: sops} if isinstance(sops, SequenceOp) else sops
+    if not isinstance(named, Mapping) or not named or not all(isinstance(sop, SequenceOp) for sop in named.values()):
+        raise CompileError(f"{name}: a program is an s-op, or a dictionary of s-ops by their names: give one of them")
+    if not isinstance(alphabet, Iterable):
+        raise CompileError(f"{name}: the alphabet must be tokens, not {alphabet!r}: use for example 'abc'")
+    nodes = {key: sop.node for key, sop in named.items()}
+    known = {node.number for node in needed(nodes.values())}
+    if len(known) > MOST_NODES:
+        raise TooManyNodes(name)
     for key, node in nodes.items():
         call_it(node, key)
-    known = {node.number for node in needed(nodes.values())}
-    widths = {number: selector for number, selector in _LIBRARY.elaborator.widths.items() if number in known}
+    widths = {number: _WIDTHS[number] for number in known if number in _WIDTHS}
     return Program(
         name=name,
         text=written(nodes),
         sops=nodes,
         chosen=next(reversed(nodes)),
-        alphabet=tuple(_plain(token) for token in alphabet),
+        alphabet=tuple(_plain(each) for each in (read_alphabet(alphabet) if isinstance(alphabet, str) else alphabet)),
         widths=widths,
         title=title,
         library=_LIBRARY.library,
@@ -217,6 +274,7 @@ def _function(name: str) -> Callable[..., Any]:
     function: RaspFunction = _NAMES[name]
 
     def called(*values: Any) -> Any:
+        _LIBRARY.elaborator.steps = 0  # each call may take as many as a program
         try:
             return _wrapped(_LIBRARY.elaborator.call(function, [_plain(v) for v in values], function.definition))
         except StatementRefused as refused:

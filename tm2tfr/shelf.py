@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from tm2tfr.errors import NotFoundError, ReadError, did_you_mean
-from tm2tfr.text.source import MAX_BYTES
+from tm2tfr.text.source import MACHINE_BYTES, MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,17 @@ class Shelf:
         noun: what one of them is called.
         endings: those of its files, the one of the shipped files first.
         command: the command that lists them, if there is one.
+        most: the size of the largest file, in bytes.
     """
 
     folder: str
     noun: str
     endings: tuple[str, ...] = (".yaml", ".yml")
     command: str = ""
+    most: int = MAX_BYTES
 
 
-MACHINES = Shelf("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr machines")
+MACHINES = Shelf("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr machines", most=MACHINE_BYTES)
 SPECS = Shelf("specs", "spec")
 PROGRAMS = Shelf("programs", "program", (".rasp",), "tm2tfr list programs")
 FORMULAS = Shelf("formulas", "formula", (".tl",), "tm2tfr list formulas")
@@ -87,7 +89,7 @@ def contents(kind: Shelf, name: str) -> bytes:
     shown = display(name)
     try:
         with Path(name).open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
+            return stream.read(kind.most + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"{shown}: {_not_found(kind, name)}") from None
     except IsADirectoryError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import tm2tfr
 from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
+from tm2tfr.api.subject import Subject
 from tm2tfr.transformer.weights import matrices, replaced
 
 
@@ -93,12 +96,12 @@ from tm2tfr.transformer.weights import matrices, replaced
         ("check full-adder --all --max-steps 1", "tm2tfr check: --all runs a circuit to its last gate: omit --max-steps"),
         (
             "check full-adder --random 3 --seed -1",
-            "tm2tfr check: --seed: '-1' is not a seed: use a whole number from 0 on, of at most 12 digits",
+            "tm2tfr check: --seed: '-1' is not a seed: use a whole number from 0 to 1e18",
         ),
         (
             "check full-adder --max-steps 1",
-            "tm2tfr check: --max-steps, a checkpoint and a file of rows are for one run, and a circuit without examples "
-            "has many: choose one with --input",
+            "tm2tfr check: --max-steps and a checkpoint are for one run, and a circuit without examples has many: choose "
+            "one with --input",
         ),
         (
             "check chapter --all",
@@ -116,7 +119,7 @@ from tm2tfr.transformer.weights import matrices, replaced
         ),
         (
             "convert full-adder --to jflap",
-            "circuits cannot be written as 'jflap': use one of yaml, bench, aag, aig, blif, truth-table, expression, "
+            "circuits cannot be written as 'jflap': use one of yaml, bench, aag, aig, blif, pla, truth-table, expression, "
             "verilog, mermaid, dot, tikz, latex",
         ),
     ],
@@ -144,6 +147,87 @@ def test_a_circuit_without_examples_is_checked_on_all_inputs_or_on_many(capsys: 
     assert (code, found["runs"], found["inputs"], found["seed"], found["agrees"]) == (0, 100, "random", 0, True)
     code, (line,) = tm2tfr_here(capsys, "check", "full-adder", "--format", "json")
     assert (json.loads(line)["inputs"], "seed" in json.loads(line)) == ("all", False)
+
+
+def test_many_runs_are_written_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs, rows = tmp_path / "runs.csv", tmp_path / "runs.jsonl"
+    assert tm2tfr_here(capsys, "check", "half-adder", "--all", "-o", str(runs))[0] == 0
+    assert runs.read_text(encoding="utf-8").splitlines() == [
+        "input,outputs,result,agrees",
+        '00,00,"sum = 0, carry = 0",true',
+        '01,10,"sum = 1, carry = 0",true',
+        '10,10,"sum = 1, carry = 0",true',
+        '11,01,"sum = 0, carry = 1",true',
+    ]
+    assert tm2tfr_here(capsys, "check", "half-adder", "--random", "3", "-o", str(rows))[0] == 0
+    (first, *others) = map(json.loads, rows.read_text(encoding="utf-8").splitlines())
+    assert (len(others), list(first)) == (2, ["input", "outputs", "result", "agrees"])
+    assert said(capsys, "check", "half-adder", "--all", "-o", str(tmp_path / "x.parquet")) == (
+        f"{tmp_path}/x.parquet: many runs are written as .csv or .jsonl: name the file x.csv"
+    )
+    assert said(capsys, "check", "half-adder", "--all", "--checkpoint", str(tmp_path / "x")) == (
+        "tm2tfr check: there are many runs, and a checkpoint contains one: omit it"
+    )
+
+
+def test_the_run_that_differs_is_the_last_one_that_is_written(tmp_path: Path) -> None:
+    decoder = tm2tfr.compile("half-adder")
+    other = tm2tfr.Circuit(
+        name="other",
+        inputs=("a", "b"),
+        gates=(tm2tfr.Gate("sum", "0110", ("a", "b")), tm2tfr.Gate("carry", "0011", ("a", "b"))),
+        outputs=(("sum", "sum"), ("carry", "carry")),
+    )
+    subject = Subject.of(other)
+    found = tm2tfr.check_many(replace(subject, weights=decoder), out=tmp_path / "x.csv")
+    assert (found.runs, found.agrees) == (3, False)
+    assert [line[-5:] for line in (tmp_path / "x.csv").read_text(encoding="utf-8").splitlines()[1:]] == [
+        ",true",
+        ",true",
+        "false",
+    ]
+
+
+def test_many_inputs_are_checked_in_one_batch_and_reported_as_one_by_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba", reason="the fast engine needs Numba: pip install 'tm2tfr[fast]'")
+    words = [part for number in range(20) for part in ("--input", f"{number % 16}+{number % 5}")]
+    command = ("check", "binary-adder", "--bits", "4", *words)
+    batched = tm2tfr_here(capsys, *command)
+    as_json = [json.loads(line) for line in tm2tfr_here(capsys, *command, "--format", "json")[1]]
+    monkeypatch.setattr("tm2tfr.cli.turing.inputs.together", lambda *_: None)
+    assert tm2tfr_here(capsys, *command) == batched
+    single = [json.loads(line) for line in tm2tfr_here(capsys, *command, "--format", "json")[1]]
+    assert [found.pop("engine") for found in as_json] == ["fast"] * 20
+    assert [found | {"engine": ""} for found in as_json] == [found | {"engine": ""} for found in single]
+    assert (batched[0], len(batched[1])) == (0, 21)
+
+
+def test_bytes_of_a_file_are_the_input_of_a_circuit_that_takes_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "message"
+    path.write_bytes(b"0x61")
+    assert said(capsys, "check", "full-adder", "--file", str(path)) == (
+        "tm2tfr: full-adder takes no bytes, and --file is for circuits that do, such as sha256: use --input"
+    )
+    assert said(capsys, "trace", "full-adder", "--file", str(tmp_path / "no")).startswith("tm2tfr trace: --file: File ")
+    assert said(capsys, "trace", "sha256", "--file", str(path), "--input", "a") == (
+        "tm2tfr: --input and --file cannot be combined: omit one of them"
+    )
+
+
+@pytest.mark.slow
+def test_sha256_of_bytes_is_hashlibs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    messages = [b"", b"abc", b"0x61", b"a\0b\n", b"\0" * 5, bytes(range(200, 255))]
+    words = []
+    for number, message in enumerate(messages):
+        (tmp_path / str(number)).write_bytes(message)
+        words += ["--file", str(tmp_path / str(number))]
+    code, lines = tm2tfr_here(capsys, "check", "sha256", *words)
+    assert code == 0
+    assert [line.split(" cells) ")[1].split()[0] for line in lines[:-1]] == [sha256(m).hexdigest() for m in messages]
 
 
 EXAMPLES = """\

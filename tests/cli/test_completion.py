@@ -38,7 +38,7 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     (tmp_path / "palace.yaml").touch()
     (tmp_path / "parts").mkdir()
     (tmp_path / ".hidden").touch()
-    programs = [name for kind in (PROGRAMS, FORMULAS, ATTENTION_PROGRAMS) for name in shelf(kind)]
+    programs = [name for kind in (PROGRAMS, ATTENTION_PROGRAMS, FORMULAS) for name in shelf(kind)]
     known = list(dict.fromkeys([*shipped(), *GENERATORS, *programs]))
     names = [name for name in known if name.startswith("pa")]
     assert completed("tm2tfr trace pa", tmp_path) == [f"plain,{name}" for name in (*names, "palace.yaml", "parts/")]
@@ -50,6 +50,9 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     assert completed("tm2tfr trace ./pa", tmp_path) == ["file,./pa"]
     assert completed("tm2tfr trace chapter --universal univ", tmp_path) == ["file,univ"]
     assert completed("tm2tfr trace --universal 8,4 copy", tmp_path) == ["plain,copy"]
+    assert completed("tm2tfr trace program:par", tmp_path) == ["plain,program:parity"]
+    assert completed("tm2tfr list circuit:ma", tmp_path) == ["plain,circuit:majority"]
+    assert completed("tm2tfr trace prog:par", tmp_path) == ["file,prog:par"]
     assert completed("tm2tfr prom", tmp_path) == ["plain,prompt"]
     assert completed("tm2tfr sweep two", tmp_path) == [f"plain,{name}" for name in shelf(SPECS) if name.startswith("two")]
     assert completed("tm2tfr trace --engine f", tmp_path) == ["plain,fast"]

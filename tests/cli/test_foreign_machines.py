@@ -104,6 +104,35 @@ def test_every_machine_of_a_list_is_swept(tmp_path: Path) -> None:
     assert done.stdout == "m: 2 machines, 2 runs (1 halt, 1 limit), 59 rows, 413 cells compared, all agree\n"
 
 
+def test_repeated_machines_are_run_once_and_said(tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("3 1 1RB1LB_1LA1RZ\n1RB1LB_1LA1RZ\n1RB1LA_1LA1RB\n", encoding="utf-8")
+    note = "1 line of this list repeats a machine, the first time 1RB1LB_1LA1RZ of line 1: each machine is run once"
+    done = tm2tfr("check", "m.txt", "--max-steps", "9", cwd=tmp_path)
+    assert done.stderr == f"m.txt: warning: {note}\n"
+    assert done.stdout.splitlines()[-1].startswith("m.txt: 2 machines, 2 runs (1 halt, 1 cut off after 9 steps), ")
+    done = tm2tfr("sweep", "m.txt", "--workers", "1", "--max-steps", "9", cwd=tmp_path)
+    assert done.stderr == f"m.txt: warning: {note}\n"
+    assert done.stdout.startswith("m: 2 machines, 2 runs (1 halt, 1 limit), ")
+
+
+@pytest.mark.parametrize("command", ["trace", "convert"])
+def test_a_list_is_no_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    path = tmp_path / "m.txt"
+    path.write_text("".join(f"1RB1LB_1LA{n}RZ\n" for n in "01"), encoding="utf-8")
+    assert said(capsys, command, str(path)) == (
+        f"{path}: this is a list of 2 machines: go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them"
+    )
+
+
+def test_a_verdict_for_a_machine_that_halts_without_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = tm2tfr("convert", "1RB1LB_1LA1RZ", "--verdict", "accept", "-o", "m.jff", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "note: every halt is taken to accept\nwrote m.jff\n")
+    done = tm2tfr("check", "m.jff", cwd=tmp_path)
+    assert done.stdout.splitlines()[0] == "ok    ''             accept  6 steps, 7 tokens, 49 cells agree"
+    what = "--verdict is of a machine, and half-adder is a circuit: omit it"
+    assert said(capsys, "convert", "half-adder", "--verdict", "accept") == f"tm2tfr convert: {what}"
+
+
 def test_what_is_not_for_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.csv"
     path.write_text(LIST, encoding="utf-8")

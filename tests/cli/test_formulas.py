@@ -339,3 +339,10 @@ def test_a_gap_that_is_smaller_than_claimed_is_told(tmp_path: Path, capsys: pyte
     assert lines[2:] == [
         f"FAIL  layer {place + 1}, head 1 ({head.name}): claimed γ/(i+1) with γ = 0.75; measured γ = 0.5 at the least"
     ]
+
+
+def test_of_a_long_word_the_ends_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    word = "ab" * 50
+    assert printed(capsys, "check", "since-b", "--input", word).splitlines() == [
+        f"ok    {word[:29]} … {word[-29:]} (100 characters) → accept: 505 cells agree"
+    ]

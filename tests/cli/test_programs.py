@@ -79,11 +79,62 @@ def test_check_as_json_and_of_random_inputs(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_inputs_on_which_a_program_is_undefined_are_counted_and_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = printed(capsys, "check sort-unique --alphabet ab --all-up-to 3 --max-length 3")
-    assert shown.splitlines()[0] == (
+    lines = printed(capsys, "check sort-unique --alphabet ab --all-up-to 3 --max-length 3").splitlines()
+    assert lines[0] == (
         "ok    all 14 inputs of up to 3 tokens: 12 cells compared with the interpreter, all agree, 10 inputs undefined, "
         "not compared"
     )
+    assert lines[-1] == "proved for the 4 of 14 inputs of up to 3 tokens on which it is defined"
+
+
+UNDEFINED = '{headers}\nleft = count(tokens, "a") - length + count(tokens, "b");\nx = 1 / {left};\n'
+"""With ``left`` itself undefined on every input of a and b, which no set of values tells."""
+NOTHING = (
+    "nothing is compared, since the program is undefined on all of these inputs: check it on inputs on which it is defined"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "inputs"),
+    [
+        (["--all-up-to", "3"], "all 14 inputs of up to 3 tokens"),
+        ([], "all 14 inputs of up to 3 tokens"),
+        (["--random", "2"], "2 random inputs of 1 to 3 tokens, seed 0"),
+    ],
+)
+def test_a_check_that_compares_nothing_fails(
+    options: list[str], inputs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "never.rasp"
+    path.write_text(UNDEFINED.format(headers="# alphabet: ab\n# length: 3\n# example: a -> error", left="left"))
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(path), *options])
+    *lines, last = capsys.readouterr().out.splitlines()
+    example = [] if options else ["ok    x(a) = undefined: as the interpreter says"]
+    note = f"note: {inputs}: the program is undefined on every one of them, so nothing is compared"
+    assert (end.value.code, lines, last) == (1, [*example, note], f"FAIL  {NOTHING}")
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(path), *options, "--format", "json"])
+    shown = capsys.readouterr()
+    assert (end.value.code, f"FAIL  {NOTHING}\n" in shown.err) == (1, True)
+    assert json.loads(shown.out.splitlines()[-1])["agrees"] is False
+
+
+@pytest.mark.slow
+def test_a_stream_of_which_nothing_is_compared_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two letters the streams of inputs of up to six tokens are compared, and this one has a value from seven on."""
+    path = tmp_path / "later.rasp"
+    path.write_text(UNDEFINED.format(headers="# alphabet: ab\n# length: 7", left="(left + indicator(length > 6))"))
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(path), "--all-up-to", "7"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ok    all 254 inputs of up to 7 tokens: 1,792 cells compared with the interpreter, all agree, 126 inputs "
+        "undefined, not compared",
+        "note: the residual stream is not compared, since the program is undefined on all inputs of up to 6 tokens",
+        "proved for the 128 of 254 inputs of up to 7 tokens on which it is defined",
+    ]
 
 
 def test_an_undefined_input_is_named_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +157,7 @@ def test_a_wrong_weight_is_named_with_its_layer_from_the_weight_file(
     shown = printed(capsys, f"check {path} --all-up-to 3", 1)
     assert shown.splitlines()[1:3] == [
         "      a: position 0: reverse should be a, is ⟨2·a⟩",
-        f"      cause: layer {last} (attention 2), attention at position 0: picked reverse should be a, is ⟨2·a⟩",
+        f"      cause: layer {last} (attention), attention at position 0: picked reverse should be a, is ⟨2·a⟩",
     ]
 
 
@@ -133,6 +184,33 @@ def test_an_example_that_is_wrong_is_told(tmp_path: Path, capsys: pytest.Capture
         "FAIL  same(ab) = ba, says the author; the interpreter says ab",
         "FAIL  same(a) = undefined, says the author; the interpreter says a",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alphabet", ["ab ", " ab", '["a", "b", " "]', ' ["a", "b", " "]\n'])
+@pytest.mark.parametrize("source", ["elementwise", "-f Q[a] S Q[b]"])
+def test_a_blank_is_a_token_as_well_where_weights_are_read_again(
+    source: str, alphabet: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, weights = source.split(" ", 1), str(tmp_path / "weights.safetensors")
+    for line in (
+        ["check", *given, "--alphabet", alphabet, "--all-up-to", "2"],
+        ["compile", *given, "--alphabet", alphabet, "-o", weights],
+        ["check", weights, "--all-up-to", "2"],
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(line)
+        shown = capsys.readouterr().out
+        assert (end.value.code, line[0] == "compile" or "ok    all 12 inputs of up to 2 tokens: " in shown) == (0, True)
+    assert sorted(tm2tfr.load_weights(weights).numbers)[:2] == [" ", "BOS" if source[0] == "-" else "a"]
+
+
+def test_a_blank_that_a_formula_names_is_read_again_from_its_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = tmp_path / "weights.safetensors"
+    tm2tfr.save_weights(tm2tfr.compile(tm2tfr.formula('Q[b] S Q[" "]')), weights)
+    assert printed(capsys, f"check {weights} --random 2").startswith("ok    2 random inputs of 1 to 40 tokens")
 
 
 @pytest.mark.slow
@@ -180,6 +258,7 @@ def test_what_is_suggested_for_a_program_without_an_alphabet_works(
          "--all-up-to"),
         ("check reverse --all-up-to 11", "tm2tfr check: the weights have 10 positions, and --all-up-to 11 asks for more: "
          "use --max-length 11"),
+        ("check reverse -o x.csv", "tm2tfr check: -o records a single run, and there may be many here: omit -o"),
         ("check reverse --all-up-to 3 --input a", "tm2tfr check: --all-up-to and --input cannot be combined: omit one of "
          "them"),
         ("trace reverse --input abcabcabcabc", "the prompt has 12 tokens, and these weights have 10 positions: give a "

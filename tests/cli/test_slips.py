@@ -39,6 +39,9 @@ from tm2tfr.cli.arguments import Count, whole_number
         ("1RB1LB_1LA1RZ", "tm2tfr: unknown command '1RB1LB_1LA1RZ': did you mean: tm2tfr trace 1RB1LB_1LA1RZ"),
         ("two-states", "tm2tfr: unknown command 'two-states': did you mean: tm2tfr sweep two-states"),
         ("trcae", "tm2tfr: unknown command 'trcae' (did you mean 'trace'?): see 'tm2tfr --help'"),
+        ("run chapter --input 1 1", "tm2tfr: unknown command 'run': did you mean: tm2tfr trace chapter --input 1 1"),
+        ("run", "tm2tfr: unknown command 'run': did you mean: tm2tfr trace"),
+        ("program:parity", "tm2tfr: unknown command 'program:parity': did you mean: tm2tfr trace program:parity"),
         ("nonsense", "tm2tfr: unknown command 'nonsense': see 'tm2tfr --help'"),
         (
             "trace --imput 11",

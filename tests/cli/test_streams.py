@@ -109,7 +109,7 @@ def test_text_that_can_be_shown_is_not_noted(greek: Path, monkeypatch: pytest.Mo
     code, data, said = run(["trace", "greek.yaml"], monkeypatch, Console("utf-8"))
     assert (code, said) == (0, "")
     assert "⊥" in data.decode()
-    code, data, said = run(["check", "parity", "--input", "11"], monkeypatch, Console("cp1252"))
+    code, data, said = run(["check", "chapter", "--input", "11"], monkeypatch, Console("cp1252"))
     assert (code, said) == (0, "")
 
 

@@ -348,6 +348,23 @@ def test_resume_makes_only_what_is_missing(
     assert contents(folder) == contents(words)
 
 
+@pytest.mark.parametrize("linked", ["train", "train/00001-of-00005.parquet", "manifest.json.part", "README.md"])
+def test_resume_does_not_follow_a_link_out_of_its_folder(linked: str, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "data", tmp_path / "outside"
+    cut_short(folder, after=3)
+    path = folder / linked
+    if path.exists():
+        path.rename(outside)
+    else:
+        outside.write_text("mine", encoding="utf-8")
+    path.symlink_to(outside)
+    before = contents(outside) if outside.is_dir() else {"": outside.read_bytes()}
+    what = rf"data/{linked}: this is a symbolic link, and a data set is written within its own folder: remove it, or choose"
+    with pytest.raises(OutputError, match=what):
+        making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
+    assert (contents(outside) if outside.is_dir() else {"": outside.read_bytes()}) == before
+
+
 def test_resume_makes_again_what_was_changed_or_is_gone(
     words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

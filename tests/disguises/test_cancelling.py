@@ -78,6 +78,7 @@ def test_a_key_with_other_groups_is_refused() -> None:
     for change, words in (
         ({"head_groups": (*said.head_groups, (real, real))}, "something in a group of decoys that is none, or is in two"),
         ({"unit_groups": (*said.unit_groups, said.unit_groups[0])}, "something in a group of decoys that is none"),
+        ({"head_groups": (*said.head_groups, ())}, "the key has an empty group of decoys"),
         ({"head_groups": ()}, "output · value: entry"),
         ({"unit_groups": ()}, "writes: entry"),
         ({"units": scaled}, "their scales are not powers of two"),

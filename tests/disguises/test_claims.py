@@ -12,7 +12,7 @@ import pytest
 import tm2tfr
 from tests.disguises.cases import hidden
 from tm2tfr.disguises.claim import HiddenClaim, perfect, read_claim, template
-from tm2tfr.disguises.score import Score, score, shared
+from tm2tfr.disguises.score import ClaimScores, Score, score, shared
 from tm2tfr.disguises.truth import HiddenTruth, answer, orthonormal
 from tm2tfr.errors import DisguiseError, SpecError
 
@@ -29,7 +29,7 @@ def test_a_claim_made_from_the_key_is_right_in_everything(truth: HiddenTruth) ->
         kind: (pytest.approx(1.0), pytest.approx(1.0)) for kind in ("heads", "decoys", "layers", "units", "subspaces")
     }
     assert set(found.roles) == {"all", "h", "h_{i-1}", "j*", "nothing"}
-    assert len(str(found).splitlines()) == 6
+    assert len(str(found).splitlines()) == 11
 
 
 def test_an_empty_claim_finds_nothing(truth: HiddenTruth) -> None:
@@ -188,3 +188,19 @@ def test_claims_and_keys_are_given_as_paths(tmp_path: object) -> None:
     assert tm2tfr.verify_disguise(made.decoder, folder / "key.json").proved
     with pytest.raises(tm2tfr.Tm2tfrError, match="it cannot be read"):
         tm2tfr.score_claim(made.key, folder / "none.json")
+
+
+def test_the_columns_of_a_table_of_scores_are_explained_below_it() -> None:
+    units = {"units": Score(3, 4, 6)}
+    found = ClaimScores(units, {"units": Score(6, 12, 6)}, {}, {}, {"units": Score(0, 1, 6)})
+    assert (
+        str(found)
+        == """\
+             precision  recall      F1    base  dead code   right / claimed / there
+units            0.750   0.500   0.600   0.667      0.000   3 / 4 / 6
+precision: right / claimed; recall: right / there; F1: their harmonic mean; –: nothing to divide by, or not computed
+base: the F1 of the best claim that knows only how many of each there are, and not the weights
+dead code: the F1 of a search for what nothing reads, along products of matrices
+right, claimed, there: how much of the claim is right, how much was claimed, how much could be: heads, layers, units; of
+subspaces, dimensions"""
+    )

@@ -16,7 +16,8 @@ from tm2tfr.disguises.verify import verified
 from tm2tfr.disguises.wide import Wide, WideLayer, WideUnit, widened, written
 from tm2tfr.engines.exact import Exact
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.weights import Decoder, matrices, replaced
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.weights import Decoder, Norm, matrices, replaced
 
 PROMPT = ("1", "1", "BOS")
 
@@ -137,6 +138,27 @@ def two_decoys_with_two_masks(wide: Wide, own: int) -> dict[int, int]:
     return {}
 
 
+def decoy_with_softmax(wide: Wide, own: int) -> dict[int, int]:
+    """It writes nothing, and lets engines round all that the weights answer."""
+    head = wide.layers[1].heads[0]
+    wide.layers[1].heads.append(dataclasses.replace(head, of=None, soft=True, output=0 * head.output))
+    return {}
+
+
+def decoy_that_looks_ahead(wide: Wide, own: int) -> dict[int, int]:
+    """It writes nothing, and lets nothing be generated."""
+    head = wide.layers[1].heads[0]
+    wide.layers[1].heads.append(dataclasses.replace(head, of=None, mask="none", output=0 * head.output))
+    return {}
+
+
+def layer_with_a_norm(wide: Wide, own: int) -> dict[int, int]:
+    """It writes nothing, and divides by 0 where all coordinates of the stream are the same."""
+    norm = Norm(gain=Matrix.from_dense(np.ones((own, 1))), bias=Matrix.from_dense(np.zeros((own, 1))))
+    wide.layers.insert(1, WideLayer(None, [], [], np.zeros(own), attention_norm=norm))
+    return {}
+
+
 def copy_that_is_written_always(wide: Wide, own: int) -> dict[int, int]:
     wide.layers[0].offset[own] = 1.0
     return {}
@@ -158,6 +180,9 @@ def test_two_decoys_that_cancel_are_proved() -> None:
     ("change", "constants", "copies", "why"),
     [
         (two_decoys_with_two_masks, 0, 0, "their masks or weightings are not the same"),
+        (decoy_with_softmax, 0, 0, "whether any head uses softmax: it is True, and should be False"),
+        (decoy_that_looks_ahead, 0, 0, "whether any head looks ahead: it is True, and should be False"),
+        (layer_with_a_norm, 0, 0, "layers.2.attention_norm: it is not the original's"),
         (copy_that_is_written_always, 0, 1, "output_bias"),
         (three_constants, 3, 0, "reads"),
         (three_logits, 3, 0, "unembedding_bias"),
@@ -172,6 +197,12 @@ def test_a_forgery_is_refused(change: Callable[[Wide, int], dict[int, int]], con
     proof = verified(made, key)
     assert not proof.proved
     assert why in " ".join(proof.refusals)
+
+
+def test_a_basis_that_is_narrower_than_the_original_is_refused() -> None:
+    made = hidden("half-adder", 1, dimensions="least")
+    refusals = verified(made.decoder, dataclasses.replace(made.key, kept=())).refusals
+    assert refusals == ("basis: it has 10 directions, fewer than the 19 that are hidden",)
 
 
 def test_what_the_digest_does_not_cover_is_compared() -> None:

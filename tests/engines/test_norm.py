@@ -131,11 +131,22 @@ def test_a_refusal_says_which_norm(where: str, called: str) -> None:
         engine("dense").start(dataclasses.replace(made, **empty)).feed(0)
 
 
+def test_an_epsilon_too_large_for_the_dtype_is_refused_by_name() -> None:
+    decoder = with_norms("feed_forward_norm", norm_of(LAYOUT.width, epsilon=1e60))
+    said = (
+        "layers.1.feed_forward_norm: the epsilon 1e+60 is too large for float32: use --dtype float64, or a smaller epsilon"
+    )
+    with pytest.raises(EngineError, match=f"^{re.escape(said)}$"):
+        engine("dense", "float32").start(decoder)
+    engine("dense", "float64").start(decoder).feed(0)
+
+
 def test_norms_bound_what_is_read() -> None:
     assert reach(with_norms("attention_norm", norm_of(LAYOUT.width, 4.0))).everything
     for where in ("attention_norm", "feed_forward_norm", "norm"):
         assert not reach(with_norms(where, norm_of(LAYOUT.width, 1e290))).everything
         assert not reach(with_norms(where, norm_of(LAYOUT.width, 1.0, 1e290))).everything
+        assert not reach(with_norms(where, norm_of(LAYOUT.width, epsilon=1e290))).everything
     huge = with_norms("norm", norm_of(LAYOUT.width))
     small = huge.token_embedding
     tokens = Matrix(small.shape, small.rows, small.columns, small.values * 1e150)

@@ -66,9 +66,9 @@ def test_the_page_of_a_rasp_program() -> None:
     assert streams[0][0][:3] == ["i", "token", "position"]
     assert [row[1:3] for row in streams[0][1:]] == [["a", "0"], ["b", "1"], ["c", "2"]]
     assert "all agree" in page.html
-    assert re.findall("<(?:h3|caption)>(layer.*?)<", page.html) == [
-        *("layer 1 of the weights (attention layer 1)", "layer 1, head 1: full_s"),
-        *("layer 2 of the weights (attention layer 2)", "layer 2, head 1: flip"),
+    assert re.findall("<(?:h3|caption)>((?:layer|head).*?)<", page.html) == [
+        *("layer 1 (attention)", "head 1: full_s"),
+        *("layer 2 (attention)", "head 1: flip"),
     ]
     assert page.html.count("<svg") == 2
     assert "attention of the weights" in page.html
@@ -77,12 +77,15 @@ def test_the_page_of_a_rasp_program() -> None:
 
 
 @pytest.mark.slow
-def test_heads_are_called_what_the_drawing_calls_them_and_by_no_name_that_nobody_gave() -> None:
+def test_layers_and_heads_have_one_number_and_no_name_that_nobody_gave() -> None:
     """The weights of this program have the two heads of the first layer the other way round."""
     html = tm2tfr.explore("most-frequent").html
-    called = re.findall("<caption>((?:layer|head).*?)<", html)
-    assert [each.partition(":")[0] for each in called] == [
-        *("layer 1, head 2", "layer 1, head 1", "layer 2, head 1", "layer 2, head 2", "layer 3, head 1"),
+    run = html[html.index("<svg") : html.index("</svg>")]
+    drawn = re.findall(r">(layer \d+|head \d+)\b", run)
+    assert drawn == ["layer 2", "head 2", "head 1", "layer 4", "head 1", "head 2", "layer 6", "head 1"]
+    called = re.findall("<(?:h3|caption)>((?:layer|head).*?)<", html)
+    assert [re.split("[:(]", each)[0].strip() for each in called] == [
+        *("layer 2", "head 1", "head 2", "layer 4", "head 1", "head 2", "layer 6", "head 1"),
     ]
     assert not re.search(r"c\d+", "".join(called))
 

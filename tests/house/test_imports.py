@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "choices": set(),
     "_version": set(),
+    "interrupts": set(),
     "leftovers": set(),
     "extras": {"errors"},
     "files": {"errors", "leftovers"},
@@ -56,9 +57,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "slides": WHOLE | {"explorer"},
     "api": WHOLE | {"dataset", "interventions", "labels", "training", "disguises", "explorer", "slides"},
     "playground": WHOLE | {"explorer", "api"},
-    "__init__": WHOLE | {"interventions", "api"},
+    "__init__": WHOLE | {"interrupts", "interventions", "api"},
     "cli": WHOLE
-    | {"dataset", "interventions", "labels", "training", "disguises", "explorer", "slides", "api", "playground"},
+    | {
+        "interrupts",
+        "dataset",
+        "interventions",
+        "labels",
+        "training",
+        "disguises",
+        "explorer",
+        "slides",
+        "api",
+        "playground",
+    },
     "__main__": {"cli"},
 }
 """Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""

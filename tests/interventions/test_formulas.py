@@ -34,7 +34,7 @@ def test_bos_stays_where_it_is_and_means_are_not_set() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("formula", ["since-b", "dyck-1-by-counting", "flip-flops", "every-a-answered", "hop-1"])
 def test_patched_weights_do_what_their_claims_say(formula: str) -> None:
-    assert agreeing(subject(formula), EACH).causal > 3
+    assert agreeing(subject(formula), EACH).causal > 1
 
 
 @pytest.mark.slow
@@ -55,5 +55,5 @@ def test_weights_that_are_wrong_without_any_intervention_are_found() -> None:
     found = tm2tfr.intervene(bad, "acbc", {("token", 1): "b"})
     assert not found.agrees
     assert "without any intervention, the weights (dense) already differ from the reference:" in str(found)
-    assert "position 3: Q[a] S Q[b] should be T, is F" in found.broken
+    assert "position 3: (Q[a] | Q[b]) since Q[b] should be T, is F" in found.broken
     assert found.without.answers[3][0] == "T"

@@ -33,7 +33,7 @@ def test_a_variable_is_listed_with_all_its_names() -> None:
         ("m", ("m",), ("move",)),
     ]
     lines = str(found).splitlines()
-    assert lines[0] == "chapter: variables; layers count from 0, the embedding before them"
+    assert lines[0] == "chapter: variables"
     assert lines[2].split() == ["variable", "in", "labels", "in", "tables", "values", "written", "by", "what", "it", "is"]
     assert lines[4].split() == [
         "e_q",
@@ -44,7 +44,7 @@ def test_a_variable_is_listed_with_all_its_names() -> None:
         "or",
         "⊥",
         "layer",
-        "0,",
+        "1,",
         "feed-forward",
         "the",
         "state",

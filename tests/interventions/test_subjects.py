@@ -57,7 +57,8 @@ def test_the_command_says_all_of_it_and_by_its_exit_code_whether_it_agrees(tmp_p
     assert done.stdout == f"{tm2tfr.intervene('chapter', '11', {('q', 5): 'q1'})}\n"
     said = json.loads(command("intervene", "chapter", "-i", "11", "--set", "q@5=q1", "--json", cwd=tmp_path).stdout)
     assert (said["agrees"], said["first"], said["why"]) == (True, 5, None)
-    assert "nothing is set: add for example --set" in failed(2, command("intervene", "chapter", cwd=tmp_path))
+    example = "--set 'level@0=-10', in Python {('level', 0): '-10'}"
+    assert f"nothing is set: add for example {example}" in failed(2, command("intervene", "dyck-2", cwd=tmp_path))
     wrong = command("intervene", "chapter", "-i", "11", "--set", "z@5=q1", cwd=tmp_path)
     assert "z@5: chapter has no variable 'z'" in failed(2, wrong)
     assert "-o: this is about random interventions: add --random N" in failed(
@@ -77,7 +78,7 @@ def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest
     names = sorted(path.name for path in (tmp_path / "whole").iterdir())
     assert names == ["00000-of-00003.jsonl", "00001-of-00003.jsonl", "00002-of-00003.jsonl", "README.md", "manifest.json"]
     whole = {name: (tmp_path / "whole" / name).read_bytes() for name in names}
-    assert "| `e_q` | the state | layer 0, feed-forward | " in whole["README.md"].decode()
+    assert "| `e_q` | the state | layer 1, feed-forward | " in whole["README.md"].decode()
     assert json.loads(whole["manifest.json"])["variables"]["e_q"]["layer"] == 0
     rows = [json.loads(line) for name in names[:3] for line in whole[name].decode().splitlines()]
     assert len(rows) == 10

@@ -65,6 +65,7 @@ def test_a_folder_has_rows_runs_and_what_hook_points_carry(tmp_path: Path) -> No
     ]
     manifest = json.loads((tmp_path / "out/manifest.json").read_text(encoding="utf-8"))
     assert manifest["counts"]["rows"] == 136
+    assert manifest["inputs"] == {"listed": 0, "all_up_to": 3, "random": [], "default": False}
     assert not (tmp_path / "out/manifest.json.part").exists()
 
 
@@ -120,6 +121,27 @@ def test_the_bytes_are_the_same_for_any_number_of_workers_and_resumed(tmp_path: 
         made(tmp_path / "two", sabotaged("palindromes", "layers.2.heads.0.output"), resume=True)
 
 
+@pytest.mark.parametrize(
+    ("subject", "asked", "how"),
+    [
+        (
+            "palindromes",
+            {"random": 4, "lengths": (2, 5), "seed": 7},
+            {"random": [{"count": 4, "shortest": 2, "longest": 5, "seed": 7}]},
+        ),
+        ("reverse", {"inputs": ["ab", "ba"], "all_up_to": 1}, {"listed": 2, "all_up_to": 1}),
+        ("full-adder", {}, {"all_up_to": 3, "default": True}),
+        ("full-adder", {"random": 2}, {"random": [{"count": 2, "shortest": 3, "longest": 3, "seed": 0}]}),
+    ],
+)
+def test_the_manifest_says_how_inputs_were_chosen(
+    tmp_path: Path, subject: str, asked: dict[str, Any], how: dict[str, Any]
+) -> None:
+    tm2tfr.make_labels(subject, tmp_path / "out", workers=1, engine="auto", **asked)
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["inputs"] == {"listed": 0, "all_up_to": None, "random": [], "default": False} | how
+
+
 @pytest.mark.slow
 def test_both_engines_make_the_same_labels(tmp_path: Path) -> None:
     pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
@@ -170,6 +192,12 @@ def test_what_is_undefined_is_left_out_and_runs_keep_their_numbers(tmp_path: Pat
     assert (found.left_out, [(run["run"], run["input"]) for run in runs]) == (1, [(1, "ab")])
 
 
+def test_a_shard_of_inputs_on_which_nothing_is_defined_is_empty(tmp_path: Path) -> None:
+    found = made(tmp_path / "out", "sort-unique", all_up_to=None, inputs=["aa", "ab"], engine="auto", shard_size=1)
+    rows = [pq.read_table(path).num_rows for path in sorted((tmp_path / "out/labels").iterdir())]
+    assert (found.left_out, found.tally.runs, rows) == (1, 1, [0, 2])
+
+
 @pytest.mark.parametrize(
     ("subject", "options", "error", "why"),
     [
@@ -177,6 +205,12 @@ def test_what_is_undefined_is_left_out_and_runs_keep_their_numbers(tmp_path: Pat
         ("palindromes", {"all_up_to": None, "inputs": []}, InputError, "palindromes: there are no inputs: ask for some"),
         ("full-adder", {"all_up_to": None, "inputs": []}, InputError, "full-adder: there are no inputs: ask for some"),
         ("since-b", {"all_up_to": None, "inputs": [], "engine": "auto"}, InputError, "since-b: there are no inputs: ask"),
+        (
+            "sort-unique",
+            {"all_up_to": None, "inputs": ["aa", "bb"], "engine": "auto"},
+            InputError,
+            "^sort-unique: the program is undefined on all of these inputs, so there is nothing to label: use other",
+        ),
         ("palindromes", {"all_up_to": -1}, InputError, "all_up_to must be a whole number, not -1"),
         ("palindromes", {"all_up_to": 40}, InputError, "these are more than 10,000,000 inputs: ask for fewer"),
         (

@@ -22,7 +22,7 @@ from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
-WHY = "on the input '00', position 0, after attention of layer 2: it is 2 along 0, and the labels say 1"
+WHY = "on the input '00', position 0, after attention of layer 3: it is 2 along 0, and the labels say 1"
 """Of weights that find twice the one-hot vector of the symbol under the head."""
 
 

@@ -122,7 +122,13 @@ def sabotaged(name: str, path: str) -> Any:
     [
         ("chapter", "layers.2.heads.0.output", ["", "1", "11"], 1, "h/(i+1) should be 0.25, is -0.25"),
         ("full-adder", "layers.1.heads.0.output", ["000", "100"], 1, "position 0: x_a should be 1, is -1"),
-        ("since-b", "layers.2.heads.0.output", ["a", "ab", "ba"], 1, "position 2: Q[a] S Q[b] should be T, is F"),
+        (
+            "since-b",
+            "layers.2.heads.0.output",
+            ["a", "ab", "ba"],
+            1,
+            "position 2: (Q[a] | Q[b]) since Q[b] should be T, is F",
+        ),
     ],
 )
 def test_a_run_that_differs_ends_the_labels(name: str, path: str, words: list[str], agreed: int, why: str) -> None:

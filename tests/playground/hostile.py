@@ -23,7 +23,7 @@ def sound() -> tuple[tuple[str, str], ...]:
     """The sources that are mutated, each with its format."""
     shipped = [(format, shipped_text(name)) for format, names in NAMES.items() for name in names]
     machines = ("turingmachine.io", "morphett", "jflap", "ft_turing")
-    circuits = ("bench", "aag", "blif", "truth-table", "expression")
+    circuits = ("bench", "aag", "blif", "pla", "truth-table", "expression")
     written = [(format, str(tm2tfr.convert("palindromes", format))) for format in machines]
     written += [(format, str(tm2tfr.convert("full-adder", format))) for format in circuits]
     return (*shipped, *written, ("bbchallenge", "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"))

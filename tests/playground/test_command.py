@@ -86,7 +86,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
     said = f"port {port} of 127.0.0.1 cannot be used (Address already in use): {remedy}\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
     done = tm2tfr("playground", "--port", "65536", "--no-open", cwd=tmp_path)
-    assert done.stderr == "65536 is not a port: use 1024 to 65535, or 0 for any that is free\n"
+    assert done.stderr == "65536 is not a port: use 1 to 65535, or 0 for any that is free\n"
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

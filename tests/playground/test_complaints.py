@@ -110,6 +110,21 @@ def test_remedies_are_those_of_a_page(source: str, word: str | None, remedy: str
     assert "--" not in told[0]["remedy"]
 
 
+@pytest.mark.parametrize(
+    ("source", "what", "header", "whose"),
+    [
+        ("y = tokens;", "program: the tokens of its inputs are not known", "# alphabet: abc", "program"),
+        ("once (position = 2)", "formula: the tokens of its words are not known", "# alphabet: ab", "text"),
+    ],
+)
+def test_a_missing_alphabet_is_added_with_a_click(source: str, what: str, header: str, whose: str) -> None:
+    (told,) = answer(Query(source=source))["diagnostics"]
+    assert (told["what"], told["remedy"]) == (what, f"add the header '{header}' to the {whose}")
+    fix = {"label": f"Add '{header}'", "line": 1, "column": 1, "length": 0, "replacement": f"{header}\n"}
+    assert told["fixes"] == [fix]
+    assert answer(Query(source=fix["replacement"] + source))["diagnostics"] == []
+
+
 def test_there_are_not_too_many() -> None:
     many = [Diagnostic(what=f"wrong {n}", remedy="fix it") for n in range(2 * MOST)]
     assert len(of_diagnostics(many, "")) == MOST

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from tm2tfr.playground import connections, server
+from tm2tfr.playground import bodies, connections, server
 from tm2tfr.playground.guard import HEADERS
 from tm2tfr.playground.server import Playground, playground
 from tm2tfr.playground.workers import Workers
@@ -23,7 +23,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Playground]:
     monkeypatch.setattr(connections, "HEADER_SECONDS", 0.3)
     monkeypatch.setattr(connections, "REST_SECONDS", 0.3)
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 4)
-    monkeypatch.setattr(server, "MOST_BODY", 1 << 20)
+    monkeypatch.setattr(bodies, "MOST_BODY", 1 << 20)
     servers: list[server._Server] = []
     monkeypatch.setattr(server._Server, "__init__", _noting(servers))
     found = playground(0, workers=Workers(size=0))
@@ -136,3 +136,29 @@ def test_a_body_without_end_is_not_read_for_long(serving: Playground, token: boo
         assert time.monotonic() - start < 10
         listening.join(10)
     assert heard[0].startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_a_request_for_which_there_is_no_room_is_told_when_to_ask_again(
+    serving: Playground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "MOST_OF_CLIENT", 1 << 20)
+    shown = f"X-Tm2tfr-Token: {serving.guard.token}\r\nX-Tm2tfr-Page: one\r\n"
+
+    def post(length: int) -> bytes:
+        more = f"{shown}Content-Type: application/json\r\nContent-Length: {length}\r\n"
+        return _header(serving, more, "POST", "/api/answer")
+
+    with _connected(serving) as first, _connected(serving) as second:
+        first.sendall(post(1 << 20) + b" " * (1 << 20))  # it waits, since this server has no processes
+        waiting = b""
+        while not waiting.endswith(b'{"before":0}'):
+            second.sendall(_header(serving, shown, path="/api/waiting"))
+            waiting = _answered(second)
+        second.sendall(post(1))
+        header, _, body = _answered(second).partition(b"\r\n\r\n")
+    lines = header.decode().lower().split("\r\n")
+    assert lines[0] == "http/1.1 429 too many requests"
+    assert "retry-after: 5" in lines
+    assert json.loads(body)["error"] == (
+        "requests of this client hold 1 MiB already: wait for one of the answers, then ask again"
+    )

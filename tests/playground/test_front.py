@@ -353,6 +353,35 @@ def test_no_text_of_a_source_becomes_a_script(window: Window, chromium: Any, ser
     assert other.complaints == []
 
 
+def test_a_turn_and_a_busy_server_are_waited_for(chromium: Any, server: Serving) -> None:
+    window = Window(chromium, server)
+    page = window.open()
+    held: list[Any] = []
+    page.route("**/api/answer", lambda route: held.append(route))  # noqa: PLW0108  (a built-in function cannot be marked)
+    before = [1_234]
+    page.route("**/api/waiting", lambda route: route.fulfill(json={"before": before[0]}))
+    page.locator(".cm-line").first.click()
+    page.keyboard.press("End")
+    page.keyboard.type("-2")
+    said = page.locator(".answer")
+    until(page, lambda: said.get_attribute("data-busy") == "waiting: 1,234 requests before yours")
+    before[0] = 0
+    until(page, lambda: said.get_attribute("data-busy") == "waiting: yours is the next request")
+    full = "32 requests are waiting already: close other pages of the playground, or ask again in some seconds"
+    latest = held[-1]
+    held.clear()
+    latest.fulfill(status=503, json={"error": full})
+    page.get_by_text(full).wait_for()
+    until(page, lambda: held != [])  # it asks again by itself
+    with answered(page):
+        held.pop().continue_()
+    assert page.locator(".message").inner_text() == ""
+    assert said.get_attribute("data-busy") is None
+    pages = {request.headers.get("x-tm2tfr-page", "") for request in window.asked if "/api/" in request.url}
+    assert [re.fullmatch("[0-9a-f]{32}", each) is not None for each in pages] == [True]
+    window.close()
+
+
 def test_a_server_that_is_gone_is_told_of_and_found_again(chromium: Any) -> None:
     """First the network goes and comes back; then the server is started anew, with another token."""
     with serving() as server:

@@ -97,6 +97,7 @@ class Window:
         self.server = server
         self.complaints: list[str] = []
         self.requests: list[str] = []
+        self.asked: list[Any] = []
         self.page = self._page()
 
     def _page(self) -> Any:
@@ -104,7 +105,7 @@ class Window:
         page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("request", lambda request: (self.requests.append(request.url), self.asked.append(request)))
         return page
 
     def open(self, fragment: str = "") -> Any:

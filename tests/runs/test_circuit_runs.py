@@ -9,6 +9,7 @@ import pytest
 
 import tm2tfr
 from tm2tfr.engines import engine
+from tm2tfr.errors import UsageError
 from tm2tfr.runs.cases import checked_cases
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import RunOptions
@@ -60,3 +61,23 @@ def test_the_cause_in_a_machine_has_no_gate() -> None:
     assert found is not None
     assert found.cause is not None
     assert "about" not in found.cause.as_dict()
+
+
+def test_a_batch_shows_what_came_out_in_words() -> None:
+    pytest.importorskip("numba", reason="the fast engine needs Numba: pip install 'tm2tfr[fast]'")
+    batch = tm2tfr.check_batch(tm2tfr.load("binary-adder", bits=4), ["3+5", "15+1"])
+    assert batch.shown == ("e = 8, c5 = 0", "e = 0, c5 = 1")
+    assert tm2tfr.check_batch("palindromes", ["aba", "ab"]).shown == ("accept", "reject")
+
+
+def test_compile_takes_the_parameters_of_a_shipped_circuit() -> None:
+    assert tm2tfr.compile("parity", bits=100) == tm2tfr.compile(tm2tfr.load("parity", bits=100))
+    assert tm2tfr.compile("random", gates=9, seed=3) == tm2tfr.compile(tm2tfr.load("random", gates=9, seed=3))
+    with pytest.raises(UsageError, match=r"parity: there is no parameter --bit \(did you mean 'bits'\?\): it has --bits"):
+        tm2tfr.compile("parity", bit=3)
+    with pytest.raises(
+        UsageError, match=r"compile has no option 'varient' \(did you mean 'variant'\?\): use one of variant"
+    ):
+        tm2tfr.compile("chapter", varient="paper")  # a slip
+    with pytest.raises(UsageError, match="chapter: --bits is a parameter of shipped circuits"):
+        tm2tfr.compile("chapter", bits=3)

@@ -101,9 +101,9 @@ def test_a_checkpoint_is_refused_for_another_run(tmp_path: Path) -> None:
     ("data", "words"),
     [
         (None, "there is no such file: start the run with --checkpoint"),
-        (b"", "it is not a checkpoint, or is damaged: start the run again with --checkpoint"),
-        (b"PK\x03\x04 not really", "it is not a checkpoint, or is damaged"),
-        (b"a: b", "it is not a checkpoint, or is damaged"),
+        (b"", "it is not a checkpoint, or was changed or damaged: start the run again with --checkpoint"),
+        (b"PK\x03\x04 not really", "it is not a checkpoint, or was changed or damaged"),
+        (b"a: b", "it is not a checkpoint, or was changed or damaged"),
     ],
 )
 def test_what_is_no_checkpoint_is_refused(data: bytes | None, words: str, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_checkpoints_of_another_version_and_damaged_ones(tmp_path: Path) -> None
     whole = path.read_bytes()
     for cut in range(0, len(whole), len(whole) // 40):
         path.write_bytes(whole[:cut])
-        with pytest.raises(CheckpointError, match="it is not a checkpoint, or is damaged"):
+        with pytest.raises(CheckpointError, match="it is not a checkpoint, or was changed or damaged"):
             load(path)
     chance = random.Random(1)
     for _ in range(40):  # a flipped bit is noticed, or it is in what a ZIP archive says twice
@@ -137,10 +137,10 @@ def test_checkpoints_of_another_version_and_damaged_ones(tmp_path: Path) -> None
         assert about == wanted
         assert all(np.array_equal(arrays[n], same[n]) for n in same)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint, "FORMAT", 2)
+        patch.setattr(checkpoint, "FORMAT", 3)
         save(path, About("", "", ""), {})
     with pytest.raises(
-        CheckpointError, match="this checkpoint has format 2, but this version reads 1: resume it with the version"
+        CheckpointError, match="this checkpoint has format 3, but this version reads 2: resume it with the version"
     ):
         load(path)
 

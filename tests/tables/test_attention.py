@@ -79,7 +79,7 @@ def test_the_text_has_a_line_for_each_predicted_symbol() -> None:
 
 def test_the_text_shows_all_that_is_in_sight() -> None:
     assert tm2tfr.attention_of("starts-110", "0110", head="1.1").text().splitlines() == [
-        "layer 1 (attention 1), head 'j = i+1'",
+        "layer 1 (attention), head 'j = i+1'",
         "0 BOS  ·█····",
         "1 0    ··█···",
         "2 1    ···█··",

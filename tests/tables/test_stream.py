@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import json
 import os
 import signal
@@ -18,11 +19,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tm2tfr
 from tests.tables.examples import NASTY_SYMBOLS, broken, chapter, nasty, traced
 from tm2tfr.errors import OutputError, ShapeError
 from tm2tfr.sources.turing.columns import COLUMNS, Row
 from tm2tfr.tables.stream import EXTENSIONS, Coded, Columns, open_rows
-from tm2tfr.tables.table import table
+from tm2tfr.tables.table import plain, table
 from tm2tfr.trace.check import Trace
 
 pyarrow = pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")
@@ -60,12 +62,17 @@ def by_column(rows: Sequence[Row]) -> Columns:
 
 
 def text_of(rows: Sequence[Row], path: Path) -> bytes:
-    """What the table export says."""
+    """What the table export says, without the tape, which CSV has in its last column and files of rows do not have."""
     trace = Trace(
         machine="m", input="", engine="dense", dtype="float64", tokens=0, answer="limit", T=None,
         result=None, compared=0, divergence=None, rows=tuple(rows),
     )  # fmt: skip
-    return table(trace, path.suffix[1:]).encode()
+    text = table(trace, path.suffix[1:])
+    if path.suffix == ".csv":
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(cells[:-1] for cells in csv.reader(io.StringIO(text, newline="")))
+        text = out.getvalue()
+    return text.encode()
 
 
 def read(path: Path) -> list[Row]:
@@ -521,3 +528,17 @@ def test_columns_that_do_not_fit(tmp_path: Path, wrong: dict[str, Any], message:
     with pytest.raises(ShapeError, match=message), open_rows(tmp_path / "a.csv") as writer:
         writer.write_columns(by_column(some(3))._replace(**wrong))
     assert os.listdir(tmp_path) == []
+
+
+def test_labels_that_stand_for_whole_numbers_are_numbers_in_json(tmp_path: Path) -> None:
+    """Also where the weights are read again, and where they hold something else."""
+    decoder = tm2tfr.compile("histogram-without-bos", max_length=4)
+    tm2tfr.save_weights(decoder, tmp_path / "h.safetensors")
+    want = [(0, "a", 2, 1, 1), (1, "b", 1, 1, 0), (2, "a", 2, 1, 1)]
+    names = ("i", "x", "histogram", "others", "is_first")
+    for subject in (decoder, str(tmp_path / "h.safetensors")):
+        trace = tm2tfr.check(subject, "aba", out=tmp_path / "rows.jsonl", keep_rows=True)
+        for text in (table(trace, "jsonl"), (tmp_path / "rows.jsonl").read_text(encoding="utf-8")):
+            assert [json.loads(line) for line in text.splitlines()] == [dict(zip(names, row, strict=True)) for row in want]
+    assert [plain(value, whole=True) for value in ("-12", "⊥", "0.5·1 + 0.5·2", None)] == [-12, None, "0.5·1 + 0.5·2", None]
+    assert plain("1", whole=False) == "1"

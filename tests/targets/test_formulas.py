@@ -94,7 +94,7 @@ def test_every_node_is_the_evaluators(to: str, name: str, tmp_path: Path, monkey
     ],
 )
 def test_masks_that_a_program_does_not_have(to: str, name: str, words: str, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=f"^{name.partition('.')[0]}: {words}.*: use --to (gpt2, )?torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{name.partition('.')[0]}: {words}.*: use --to (gpt2, )?(lens, )?torch or onnx$"):
         export_to(to, subject(name), tmp_path / "x", verify=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -144,9 +144,9 @@ def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
     verdict = verify_export(folder, word="abacb")
     assert not verdict.same
     assert verdict.weights[0].startswith(f"{where}[0, ")
-    assert f"layer {n + 1} (attention 1), head {given.decoder.layers[n].heads[0].name!r}" in verdict.weights[0]
+    assert f"layer {n + 1} (attention), head {given.decoder.layers[n].heads[0].name!r}" in verdict.weights[0]
     assert verdict.run is not None
-    assert "Q[a] S Q[b] should be T, is F" in str(verdict.run.difference)
+    assert "(Q[a] | Q[b]) since Q[b] should be T, is F" in str(verdict.run.difference)
     assert verdict.cause.startswith("the stream first goes wrong at position ")
 
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from benchmarks.attack_certificates import moved
+from tests.mutations.weights import moved
 from tests.runs.test_long_run import carried_out, plain
 from tests.sources.turing.proof.test_refusals import mutated, with_unit
 from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs import long_run
-from tm2tfr.runs.blocks import Labels, as_rows
+from tm2tfr.runs.blocks import Labels, as_rows, read_from
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.trace.check import Trace, run
+from tm2tfr.trace.rows import Readout
 from tm2tfr.transformer.weights import Decoder
 
 MACHINE = load("chapter")
@@ -127,3 +129,21 @@ def test_a_wrong_unembedding_is_the_cause_in_a_run_in_blocks_too() -> None:
     assert got.divergence is not None
     assert got.divergence.column == "y"
     assert str(got.divergence.cause).startswith("unembedding at position 0")
+
+
+@pytest.mark.parametrize(
+    ("values", "cell"),
+    [
+        ([1e308, 1e308], "⟨1e+308·{0} + 1e+308·{1}⟩"),  # their sum is infinite, which NumPy warns of
+        ([1.0, 1e-300], "⟨{0} + 1e-300·{1}⟩"),  # their sum is 1
+        ([1.0, 0.0], "{0}"),
+        ([0.0, 0.0], None),
+    ],
+)
+def test_only_a_vector_with_a_single_one_is_a_label(values: list[float], cell: str | None) -> None:
+    subspace = read_from(DECODER, "q")
+    place = DECODER.layout[subspace.name]
+    residual = np.zeros(DECODER.layout.width)
+    residual[place.start : place.start + 2] = values
+    row = Readout(DECODER).row(3, "1", "1", residual)
+    assert row.q == (cell and cell.format(*(subspace.labels or ())[:2]))

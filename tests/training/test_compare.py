@@ -111,7 +111,7 @@ def test_a_run_of_a_machine_and_of_a_program(tmp_path: Path) -> None:
     assert heads[0].overall.equivalent is None
     tm2tfr.train("ends-in-110", tmp_path / "p", **SHORT)
     found = tm2tfr.compare(tmp_path / "p", inputs=5)
-    assert "attention 1: j = i-1" in {kind.kind for kind in found.heads[0].kinds}
+    assert "attention: j = i-1" in {kind.kind for kind in found.heads[0].kinds}
     assert "Equivalent positions are not defined here" in comparison_report(found)
     with pytest.raises(tm2tfr.Tm2tfrError, match="only runs on circuits are drawn, use the numbers"):
         plot_comparison(found, tmp_path / "figure.svg")

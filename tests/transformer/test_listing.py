@@ -101,6 +101,12 @@ def test_a_layer_that_is_not_there(layer: str, close: str) -> None:
         listing(DECODER, layer)
 
 
+def test_a_name_of_several_layers_is_no_choice() -> None:
+    twice = dataclasses.replace(DECODER, layers=(*DECODER.layers, DECODER.layers[0]))
+    with pytest.raises(ShapeError, match="^2 layers are called 'look': use the number of one, 1 or 4$"):
+        layer_number(twice, "look")
+
+
 def test_every_single_weight_shows() -> None:
     texts = {listing(DECODER)}
     changes = 0

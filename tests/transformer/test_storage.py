@@ -239,6 +239,16 @@ def test_too_large_a_matrix_is_not_written() -> None:
     assert loads(dumps(wide(2**21 - 1, {}))) == wide(2**21 - 1, {})
 
 
+@pytest.mark.slow
+def test_too_long_a_source_is_not_written(tmp_path: Path) -> None:
+    decoder = replace(wide(1, {}), provenance={"source": '"' * 25_000_000})  # four bytes each: escaped, and once more
+    with pytest.raises(
+        WeightFileError, match=r"^what is stated beside the matrices takes 100,000,\d+ bytes, and safetensors"
+    ):
+        save(decoder, tmp_path / "x.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_small_file_cannot_ask_for_long_vectors() -> None:
     """A file of a few kilobytes with d_v = 2^24 would keep an engine busy for minutes."""
     about, tensors = (

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import IO, TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
 from tm2tfr.choices import AUTO
 from tm2tfr.errors import CompileError, InputError
-from tm2tfr.runs.options import check_engine, is_count
+from tm2tfr.runs.options import check_engine, is_count, path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
     from tm2tfr.runs.cases import Cases, CasesProgress
@@ -26,6 +29,7 @@ def check_many(
     seed: int = 0,
     engine: str | Engine = AUTO,
     dtype: str | None = None,
+    out: str | Path | None = None,
     progress: CasesProgress | None = None,
 ) -> Cases:
     """Run a circuit's decoder on many inputs and compare every bit with the evaluator's, up to the first that differs.
@@ -41,14 +45,18 @@ def check_many(
         seed: that of the random inputs.
         engine: ``auto`` is fast if Numba is installed and the engine runs the weights, otherwise dense.
         dtype: see `run`.
+        out: write the runs to this .csv or .jsonl file, one a line: the bits of the inputs and of the outputs, the result
+            in words, and whether every bit agrees. It is written whole or not at all.
         progress: called from time to time with the number of inputs done, and of all.
 
     Raises:
         CompileError: if the subject is not a circuit, or none is stored with weights.
         InputError: if there are too many inputs, or `count` or `seed` is not a number of them.
         EngineError: for an unknown engine or dtype, or one that cannot run these weights.
+        OutputError: if the file cannot be written.
     """
-    from tm2tfr.runs.cases import checked_cases
+    from tm2tfr.files import encoded, write_whole
+    from tm2tfr.runs.cases import case_lines, checked_cases
     from tm2tfr.runs.choose import for_cases
     from tm2tfr.sources.circuit.inputs import all_cases, random_cases
     from tm2tfr.sources.circuit.netlist import Circuit
@@ -67,4 +75,17 @@ def check_many(
     if not isinstance(circuit, Circuit):
         raise CompileError(f"{found.name}: check_many goes through the inputs of a circuit, and this is none: use check")
     cases = all_cases(circuit) if count is None else random_cases(circuit, count, seed=seed)
-    return checked_cases(found.decoder, circuit, cases, engine=for_cases(found.decoder, engine, dtype), progress=progress)
+    run = partial(
+        checked_cases, found.decoder, circuit, cases, engine=for_cases(found.decoder, engine, dtype), progress=progress
+    )
+    if (where := path(out, "out")) is None:
+        return run()
+    heading, lines = case_lines(circuit, where)
+    done: list[Cases] = []
+
+    def write(file: IO[bytes]) -> None:
+        file.write(heading.encode())
+        done.append(run(sink=lambda right, agree: file.writelines(encoded(line, where) for line in lines(right, agree))))
+
+    write_whole(where, write)
+    return done[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.errors import CompileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +47,8 @@ def draw_run(subject: Given, word: str | None = None, *, attention: bool = False
     given = _word(program, found.word(word) if word is None or attention else word)
     run = drawn_run(program, given)
     if attention:
-        run = drawn_run(program, given, attention=compiled_attention(found.decoder, run.flow, given))
+        looks, places = compiled_attention(found.decoder, run.flow, given), drawn_places(found)
+        run = drawn_run(program, given, attention=looks, places=places)
     return run_svg(run)
 
 
@@ -111,8 +112,20 @@ def heads_of(decoder: Decoder, flow: Flow) -> Mapping[tuple[int, int], tuple[int
     return {a: b for places, found in pairs if len(places) == len(found) for a, b in zip(places, found, strict=True)}
 
 
+def drawn_places(found: Subject) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return (layer, head) of the drawing of a RASP program, from 0 -> layer and head of its weights, from 1.
+
+    It is empty unless the weights have a head for every one that is drawn.
+    """
+    from tm2tfr.sources.rasp.drawing.flow import flow
+
+    drawn = flow(_rasp(found))
+    places = {place: (layer, head + 1) for place, (layer, head) in heads_of(found.decoder, drawn).items()}
+    return places if len(places) == sum(len(layer.heads) for layer in drawn.layers) else {}
+
+
 def drawn_heads(found: Subject) -> dict[tuple[int, int], str]:
-    """Return (layer, head) of the weights, both from 0 -> what that head is called in the drawing of a RASP program.
+    """Return (layer, head) of the weights, both from 0 -> the name of that head in the drawing of a RASP program.
 
     Of anything else there is no such drawing.
     """
@@ -122,12 +135,8 @@ def drawn_heads(found: Subject) -> dict[tuple[int, int], str]:
     if not isinstance(found.program, Program):
         return {}
     drawn = flow(found.program)
-    places = heads_of(found.decoder, drawn)
-    names = {(n, k): drawn.layers[n].heads[k].name for n, k in places}
-    return {
-        (layer - 1, head): f"layer {n + 1}, head {k + 1}" + (f": {visible(names[n, k])}" if names[n, k] else "")
-        for (n, k), (layer, head) in places.items()
-    }
+    names = {place: drawn.layers[n].heads[k].name for (n, k), place in heads_of(found.decoder, drawn).items()}
+    return {(layer - 1, head): name for (layer, head), name in names.items() if name}
 
 
 def _rasp(found: Subject) -> Program:

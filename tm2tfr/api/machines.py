@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from tm2tfr.api.subject import Given
+    from tm2tfr.choices import HaltVerdict
     from tm2tfr.contract import Construction
     from tm2tfr.sources.logic.program import LogicProgram
 
 
-def load(subject: Given, *, format: str | None = None, **parameters: object) -> Any:
+def load(subject: Given, *, format: str | None = None, cut_registers: bool = False, **parameters: object) -> Any:
     """Load a machine, a circuit, a program or a formula: from a path, standard input (``-``), or a shipped one by name.
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
@@ -36,6 +37,8 @@ def load(subject: Given, *, format: str | None = None, **parameters: object) -> 
     Args:
         subject: see `Subject.of`.
         format: that of the text, if it is not to be guessed.
+        cut_registers: cut a circuit at its registers: their outputs become inputs, and what they take in becomes outputs.
+            A `SpecWarning` names them, and their first values.
         parameters: those of a shipped circuit, such as ``bits=8``.
 
     Returns:
@@ -56,7 +59,7 @@ def load(subject: Given, *, format: str | None = None, **parameters: object) -> 
         return built(str(subject), parameters).program
     if format is not None and (not isinstance(format, str) or not format):
         raise ConversionError(f"{format!r} is not the name of a format: use for example 'jflap', or None")
-    found = Subject.read(subject, format=format)
+    found = Subject.read(subject, format=format, cut_registers=cut_registers)
     if format is not None and (found.compiled or not found.text):
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")
     for warning in found.warnings:
@@ -119,7 +122,7 @@ def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
     return graph
 
 
-def convert(subject: Given, format: str) -> Any:
+def convert(subject: Given, format: str, *, verdict: HaltVerdict | None = None) -> Any:
     """Return a machine, a circuit or a formula in another format.
 
     >>> import tm2tfr
@@ -138,15 +141,21 @@ def convert(subject: Given, format: str) -> Any:
         subject: see `Subject.of`.
         format: of a machine one of `tm2tfr.sources.turing.conversion.TARGETS`, of a circuit one of
             `tm2tfr.sources.circuit.conversion.CIRCUIT_TARGETS`.
+        verdict: of a machine that halts without verdicts: take every halt to ``accept`` or to ``reject``, for formats in
+            which every run does one of the two; see `tm2tfr.sources.turing.conversion.with_verdict`.
 
     Returns:
         Its text; in the binary format ``aig``, bytes.
 
     Raises:
         ConversionError: if there is no such format, or it cannot express the program; the message gives the reason.
-        CompileError: if no program is stored with weights.
+        CompileError: if no program is stored with weights, or there is a verdict for anything but a machine.
     """
     construction, program = _program(subject)
+    if verdict is not None:
+        from tm2tfr.sources.turing.conversion import with_verdict
+
+        program = with_verdict(Subject.of(subject).turing("a verdict"), verdict).machine
     return construction.convert(program, format).text
 
 

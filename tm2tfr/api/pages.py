@@ -127,7 +127,7 @@ def ends_of(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:
 
 def _drawings(found: Subject, word: str) -> tuple[tuple[str, str], ...]:
     """Return the drawings of a program or a formula, each under its heading; in place of one, why there is none."""
-    from tm2tfr.api.drawings import draw_run
+    from tm2tfr.api.drawings import draw_run, drawn_places
     from tm2tfr.sources.logic.drawing.graphs import render as render_syntax
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.rasp.drawing.graphs import render
@@ -136,7 +136,7 @@ def _drawings(found: Subject, word: str) -> tuple[tuple[str, str], ...]:
     made: dict[str, Callable[[], str]] = {}
     if isinstance(found.program, Program):
         made["The run, layer by layer"] = lambda: draw_run(found, word, attention=True)
-        made["The flow of the computation"] = lambda: render(found.right, "svg").decode()
+        made["The flow of the computation"] = lambda: render(found.right, "svg", places=drawn_places(found)).decode()
     elif isinstance(found.program, LogicProgram):
         made[f"The syntax of the {found.noun}"] = lambda: render_syntax(found.right, "svg").decode()
     drawn = []

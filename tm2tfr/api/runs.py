@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.choices import AUTO
-from tm2tfr.errors import CompileError, EngineError
+from tm2tfr.errors import CompileError, EngineError, UsageError, did_you_mean
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
+from tm2tfr.sources.registry import built, parameters_of
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -54,12 +55,15 @@ def compile(
     universal: tuple[int, int] | str | Path | Universal | Decoder | None = None,
     tape: str | None = None,
     seed: int | None = None,
+    **parameters: object,
 ) -> Decoder:
     """Return the decoder that simulates a machine, or evaluates a circuit or a program; weights are returned as they are.
 
     >>> import tm2tfr
     >>> tm2tfr.compile("full-adder", variant="paper-hard").positions
     7
+    >>> tm2tfr.compile("parity", bits=100).positions
+    149
     >>> every = tm2tfr.compile(tm2tfr.Universal(states=8, symbols=4))
     >>> tm2tfr.check(tm2tfr.compile("chapter", universal=every), "11").answer
     'accept'
@@ -90,17 +94,28 @@ def compile(
             machines; labels and tokens have this machine's names.
         tape: with `universal`, of its machines: ``one-way``, ``two-way``, or ``both`` (the default), where the first token
             of the prompt says which.
-        seed: with `universal`, that of the order of the rules in the prompt. Default: the machine's own order.
+        seed: with `universal`, that of the order of the rules in the prompt. Default: the machine's own order. Of the
+            shipped circuit ``random``, its own.
+        parameters: those of a shipped circuit, such as ``bits=8``, as for `load`.
 
     Raises:
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
         CompileError: if an option does not apply to the program, or the weights are already compiled.
+        UsageError: for parameters of anything but a shipped circuit, or that it does not have.
     """
+    known = parameters_of(subject) if isinstance(subject, str) else ()
+    if universal is None and seed is not None and "seed" in known:
+        parameters, seed = {**parameters, "seed": seed}, None
     options: dict[str, Any] = {"variant": variant, "basis": basis, "epsilon": epsilon, "sop": sop}
     options |= {"alphabet": alphabet, "mask": mask}
     options |= {"unbounded": unbounded or None, "max_length": max_length, "max_values": max_values, "max_units": max_units}
     options |= {"define": define, "compare": compare, "answers": answers, "steep": steep or None}
     options |= {"universal": universal, "tape": tape, "seed": seed}
+    if parameters:
+        unknown = next((name for name in parameters if name not in known), "")
+        if close := did_you_mean(unknown, options):
+            raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*options, *known))}")
+        subject = built(str(subject), parameters).program
     return Subject.of(subject, left_boundary=left_boundary, options=options).decoder
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.errors import CompileError, InputError, NotFoundError, SpecWarning
+from tm2tfr.errors import CompileError, InputError, NotFoundError, SpecWarning, UsageError
 from tm2tfr.files import is_safetensors
 
 if TYPE_CHECKING:
@@ -133,17 +133,28 @@ class Subject:
         left_boundary: str | None = None,
         options: Mapping[str, Any] | None = None,
         format: str | None = None,
+        cut_registers: bool = False,
     ) -> Subject:
-        """Return the subject like `of`, but with its warnings instead of issuing them; read a text in `format`."""
+        """Return the subject like `of`, but with its warnings instead of issuing them.
+
+        Args:
+            given, left_boundary, options: see `of`.
+            format: that of a text; None: it is recognised.
+            cut_registers: cut a circuit at its registers.
+        """
         asked = {**(options or {}), **({} if left_boundary is None else {"left_boundary": left_boundary})}
-        return cls._found(given, format)._with({name: value for name, value in asked.items() if value is not None})
+        return cls._found(given, format, cut_registers)._with(
+            {name: value for name, value in asked.items() if value is not None}
+        )
 
     @classmethod
-    def _found(cls, given: Given, format: str | None) -> Subject:
+    def _found(cls, given: Given, format: str | None, cut_registers: bool) -> Subject:
         from tm2tfr.sources.registry import LoadedProgram, loaded, of_program
         from tm2tfr.transformer.provenance import name
         from tm2tfr.transformer.weights import Decoder
 
+        if cut_registers and (not isinstance(given, str | Path) or is_weights(given)):
+            raise UsageError("--cut-registers is for a file of a circuit with registers: omit it")
         if isinstance(given, Subject):
             return given
         if isinstance(given, Decoder):
@@ -159,7 +170,7 @@ class Subject:
             from tm2tfr.sources.turing.compiler.version_1 import load
 
             return cls(str(given), weights=load(given))
-        found = loaded(given, format=format)
+        found = loaded(given, format=format, cut_registers=cut_registers)
         return cls(str(given), found.program, warnings=found.warnings, text=True, examples=found.examples)
 
     def _with(self, asked: Mapping[str, Any]) -> Subject:

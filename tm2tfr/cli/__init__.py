@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from tm2tfr import interrupts
 from tm2tfr._version import __version__
 from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages, proofs, runs
 from tm2tfr.cli.guarded import guarded
@@ -95,4 +96,4 @@ app = pages.Group(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
-    sys.exit(guarded(app, list(sys.argv[1:] if arguments is None else arguments)))
+    sys.exit(interrupts.finished(guarded(app, list(sys.argv[1:] if arguments is None else arguments))))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tm2tfr.errors import UsageError
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -55,6 +57,21 @@ def whole_number(text: str) -> int | None:
     return -number if sign else number
 
 
+def seed_number(text: object, command: str) -> int:
+    """Return the seed that `text` says.
+
+    Args:
+        command: the words of the command, for the message: ``tm2tfr check``.
+
+    Raises:
+        UsageError: if it is not a whole number from 0 to 1e18.
+    """
+    number = whole_number(str(text))
+    if number is None or not 0 <= number <= MOST:
+        raise UsageError(f"{command}: --seed: {str(text)[:40]!r} is not a seed: use a whole number from 0 to 1e18")
+    return number
+
+
 class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
     """A length of time: 0 or more seconds."""
 
@@ -86,7 +103,7 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
 
     name = "NAME"
 
-    def __init__(self, known: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, known: Callable[[str], Iterable[str]]) -> None:
         self._known = known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -97,7 +114,7 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
         """Return the shipped names with this beginning, and the files; if there is no such name, leave it to the shell."""
         from click.shell_completion import CompletionItem
 
-        names = [name for name in self._known() if name.startswith(incomplete)]
+        names = [name for name in self._known(incomplete) if name.startswith(incomplete)]
         if not names:
             return [CompletionItem(incomplete, type="file")]
         return [CompletionItem(name) for name in dict.fromkeys([*names, *_files(incomplete)])]
@@ -113,15 +130,17 @@ def _files(beginning: str) -> list[str]:
     return [f"{name}/" if os.path.isdir(name) else name for name in shown]
 
 
-def _machines() -> Iterable[str]:
-    from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, MACHINES, PROGRAMS, shipped
-    from tm2tfr.sources.circuit.library.registry import GENERATORS
+def _machines(beginning: str) -> Iterable[str]:
+    """Return the names of machines, circuits, programs and formulas; behind ``kind:``, those of the kind."""
+    from tm2tfr.sources import names
 
-    others = (name for kind in (PROGRAMS, FORMULAS, ATTENTION_PROGRAMS) for name in shipped(kind))
-    return dict.fromkeys((*shipped(MACHINES), *GENERATORS, *others))
+    kind, colon, _ = beginning.partition(":")
+    if colon:
+        return [f"{kind}:{name}" for name in names.of_kind(kind)] if kind in names.KINDS else ()
+    return names.every()
 
 
-def _specs() -> Iterable[str]:
+def _specs(_: str) -> Iterable[str]:
     from tm2tfr.shelf import SPECS, shipped
 
     return shipped(SPECS)
@@ -146,8 +165,8 @@ class OneOf(click.Choice[str]):
         return str(value)
 
 
-def _listed() -> Iterable[str]:
-    return ("machines", "circuits", "programs", "formulas", *_machines())
+def _listed(beginning: str) -> Iterable[str]:
+    return ("machines", "circuits", "programs", "formulas", *_machines(beginning))
 
 
 LISTED = Named(_listed)

@@ -59,6 +59,7 @@ class Asked:
         formula: a formula of temporal logic, likewise.
         prompt: the prompt of a universal decoder, likewise.
         format: the format of a text; None: it is recognised.
+        cut_registers: whether a circuit is cut at its registers.
         alone: whether it is a universal decoder without a machine.
         takes_alone: whether the command takes one.
         named: whether anything was given, and it is not a default.
@@ -72,6 +73,7 @@ class Asked:
     formula: str | None = None
     prompt: str | None = None
     format: str | None = None
+    cut_registers: bool = False
     alone: bool = False
     takes_alone: bool = False
     named: bool = True
@@ -119,6 +121,11 @@ _VARIANT = choice(
     help="Circuits: how a gate finds its operands, by lookup (default), or by Appendix A, repaired: paper-hard, paper. "
     "Formulas: ours (default), or paper: the previous position and ties as Theorems 13 and 16 have them.",
 )
+_CUT_REGISTERS = flag(
+    "--cut-registers",
+    panel=CIRCUITS,
+    help="Cut the file of a circuit at its registers: their outputs become inputs, what they take in becomes outputs.",
+)
 _BASIS = choice("--basis", of=BASES, panel=CIRCUITS, help="Rewrite it in these gates first: 'nor' alone, or the paper's.")
 _EXPRESSION = option(
     "--expression", "-e", metavar="TEXT", panel=CIRCUITS, help='A circuit as an expression, such as "a ^ b & ~c".'
@@ -130,7 +137,12 @@ _FORMULA = option(
     "--formula", "-f", metavar="TEXT", panel=FORMULAS, help="A formula of temporal logic, such as 'once Q[a] & !Q[b]'."
 )
 _WORDS = {
-    "sop": option("--sop", metavar="NAME", panel=PROGRAMS, help="The s-op to compile. Default: the one assigned last."),
+    "sop": option(
+        "--sop",
+        metavar="NAME",
+        panel=PROGRAMS,
+        help="The s-op to compile, and what it needs. Default: the one assigned last.",
+    ),
     "alphabet": option(
         "--alphabet",
         metavar="TOKENS",
@@ -147,11 +159,9 @@ _WORDS = {
         help="What heads see, also of a formula. Default: future (nothing after their position) if nothing looks ahead.",
     ),
     "max_values": count(
-        "--max-values", least=1, panel=PROGRAMS, help="The most values of an s-op. Default: 4,096.", hidden=True
+        "--max-values", least=1, panel=PROGRAMS, help="The most values of an s-op, or of s-ops together. Default: 4,096."
     ),
-    "max_units": count(
-        "--max-units", least=1, panel=PROGRAMS, help="The most entries of a table. Default: 65,536.", hidden=True
-    ),
+    "max_units": count("--max-units", least=1, panel=PROGRAMS, help="The most entries of a table. Default: 65,536."),
     "unbounded": flag("--unbounded", default=None, panel=PROGRAMS, help="For inputs of any length: counts are looked up."),
     "define": option(
         "--define", metavar="NAME", panel=FORMULAS, help="The definition to compile. Default: its own choice, or the last."
@@ -208,6 +218,7 @@ def subject(
             truth_table: str | None,
             formula: str | None,
             from_: str | None,
+            cut_registers: bool,
             left_boundary: str | None = None,
             variant: str | None = None,
             basis: str | None = None,
@@ -238,6 +249,7 @@ def subject(
                 formula=formula,
                 prompt=prompt,
                 format=from_,
+                cut_registers=cut_registers,
                 alone=alone,
                 takes_alone=takes_alone,
                 named=not nothing,
@@ -247,7 +259,13 @@ def subject(
             return command(asked=asked, **others)
 
         every = [machine(f"{MACHINE_HELP}.{help or f' Default: {default}.' if default else help}", default=None)]
-        every += [from_format(older_from), _EXPRESSION, _TRUTH_TABLE, *(_parameter(name, seed) for name in PARAMETERS)]
+        every += [
+            from_format(older_from),
+            _EXPRESSION,
+            _TRUTH_TABLE,
+            _CUT_REGISTERS,
+            *(_parameter(name, seed) for name in PARAMETERS),
+        ]
         options = [option for name, option in _WORDS.items() if name not in without]
         every += [_LEFT_BOUNDARY, _VARIANT, *UNIVERSAL, _BASIS, *options] if compiled else [_BASIS, _WORDS["define"]]
         every.append(_FORMULA)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.output import tell
 from tm2tfr.errors import CompileError, Interrupted, UsageError, counted, visible
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST_INPUTS_BY_DEFAULT, RANDOM_BY_DEFAULT = 10, 100
 """A circuit without examples is run on all inputs if it has at most so many; otherwise on so many random ones, seed 0."""
-_MOST_DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,17 +52,15 @@ class Many:
         if self.words:
             one = "--all" if self.everything else "--random"
             raise UsageError(f"tm2tfr check: {one} and --input cannot be combined: omit one of them")
-        if self.seed is not None and not (self.seed.isascii() and self.seed.isdecimal() and len(self.seed) <= _MOST_DIGITS):
-            what = f"tm2tfr check: --seed: {self.seed[:40]!r} is not a seed"
-            raise UsageError(f"{what}: use a whole number from 0 on, of at most {_MOST_DIGITS} digits")
-        if self.default and (self.run.max_steps is not None or self.run.recorded):
-            one = "--max-steps, a checkpoint and a file of rows are for one run, and a circuit without examples has many"
+        seed_number(self.seed or 0, "tm2tfr check")
+        if self.default and (self.run.max_steps is not None or self.run.saved):
+            one = "--max-steps and a checkpoint are for one run, and a circuit without examples has many"
             raise UsageError(f"tm2tfr check: {one}: choose one with --input")
         if self.run.max_steps is not None:
             one = "--all" if self.everything else "--random"
             raise UsageError(f"tm2tfr check: {one} runs a circuit to its last gate: omit --max-steps")
-        if self.run.recorded:
-            raise UsageError("tm2tfr check: there are many runs, and a checkpoint or file of rows contains one: omit it")
+        if self.run.saved:
+            raise UsageError("tm2tfr check: there are many runs, and a checkpoint contains one: omit it")
 
     def checked(self, subject: Subject) -> Cases:
         """Run them, with a line of progress, and return what was found.
@@ -81,11 +79,16 @@ class Many:
             raise CompileError(
                 f"{subject.name} is not a circuit, and --all goes through the inputs of one: use --all-up-to"
             )
-        seed = 0 if self.seed is None else int(self.seed)
         with counting_inputs() as progress:
+            run = self.run
             return check_many(
-                subject, self.count, seed=seed, engine=self.run.engine, dtype=self.run.dtype, progress=progress
+                subject, self.count, seed=self.seeded, engine=run.engine, dtype=run.dtype, out=run.out, progress=progress
             )
+
+    @property
+    def seeded(self) -> int:
+        """The seed of random inputs."""
+        return seed_number(self.seed or 0, "tm2tfr check")
 
     def heading(self, subject: Subject) -> str:
         """Return the line that says which inputs are run, where that was not asked for."""
@@ -110,13 +113,15 @@ def report_of_cases(many: Many, subject: Subject, *, as_json: bool) -> NoReturn:
         tell(many.heading(subject), as_json=False)
     found = many.checked(subject)
     if as_json:
-        which = {"inputs": "all"} if many.everything else {"inputs": "random", "seed": int(many.seed or 0)}
+        which = {"inputs": "all"} if many.everything else {"inputs": "random", "seed": many.seeded}
         tell(json.dumps({**found.as_dict(), **which}, ensure_ascii=False), as_json=True)
     else:
         counts = f"{visible(found.circuit)}: {counted(found.runs, 'run')}, {counted(found.bits, 'bit')} compared"
         tell(f"{counts}, all agree" if found.agrees else f"{counts}, the last run FAILED", as_json=False)
         if found.failure is not None:
             tell(f"FAIL  {found.failure.input}: {found.failure.divergence}", as_json=False)
+    if many.run.out is not None:
+        click.echo(f"wrote {many.run.out}", err=True)
     raise click.exceptions.Exit(0 if found.agrees else 1)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import shlex
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tm2tfr.cli.colour import cautioned
-from tm2tfr.errors import counted, listing
+from tm2tfr.errors import SpecWarning, counted, listing
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -19,6 +22,19 @@ if TYPE_CHECKING:
 
 LARGE = 2**29
 """An export with at least so many bytes is announced."""
+
+
+@contextmanager
+def echoed() -> Iterator[None]:
+    """Write each `SpecWarning` that a function of the library issues to standard error, as a line of its own."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", SpecWarning)
+        yield
+    for warning in found:
+        if isinstance(warning.message, SpecWarning):
+            click.echo(cautioned(str(warning.message)), err=True)
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def certified(trace: Trace, subject: Subject) -> int | None:
@@ -62,6 +78,15 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     if most == 0:
         what = "these weights cannot be certified"
     warn_once(f"{agreed}: {what}: see {_to_certify(subject)}")
+
+
+def tell_of_homonyms(name: str) -> None:
+    """Say on standard error which of several shipped things of a name is taken, and how the others are named."""
+    from tm2tfr.sources import names
+
+    if found := names.homonyms(name):
+        what = f"note: {name!r} names {len(found)} shipped things, and this is {found[0]}"
+        click.echo(cautioned(f"{what}: use {' or '.join(found[1:])} for another"), err=True)
 
 
 def tell_of_size(to: str, subject: Subject, dtype: str) -> None:

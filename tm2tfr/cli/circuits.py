@@ -74,14 +74,14 @@ def _named(buses: tuple[Bus, ...]) -> str:
 
 
 def _parameters(argument: str) -> Iterator[str]:
-    from tm2tfr.sources.circuit.library.registry import GENERATORS
-    from tm2tfr.sources.registry import is_circuit
+    from tm2tfr.sources.registry import generator_named, is_circuit
 
-    if not is_circuit(argument) or not GENERATORS[argument].parameters:
+    found = generator_named(argument) if is_circuit(argument) else None
+    if found is None or not found.parameters:
         return
     yield ""
     yield styled("Parameters", "bold")
-    yield from (f"  --{p.name:<7} {p.help}: {_range(p)}. Default: {p.default}." for p in GENERATORS[argument].parameters)
+    yield from (f"  --{p.name:<7} {p.help}: {_range(p)}. Default: {p.default}." for p in found.parameters)
 
 
 def _range(parameter: Parameter) -> str:

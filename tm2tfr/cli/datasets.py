@@ -10,6 +10,7 @@ import click
 from tm2tfr.choices import LEFT_BOUNDARIES
 from tm2tfr.cli import options
 from tm2tfr.cli.arguments import SPEC
+from tm2tfr.cli.cautions import echoed
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.universal.options import of_the_class
@@ -60,7 +61,7 @@ def dataset(
     from tm2tfr.api.datasets import make_dataset
     from tm2tfr.dataset.report import dataset_report
 
-    with counting("resume it with --resume") as progress:
+    with echoed(), counting("resume it with --resume") as progress:
         found = make_dataset(
             spec,
             output,
@@ -104,7 +105,7 @@ def sweep(
     from tm2tfr.api.datasets import sweep
     from tm2tfr.dataset.report import sweep_report
 
-    with counting() as progress:
+    with echoed(), counting() as progress:
         found = sweep(
             spec,
             workers=workers,

@@ -8,11 +8,14 @@ import warnings
 
 import click
 
+from tm2tfr import interrupts
 from tm2tfr.cli import output as streams
 from tm2tfr.cli.options import ALL
 from tm2tfr.cli.progress import telling_of_compiling
 from tm2tfr.cli.subject import names_machine
 from tm2tfr.errors import Interrupted, Tm2tfrError
+
+OUT_OF_MEMORY = "out of memory: the run is too long for this engine: lower --max-steps"
 
 
 def guarded(app: click.Group, arguments: list[str]) -> int:
@@ -27,22 +30,29 @@ def guarded(app: click.Group, arguments: list[str]) -> int:
 
 def _ran(app: click.Group, arguments: list[str]) -> int:
     try:
-        with telling_of_compiling(arguments):
-            answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
-        sys.stdout.flush()
-    except (KeyboardInterrupt, click.Abort):
-        _say("interrupted")
-        return 130
-    except Tm2tfrError as error:
-        _say(f"{error}")
-        return 130 if isinstance(error, Interrupted) else 2
-    except MemoryError:
-        _say("out of memory: the run is too long for this engine: lower --max-steps")
-        return 2
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
-        lost = _output_lost(error)
-        return _unexpected(error) if lost is None else lost
+        try:
+            interrupts.raising(True)
+            with telling_of_compiling(arguments):
+                answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
+            sys.stdout.flush()
+        finally:
+            interrupts.raising(False)
+    except (KeyboardInterrupt, Exception, SystemExit) as error:  # noqa: BLE001  (the last line of defence)
+        return _code_of(error)
     return answer if isinstance(answer, int) else 0
+
+
+def _code_of(error: BaseException) -> int:
+    """Say what went wrong and return the exit code: no traceback for users."""
+    told = isinstance(error, Interrupted)
+    if told or interrupts.heard() or isinstance(error, KeyboardInterrupt | click.Abort):
+        _say(f"{error}" if told else "interrupted")
+        return interrupts.CODE
+    if isinstance(error, Tm2tfrError | MemoryError):
+        _say(f"{error}" if isinstance(error, Tm2tfrError) else OUT_OF_MEMORY)
+        return 2
+    lost = _output_lost(error)
+    return _unexpected(error) if lost is None else lost
 
 
 def _say(message: str) -> None:

@@ -12,15 +12,18 @@ import click
 from tm2tfr.choices import (
     CIRCUIT_FORMATS,
     DRAWN,
+    HALT_VERDICTS,
     HARDWARE,
     LOGIC,
     LOGIC_FORMATS,
     PICTURES,
     WRITABLE,
+    HaltVerdict,
 )
 from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked, from_format
 from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.colour import styled
 from tm2tfr.cli.options import CIRCUITS, PROGRAMS, REPORTS, argument, choice, flag, machine, option, output
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
@@ -156,8 +159,16 @@ def _draw_run(
     help="An input of the machine, to be converted too: what it is there is printed, and is in the file if the format has "
     "a place for it. Default: the machine's own.",
 )
+@choice(
+    "--verdict",
+    of=HALT_VERDICTS,
+    help="Of a machine that halts without verdicts: take every halt to accept or to reject, for formats in which every run "
+    "does one of the two. Where a rule is missing, accepting takes one more step.",
+)
 @_cone
-def convert(asked: Asked, output: Path | None, to: str | None, word: str | None, cone: str | None) -> None:
+def convert(
+    asked: Asked, output: Path | None, to: str | None, word: str | None, verdict: HaltVerdict | None, cone: str | None
+) -> None:
     """Write a machine, a circuit or a formula in another format, or say why that format cannot express it."""
     from tm2tfr.places import check_file
     from tm2tfr.sources.registry import check_target
@@ -171,10 +182,13 @@ def convert(asked: Asked, output: Path | None, to: str | None, word: str | None,
 
         check_ending(found, output)
     target = to or (construction.format_for(output) if output else next(iter(construction.targets), "yaml"))
+    assumed: tuple[str, ...] = ()
     if word is not None:
         found = _with_input(found, word, construction.noun)
+    if verdict is not None:
+        found, assumed = _with_verdict(found, verdict, construction.noun)
     written = construction.convert(found, target)
-    for note in (*written.notes, *_input_notes(found, written, asked=word is not None)):
+    for note in (*assumed, *written.notes, *_input_notes(found, written, asked=word is not None)):
         click.echo(f"note: {note}", err=True)
     write(written.text, output, asked.argument)
 
@@ -191,6 +205,22 @@ def _with_input(program: Any, word: str, noun: str) -> Any:
     if not isinstance(program, Machine):
         raise UsageError(f"tm2tfr convert: --input is of a machine, and {program.name} is a {noun}: omit it")
     return replace(program, input=program.check_input(word), yaml=None)
+
+
+def _with_verdict(program: Any, verdict: HaltVerdict, noun: str) -> tuple[Any, tuple[str, ...]]:
+    """Return a machine with a verdict for its halts, and the note that says so.
+
+    Raises:
+        UsageError: if it is not a machine.
+        ConversionError: if it has verdicts.
+    """
+    from tm2tfr.sources.turing.conversion import with_verdict
+    from tm2tfr.sources.turing.spec import Machine
+
+    if not isinstance(program, Machine):
+        raise UsageError(f"tm2tfr convert: --verdict is of a machine, and {program.name} is a {noun}: omit it")
+    declared = with_verdict(program, verdict)
+    return declared.machine, declared.notes
 
 
 def _input_notes(program: Any, written: Any, *, asked: bool) -> Iterator[str]:
@@ -230,10 +260,14 @@ def _program(asked: Asked, cone: str | None) -> tuple[Any, Construction[Any]]:
 @choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object for each.")
 @from_format()
 def list_(what: str | None, format: str, from_: str | None) -> None:
-    """List what is shipped, or describe one: what it is made of, its examples, and commands to try."""
+    """List what is shipped, or describe one: what it is made of, its examples, and commands to try.
+
+    Of a name that several have, all are described.
+    """
     from tm2tfr.cli import catalogue, circuits
     from tm2tfr.cli.logic import about as formulas
     from tm2tfr.cli.rasp import about as programs
+    from tm2tfr.sources import names
 
     as_json = format == "json"
     if what in ("machines", "circuits", "programs", "formulas", None):
@@ -245,7 +279,11 @@ def list_(what: str | None, format: str, from_: str | None) -> None:
             lines += formulas.listed("srasp", as_json=as_json, heading=headed)
         lines += formulas.listed("tl", as_json=as_json, heading=headed) if what in ("formulas", None) else []
     else:
-        lines = list(_described(what, from_, as_json=as_json))
+        several = names.homonyms(what) if from_ is None else ()
+        lines = []
+        for name in several or (what,):
+            lines += ([""] if lines else []) + [styled(name, "bold")] if several and not as_json else []
+            lines += _described(name, from_, as_json=as_json)
     for line in lines:
         tell(line, as_json=as_json)
 

@@ -119,6 +119,15 @@ word = option(
     help="The input: a word, or a JSON list of tokens; of a circuit bits, numbers such as 0x3A+7, or text. Default: the "
     "program's own, its first example, or of a circuit zeros.",
 )
+
+
+def bytes_of(**kwargs: Any) -> Declared:
+    """Declare ``--file``, the input of a circuit that takes bytes; the command gets it as ``contents``."""
+    kind = click.Path(exists=True, dir_okay=False, path_type=Path)
+    help = "The input is what this file contains, byte for byte: of sha256."
+    return file("--file", "contents", type=kind, panel=CIRCUITS, help=help, **kwargs)
+
+
 output = file("--output", "-o", help="Write to this file instead of standard output.")
 attention = choice(
     "--attention", of=WEIGHTINGS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."
@@ -132,7 +141,12 @@ temperature = option(
 
 # ── the options of a run, which a command gets as one value ─────────────────────────────────────────────────
 rows = file(
-    "--output", "-o", "--out", older=["--out"], help="Write the rows to this .jsonl, .csv or .parquet file during the run."
+    "--output",
+    "-o",
+    "--out",
+    older=["--out"],
+    help="Write the rows to this .jsonl, .csv or .parquet file during the run; of many inputs of a circuit, a line for "
+    "each run (.jsonl or .csv).",
 )
 _engine = choice(
     "--engine",

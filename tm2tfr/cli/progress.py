@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 
+from tm2tfr import interrupts
 from tm2tfr.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def hearing() -> Iterator[Callable[[], bool]]:
     def hear(_number: int, _frame: FrameType | None) -> None:
         nonlocal heard
         if heard or not asks:
+            interrupts.note()
             raise KeyboardInterrupt
         heard = True
 

@@ -17,7 +17,7 @@ from tm2tfr.cli.cautions import warn_beyond_certificate, warn_of_formulas
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.step.stepping import check_step, stepped
-from tm2tfr.cli.subject import check_places, refuse_several, subject, traced
+from tm2tfr.cli.subject import check_places, refuse_several, subject, traced, word_in
 from tm2tfr.cli.subject import runs as runs_of
 from tm2tfr.cli.turing.lists import check_list
 from tm2tfr.errors import OutputError, UsageError, counted
@@ -81,6 +81,7 @@ def compile(
 @command(summary="Run a decoder, print its table, and check every cell", example="tm2tfr trace palindromes --input abba")
 @subject_asked()
 @options.word
+@options.bytes_of()
 @options.rows
 @options.flag("--all", "everything", help="Print every row, however many there are.")
 @options.flag("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
@@ -94,6 +95,7 @@ def compile(
 def trace(
     asked: Asked,
     word: str | None,
+    contents: Path | None,
     everything: bool,
     quiet: bool,
     at: int | None,
@@ -109,7 +111,9 @@ def trace(
     if step:
         check_step(run, {"--quiet": quiet, "--all": everything, "--at": at is not None})
     check_places(asked.argument, run)
-    found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
+    given = subject(asked)
+    word = word_in(given, word, contents)
+    found = softness.for_run(given, attention, temperature, word, run.max_steps)
     if step:
         done = stepped(found, word, run)
         click.echo(f"{wording.input_line(done)}\n{colour.judged(wording.verdict(done, found))}")
@@ -135,6 +139,7 @@ def trace(
 @command(summary="Write the table as markdown, LaTeX, CSV, JSON or HTML", example="tm2tfr table --input 11 -o run.tex")
 @subject_asked()
 @options.word
+@options.bytes_of()
 @options.choice("--format", of=TABLES, help="Default: from the extension of the output file, otherwise text.")
 @options.output
 @options.flag("--all", "everything", help="Show each token of a machine's description in the prompt as well.")
@@ -144,6 +149,7 @@ def trace(
 def table(
     asked: Asked,
     word: str | None,
+    contents: Path | None,
     format: str | None,
     output: Path | None,
     everything: bool,
@@ -161,7 +167,9 @@ def table(
         known = ", ".join(TABLES)
         raise OutputError(f"{output}: no table format has the extension {output and output.suffix!r}: use --format {known}")
     check_file(output, reading=[asked.argument])
-    found = softness.for_run(subject(asked), attention, temperature, word, run.max_steps)
+    given = subject(asked)
+    word = word_in(given, word, contents)
+    found = softness.for_run(given, attention, temperature, word, run.max_steps)
     done = traced(found, word, run)
     text = table_of(done, named, description=everything)
     write(colour.judged(text) if named == "text" and output is None else text, output, asked.argument)
@@ -184,6 +192,7 @@ def table(
     help="An input; can be repeated. Default: the examples; of a circuit without any, all inputs up to 2^10, otherwise "
     "100 random ones.",
 )
+@options.bytes_of(multiple=True)
 @options.flag("--all", "everything", help="All inputs of a circuit, at most 2^20 of them.", panel=options.CIRCUITS)
 @options.count("--random", "count", least=1, metavar="K", help="K random inputs, with --seed.", panel=options.RUN)
 @options.count(
@@ -206,6 +215,7 @@ def table(
 def check(
     asked: Asked,
     words: tuple[str, ...],
+    contents: tuple[Path, ...],
     everything: bool,
     count: int | None,
     all_up_to: int | None,
@@ -221,6 +231,7 @@ def check(
     check_list(asked, words, run, refused=refused, as_json=format == "json")
     found = subject(asked, seeded=count is not None)
     _ = found.right  # weights that say nothing of theirs are refused as that, whatever is asked of them
+    words += tuple(word_in(found, None, path) or "" for path in contents)
     for word in words:  # what is no input is refused before any run
         given = found.word(word)
         if found.machine is not None:
@@ -273,7 +284,7 @@ def _each(
 ) -> Iterator[tuple[Any, bool, Trace]]:
     """Yield each run of `check`: the example, whether it has an expected result, and what was found."""
     limits = {example.max_steps for example, _ in every}
-    if found.machine is not None and soft == (None, None) and len(limits) == 1:
+    if soft == (None, None) and len(limits) == 1:
         from tm2tfr.cli.turing.inputs import together
 
         several = together(found, [example.input for example, _ in every], run, limits.pop())

@@ -12,11 +12,11 @@ import click
 from click.core import ParameterSource
 
 from tm2tfr.choices import UNIVERSAL_OPTIONS, UNIVERSAL_TAPES
-from tm2tfr.cli.cautions import warn_beyond_certificate, warn_once
+from tm2tfr.cli.cautions import tell_of_homonyms, warn_beyond_certificate, warn_once
 from tm2tfr.cli.colour import cautioned
 from tm2tfr.cli.progress import showing
 from tm2tfr.cli.universal.options import class_alone, prompted
-from tm2tfr.errors import CompileError, OutputError, SpecError, UsageError, visible
+from tm2tfr.errors import CompileError, OutputError, ReadError, SpecError, UsageError, visible
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 
 def names_machine(argument: str) -> bool:
-    """Return whether an argument is the name of a shipped machine, bbchallenge text, or a possible path."""
+    """Return whether an argument is the name of a shipped machine, ``kind:name``, bbchallenge text, or a possible path."""
+    from tm2tfr.sources import names
     from tm2tfr.sources.registry import is_circuit
     from tm2tfr.sources.turing.formats.bbchallenge import is_argument
     from tm2tfr.sources.turing.library import shipped
 
-    known = argument in shipped() or is_circuit(argument)
+    known = argument in shipped() or names.split(argument) is not None or is_circuit(argument)
     return is_argument(argument) or known or Path(argument).suffix != "" or Path(argument).exists()
 
 
@@ -52,9 +53,11 @@ def subject(asked: Asked, *, seeded: bool = False) -> Subject:
     if asked.format is not None and given is not asked.argument:
         raise UsageError(f"tm2tfr: --from is the format of a text, and {asked} is none: omit it")
     try:
-        found = Subject.read(given, options=options, format=asked.format)
+        found = Subject.read(given, options=options, format=asked.format, cut_registers=asked.cut_registers)
     except SpecError as error:
         raise (error if asked.prompt is not None else _of_prompt(asked) or error) from None
+    if given is asked.argument:
+        tell_of_homonyms(asked.argument)
     if found.lacks_machine and not asked.takes_alone:
         raise _lacking(found, asked)
     for warning in found.warnings:
@@ -79,6 +82,10 @@ def _refuse_steps(found: Subject, asked: Asked) -> None:
 
 def _of_prompt(asked: Asked) -> UsageError | None:
     """Return the error for the file of a prompt in place of a machine, with what to type instead; None for another file."""
+    from tm2tfr.sources.circuit.formats.registry import by_ending
+
+    if asked.format is not None or by_ending(asked.argument) is not None:
+        return None
     path = Path(asked.argument)
     words = path.read_text(encoding="utf-8-sig", errors="replace").split() if path.is_file() else []
     written = bool(words) and (words[0] in UNIVERSAL_TAPES or words[-1] == "BOS" or all(map(str.isdecimal, words)))
@@ -164,6 +171,29 @@ def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool
     if program is not None and found.agrees:
         warn_beyond_certificate(found, subject)
     return found
+
+
+def word_in(subject: Subject, word: str | None, contents: Path | None) -> str | None:
+    """Return the input: as it is given, or the bytes of a file, as text.
+
+    Raises:
+        UsageError: if both are given, or the program takes no bytes.
+        ReadError: if the file cannot be read.
+    """
+    if contents is None:
+        return word
+    from tm2tfr.sources.circuit.messages import hexadecimal
+    from tm2tfr.sources.circuit.netlist import Circuit
+
+    if word is not None:
+        raise UsageError("tm2tfr: --input and --file cannot be combined: omit one of them")
+    if not isinstance(subject.program, Circuit) or not subject.program.encoding:
+        what = f"{visible(subject.name)} takes no bytes, and --file is for circuits that do, such as sha256"
+        raise UsageError(f"tm2tfr: {what}: use --input")
+    try:
+        return hexadecimal(contents.read_bytes())
+    except OSError as error:
+        raise ReadError(f"{contents}: cannot be read ({error.strerror}): name another file") from None
 
 
 def check_places(argument: str, run: RunOptions) -> None:

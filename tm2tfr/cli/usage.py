@@ -43,10 +43,16 @@ def _options(context: click.Context | None) -> Iterable[str]:
     return [] if context is None else [name for param in context.command.get_params(context) for name in param.opts]
 
 
+_CALLED = {"run": "trace"}
+"""What a command is called elsewhere -> its name here."""
+
+
 def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> UsageError:
     """Return the error about an unknown command, which may be a machine or a spec for which the command was omitted."""
     what = f"tm2tfr: unknown command {name!r}"
-    close = did_you_mean(name, commands)
+    if name in _CALLED:
+        return UsageError(f"{what}: did you mean: {_line('tm2tfr', _CALLED[name], *rest)}")
+    close = "" if ":" in name else did_you_mean(name, commands)
     if not close and (verb := _verb_for(name)):
         stray = [word for word in rest if not word.startswith("-")]
         options = [part for word in stray for part in ("--input", word)] if len(stray) == len(rest) else rest

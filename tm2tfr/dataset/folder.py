@@ -60,8 +60,12 @@ def kept(folder: Path, done: Done, shards: int) -> Record:
 
 
 def refuse_used(folder: Path, *, resume: bool) -> None:
-    """Raise OutputError if the folder is not empty or is not a folder."""
+    """Raise OutputError if the folder is not empty or is not a folder, or if a link in it leads out of it."""
     with _blamed(folder):
+        for path in (*folder.glob("*"), *folder.glob("*/*")) if resume else ():
+            if path.is_symlink():
+                what = f"{path}: this is a symbolic link, and a data set is written within its own folder"
+                raise OutputError(f"{what}: remove it, or choose another folder")
         if not resume and folder.is_dir() and any(folder.iterdir()):
             ours = (folder / JOURNAL).exists() or (folder / MANIFEST).exists()
             remedy = "resume it with --resume, or choose another folder" if ours else "choose another folder"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from tm2tfr import shelf
 from tm2tfr.dataset.kinds import AnySpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.errors import DatasetError
+from tm2tfr.errors import DatasetError, SpecWarning
+from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.given.library import is_logic
 from tm2tfr.sources.rasp.given.library import is_program
 from tm2tfr.sources.registry import built, loaded
+from tm2tfr.sources.turing.formats.lists import repeated
 from tm2tfr.sources.turing.library import load_list
 from tm2tfr.sources.turing.library import shipped as machines
 from tm2tfr.text.words import number_of
@@ -37,7 +40,7 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
     The name of a shipped circuit, or the file of a circuit, stands for a spec of that circuit: on all inputs, where
     these are at most 2^16, otherwise on 1,000 random ones. That of a RASP program or a formula stands for 1,000 random
     inputs with 1 to 10 tokens, and with a single token for all of them. A list of bbchallenge machines stands for a spec of
-    these on the blank tape, with at most 1,000 steps.
+    these on the blank tape, with at most 1,000 steps; a `SpecWarning` says which are on several lines.
 
     Args:
         max_length: of what labels words, the longest word of the split ``train``; the split ``test`` has words of more
@@ -50,6 +53,7 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
         ConversionError: if the file of a circuit cannot be read.
         DatasetError: for a longest word of anything else.
     """
+    where = _plain(where)
     name = str(where)
     if (is_program(where) or is_logic(where)) and name not in machines() and name not in GENERATORS:
         return _of_labeller(name, max_length)
@@ -61,11 +65,23 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
     if isinstance(where, str) and name in GENERATORS and not Path(name).is_file():
         return _of_circuit(name, built(name, {}).program)
     if (listed := load_list(where)) is not None:
+        if (note := repeated(listed)) is not None:
+            warnings.warn(f"{shelf.display(name)}: warning: {note}", SpecWarning, stacklevel=2)
         machines_of = json.dumps([each.text for each in listed])
         return read(f"machines: {machines_of}\ninputs: ['']\n", file=f"{Path(name).stem}.yaml")
     if _is_circuit_file(name):
         return _of_circuit(name, loaded(where).program)
     return read(shelf.contents(shelf.SPECS, name), file=shelf.display(name), folder=Path(name).parent)
+
+
+def _plain(where: str | Path) -> str | Path:
+    """Return a name without its kind, or the name of its file, where that is the kind that stands for a spec."""
+    kind, name = names.split(where) or ("", "")
+    if kind == names.MACHINE:
+        raise DatasetError(f"{where}: a machine does not stand for a spec: write one that has 'machines: [{name}]'")
+    if kind == names.CIRCUIT:
+        return name
+    return names.file_of(kind, name) if kind else where
 
 
 def _is_circuit_file(name: str) -> bool:

@@ -32,6 +32,7 @@ Forms = tuple[tuple[tuple[int, float], ...], ...]
 ONE = "1"
 """The position feature that is the same everywhere."""
 _SMALL = 1e-8
+_LARGEST = 2.0**256
 _GRID = 2.0**20
 """Coefficients are looked for among the multiples of its inverse."""
 
@@ -72,8 +73,10 @@ def narrowed(decoder: Decoder, forms: Forms) -> Decoder:
     """Return a decoder with the stream y = C·x, C the forms: the same logits as `decoder`, for every input.
 
     Raises:
-        ShapeError: if that could not be checked, without rounding, or a form is none.
+        ShapeError: for layer norms; if that could not be checked, without rounding, or a form is none.
     """
+    if decoder.normed:
+        raise ShapeError("the original has layer norms, and other coordinates have another mean and variance")
     wide = widened(decoder, decoder.layout.width)
     map_ = matrix_of(forms, decoder.layout.width)
     parts = list(_reads(wide))
@@ -112,12 +115,18 @@ def narrowed(decoder: Decoder, forms: Forms) -> Decoder:
 
 
 def matrix_of(forms: Forms, width: int) -> Dyadic:
-    """Return forms as a matrix: (forms, width). Raises ShapeError if one is about another direction."""
+    """Return forms as a matrix: (forms, width).
+
+    Raises:
+        ShapeError: if a form is about another direction, or has a coefficient whose square could overflow.
+    """
     found = np.zeros((len(forms), width))
     for row, form in enumerate(forms):
         for direction, coefficient in form:
-            if not 0 <= direction < width or not np.isfinite(coefficient):
+            if not 0 <= direction < width:
                 raise ShapeError(f"a form of what is kept is about direction {direction}, of {width}")
+            if not abs(coefficient) <= _LARGEST:
+                raise ShapeError(f"a form of what is kept has the coefficient {coefficient:g}: use at most 2^256")
             found[row, direction] = coefficient
     return found
 

@@ -25,6 +25,13 @@ from tm2tfr.disguises.dyadic import Dyadic
 from tm2tfr.disguises.truth import NOTHING, HiddenTruth, orthonormal
 from tm2tfr.errors import DisguiseError
 
+COLUMNS = """\
+precision: right / claimed; recall: right / there; F1: their harmonic mean; –: nothing to divide by, or not computed
+base: the F1 of the best claim that knows only how many of each there are, and not the weights
+dead code: the F1 of a search for what nothing reads, along products of matrices
+right, claimed, there: how much of the claim is right, how much was claimed, how much could be: heads, layers, units; of
+subspaces, dimensions"""
+"""What the columns of a table of scores are, below it."""
 KINDS = ("heads", "decoys", "layers", "units", "subspaces")
 
 
@@ -97,7 +104,7 @@ class ClaimScores:
             shares = f"{_shown(score.precision):>9} {_shown(score.recall):>7} {_shown(score.f1):>7}"
             dead = _shown(self.dead_code[kind].f1 if kind in self.dead_code else None)
             lines.append(f"{kind:<12} {shares} {_shown(self.base[kind].f1):>7} {dead:>10}   {counts}")
-        return "\n".join(lines)
+        return "\n".join(lines) + "\n" + COLUMNS
 
 
 def _shown(number: float | None) -> str:

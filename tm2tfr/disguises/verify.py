@@ -11,14 +11,16 @@ matrices in the basis of y, each of them checked exactly:
   position, which changes no maximum and no softmax. OV has the original's rows, and none of constants and copies.
 - *Decoy heads*: OV has no rows of the original's directions, of constants, or of copies; or they come in groups with the
   same QᵀK but in columns of constants, the same mask and weighting, so that they attend alike, and the sum of OV has none.
+  None has softmax, or looks ahead, where no head of the original does.
+- *Layer norms*: the original's, which allow nothing but a permutation of the stream; added layers have none.
 - *Units of the original* read the original's form times a power of two s, and write what the original's does, divided by
   s, partly to copies. Others write to nothing that counts; or come in groups that read the same form times powers of two,
   and whose writes, times these, have the sum 0; or come as pairs ReLU(a) - ReLU(-a) = a, whose sum, a linear map, is
   exactly what empties the copies into what they are of.
 - *Unembedding*: the original's, with what it reads off constants added to its bias.
 
-Where the stream was compressed (`tm2tfr.disguises.narrow`), the original is first written in the dimensions that the key
-keeps; its forms are checked to give all that is read, for whatever can be written.
+Where the stream was compressed (`tm2tfr.disguises.narrow`), which layer norms exclude, the original is first written in the
+dimensions that the key keeps; its forms are checked to give all that is read, for whatever can be written.
 
 Nothing else is read by anything that counts, so the logits are the original's, as rational numbers, for every input. Where
 tokens are renamed, they have their own names again before this begins; their order, which decides between equal logits, was
@@ -27,7 +29,7 @@ another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +98,7 @@ class _Checks:
         yield from self._embedding(wide, right)
         yield from self._layers(wide.layers, right.layers)
         yield from self._unembedding(wide, right)
+        yield from self._kinds()
 
     def _same(self, what: str, found: Dyadic, wanted: Dyadic) -> Iterator[str]:
         self.checked += 1
@@ -119,10 +122,7 @@ class _Checks:
             ("width", hidden.layout.width, self._key.basis.width),
             ("number of layers", len(hidden.layers), len(self._key.layers)),
         ]
-        for what, found, wanted in pairs:
-            self.checked += 1
-            if found != wanted:
-                yield f"{what}: it is {found!r}, and should be {wanted!r}"
+        yield from self._equal(pairs)
         if hidden.normed or right.normed:
             yield from self._norms()
         used = [layer.of for layer in self._key.layers if layer.of is not None]
@@ -130,6 +130,26 @@ class _Checks:
             yield "layers: the key does not have each layer of the original once, in their order"
         for number, (layer, said) in enumerate(zip(hidden.layers, self._key.layers, strict=False), start=1):
             yield from self._sizes(f"layer {number}", layer, said)
+
+    def _equal(self, pairs: Iterable[tuple[str, Any, Any]]) -> Iterator[str]:
+        for what, found, wanted in pairs:
+            self.checked += 1
+            if found != wanted:
+                yield f"{what}: it is {found!r}, and should be {wanted!r}"
+
+    def _kinds(self) -> Iterator[str]:
+        """Heads are of the original's kinds, even decoys.
+
+        If any head has softmax, all answers are rounded (`tm2tfr.engines.reading`); if any looks ahead, nothing can be
+        generated.
+        """
+        hidden, right = self._hidden, self._original
+        yield from self._equal(
+            [
+                ("whether any head uses softmax", hidden.soft, right.soft),
+                ("whether any head looks ahead", hidden.looks_ahead, right.looks_ahead),
+            ]
+        )
 
     def _sizes(self, where: str, layer: Any, said: LayerKey) -> Iterator[str]:
         units = None if layer.feed_forward is None else len(layer.feed_forward.units)
@@ -155,6 +175,8 @@ class _Checks:
     def _basis(self, basis: TurnedBasis) -> Iterator[str]:
         """T⁻¹·T = I; in it, Q·Qᵀ = I for every turn."""
         self.checked += 1
+        if basis.width < self._own:
+            yield f"basis: it has {basis.width} directions, fewer than the {self._own} that are hidden"
         for number, (_, turn) in enumerate(basis.blocks):
             if turn.rounds and not is_orthogonal(turn.matrix):
                 yield f"basis: block {number} is not orthogonal"
@@ -196,8 +218,8 @@ class _Checks:
                 yield from self._alike(f"{where}.heads {_listed(group)}", [layer.heads[k] for k in group])
             for group in said.unit_groups:
                 yield from self._cancel(f"{where}.feed_forward, units {_listed(group)}", layer, said, group)
+            yield from self._same_norms(where, layer, original)
             if original is not None:
-                yield from self._same_norms(where, layer, original)
                 waiting = dict(said.moved)
                 yield from self._units(where, layer, said, original, waiting)
             else:
@@ -216,6 +238,8 @@ class _Checks:
             every = [number for group in groups for number in group]
             if len(set(every)) < len(every) or any(not 0 <= number < len(free) or not free[number] for number in every):
                 return "the key has something in a group of decoys that is none, or is in two of them"
+            if not all(groups):
+                return "the key has an empty group of decoys"
         return ""
 
     def _no_moves(self, said: LayerKey) -> str:
@@ -256,9 +280,10 @@ class _Checks:
         written = product(scales[None, :], np.array([unit.writes for unit in units]))[0]
         yield from self._same(f"{where}, sum of writes", written[counts], np.zeros(len(counts)))
 
-    def _same_norms(self, where: str, layer: WideLayer, original: WideLayer) -> Iterator[str]:
+    def _same_norms(self, where: str, layer: WideLayer, original: WideLayer | None) -> Iterator[str]:
+        """A layer that is not in the original has none: it could divide by 0."""
         for name in ("attention_norm", "feed_forward_norm"):
-            if getattr(layer, name) != getattr(original, name):
+            if getattr(layer, name) != getattr(original, name, None):
                 yield f"{where}.{name}: it is not the original's"
 
     def _head(self, where: str, head: WideHead, own: WideHead | None) -> Iterator[str]:

@@ -20,7 +20,7 @@ from tm2tfr.engines.same import KEPT, WIDEST, Same
 from tm2tfr.errors import EngineError, counted
 from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.positions import feature
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices, norms
 
 MOST_POSITIONS = 2**31
 SAFE: Mapping[str, float] = {"float64": 1e290, "float32": 1e30}
@@ -47,12 +47,16 @@ def layer_called(number: int, layer: Layer) -> str:
 
 
 def check_weights(decoder: Decoder, dtype: str) -> None:
-    """Raise EngineError if a weight is too large for `dtype`."""
+    """Raise EngineError if a weight, or the epsilon of a layer norm, is too large for `dtype`."""
     largest = float(np.finfo(dtype).max)
     for path, matrix in matrices(decoder).items():
         if matrix.nonzero and (found := float(abs(matrix.values).max())) > largest:
             what = f"{path}: the weight {found:g} is too large for {dtype}"
             raise EngineError(f"{what}: use --dtype float64 or --engine exact, or smaller weights")
+    for path, norm in norms(decoder):
+        if norm.epsilon > largest:
+            what = f"{path}: the epsilon {norm.epsilon:g} is too large for {dtype}"
+            raise EngineError(f"{what}: use --dtype float64, or a smaller epsilon")
 
 
 def first_infinite(numbers: NDArray[Any], names: Sequence[str]) -> str:
@@ -156,14 +160,14 @@ def _through(same: Same[Layer], before: bytes, safe: float, fine: bool) -> tuple
 
 
 def _read(norm: Norm | None, x: Floats, safe: float, fine: bool) -> tuple[bool, Floats]:
-    """Return whether all is `fine` so far and the variance is small, and a bound on what is read from a stream up to x.
+    """Return whether all is `fine` so far, with a small variance and epsilon, and a bound on what is read below x.
 
     An entry of width w is at most √(w - 1) standard deviations away from the mean.
     """
     if norm is None:
         return fine, x
     peak = float(x.max(initial=0.0))
-    variance = 4 * len(x) * peak * peak  # infinite if it is too large, where peak ** 2 would raise
+    variance = 4 * len(x) * peak * peak + norm.epsilon  # infinite if it is too large, where peak ** 2 would raise
     bound = _column(norm.gain) * np.sqrt(len(x)) + _column(norm.bias)
     return fine and variance < safe and _all_small(bound, safe), bound
 

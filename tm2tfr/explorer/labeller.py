@@ -64,7 +64,7 @@ def labeller_page(
         seen: what there is at each position of the run, the one of the trace.
         tokens: what is fed at each position, shown beside its number where heads look; by default the number is alone.
         ends: the tokens that are fed before and after those of any input.
-        called: (layer, head), both from 0 -> what the drawings call that head; by default its number and its name.
+        called: (layer, head), both from 0 -> the name of that head in the drawings; by default its own.
         live: whether the page has the weights and a script, so that it can run another input.
         pictures: headings, each with a drawing as SVG, or with the reason why there is none as text.
 
@@ -147,15 +147,11 @@ class _Named(NamedTuple):
 
 
 def _named(n: int, layer: Layer, called: Mapping[tuple[int, int], str]) -> _Named:
-    """Return what a layer is called, without names that nobody gave; drawings count attention layers alone."""
-    attention = re.fullmatch(r"attention (\d+)", layer.name)
-    if attention:
-        heading = f"layer {n + 1} of the weights (attention layer {attention[1]})"
-    else:
-        heading = f"layer {n + 1}" + (f" ({visible(layer.name)})" if layer.name else "")
-    names = ["" if re.fullmatch(r"c\d+", head.name) else visible(head.name) for head in layer.heads]
-    numbered = [f"head {k}: {name}" if name else f"head {k}" for k, name in enumerate(names, start=1)]
-    return _Named(heading, [called.get((n, k), each) for k, each in enumerate(numbered)])
+    """Return what a layer is called, and its heads without names that nobody gave."""
+    heading = f"layer {n + 1}" + (f" ({visible(layer.name)})" if layer.name else "")
+    own = ["" if re.fullmatch(r"c\d+", head.name) else head.name for head in layer.heads]
+    names = [visible(called.get((n, k), name)) for k, name in enumerate(own)]
+    return _Named(heading, [f"head {k}: {name}" if name else f"head {k}" for k, name in enumerate(names, start=1)])
 
 
 def _layers(layers: Sequence[_Named], seen: Sequence[Observation], names: Sequence[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from tm2tfr.causality import CausalModel, CausalRun, CausalValue, CausalVariable
 from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import UsageError, did_you_mean, listing
-from tm2tfr.interventions.intervention import Cell, Intervention, VariableSetting, changed_cells
+from tm2tfr.interventions.intervention import Cell, Intervention, VariableSetting, changed_cells, text_of_unknown
 from tm2tfr.interventions.patched import PatchedRun, patched_run, patches_of, wrong_cells
 from tm2tfr.transformer.weights import Decoder
 
@@ -151,7 +151,7 @@ class Base:
         )
         if done.causal:
             return done
-        return replace(done, why=why_not(settings, variables, changed))
+        return replace(done, why=why_not(settings, variables, changed) if done.known else text_of_unknown(expected))
 
     def _wrong(self, expected: CausalRun, found: PatchedRun) -> list[Cell]:
         """Return the cells in which weights hold something else than expected, where that is known."""
@@ -215,7 +215,7 @@ def settings_of(base: Base, asked: Mapping[tuple[str, int] | str, Any], other: A
         checked = variable.checked(held, where)
         found.append(VariableSetting(variable.name, name, position, checked, before, origin))
     if not found:
-        raise UsageError("nothing is set: give for example {('q', 5): 'q3'}")
+        raise UsageError(f"nothing is set: {_example(base)}")
     twice = [
         each
         for n, each in enumerate(found)
@@ -224,6 +224,18 @@ def settings_of(base: Base, asked: Mapping[tuple[str, int] | str, Any], other: A
     if twice:
         raise UsageError(f"{twice[0].variable} is set twice at {twice[0].position}: set it once")
     return found
+
+
+def _example(base: Base) -> str:
+    """Return advice on what can be set, with a variable of this source under the name that its table has, if it has one."""
+    names = {meant: alias for alias, meant in reversed(list(base.model.aliases.items()))}
+    settable = [variable for variable in base.model.variables.values() if not variable.unset]
+    if not settable:
+        return "and nothing of this source can be set: 'tm2tfr intervene --variables' says why"
+    variable = max(settable, key=lambda each: (each.name in names, each.since[0] >= 0))  # rather computed than embedded
+    value = variable.labels[0] if variable.labels else str((*variable.among, variable.least or 0)[0])
+    name = names.get(variable.name, variable.name)
+    return f"add for example --set '{name}@0={value}', in Python {{({name!r}, 0): {value!r}}}; --variables lists all"
 
 
 def _key(key: Any) -> tuple[str, int]:

@@ -11,6 +11,8 @@ from tm2tfr.causality import CausalRun, CausalValue
 from tm2tfr.contract import shown
 from tm2tfr.text.columns import aligned
 
+UNKNOWN = "?"
+"""An answer of which nothing is known, as it is printed."""
 MOST_ROWS, MOST_CELLS = 20, 12
 """The most rows and cells that are printed."""
 
@@ -98,6 +100,11 @@ class Intervention:
         return same and not self.wrong and not self.wrong_answers and not self.broken
 
     @property
+    def known(self) -> bool:
+        """Whether every answer that must come out is known."""
+        return not self.expected.unanswered
+
+    @property
     def wrong_answers(self) -> tuple[int, ...]:
         """The positions at which the patched weights answer something else than expected, where that is known."""
         return tuple(
@@ -108,9 +115,10 @@ class Intervention:
 
     @property
     def first(self) -> int | None:
-        """The first position that answers something else than without the intervention; None: no position does."""
-        before, after = self.without.answers, self.expected.answers
-        differing = (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
+        """The first position that is known to answer something else than without the intervention; None: none is."""
+        before, after, unknown = self.without.answers, self.expected.answers, self.expected.unanswered
+        pairs = enumerate(zip(before, after, strict=False))
+        differing = (i for i, (a, b) in pairs if not same_answers(b, a, unknown.get(i, {})))
         return next(differing, None if len(before) == len(after) else min(len(before), len(after)))
 
     @property
@@ -126,7 +134,11 @@ class Intervention:
             "engine": self.engine,
             "set": [each.as_dict() for each in self.settings],
             "without": {"tokens": list(self.without.tokens), "answers": plain(self.without.answers)},
-            "expected": {"tokens": list(self.expected.tokens), "answers": plain(self.expected.answers)},
+            "expected": {
+                "tokens": list(self.expected.tokens),
+                "answers": plain(known_answers(self.expected, None)),
+                "unknown": [{"position": i, "outputs": list(each)} for i, each in self.expected.unanswered.items()],
+            },
             "patched": {"tokens": list(self.patched_tokens), "answers": plain(self.patched_answers)},
             "agrees": self.agrees,
             "first": self.first,
@@ -151,6 +163,14 @@ def same_answers(expected: Any, found: Any, unanswered: Mapping[int, str]) -> bo
     )
 
 
+def known_answers(run: CausalRun, unknown: str | None) -> list[Any]:
+    """Return the answers of a run, with `unknown` in the place of those of which nothing is known."""
+    found = list(run.answers)
+    for i, outputs in run.unanswered.items():
+        found[i] = tuple(unknown if n in outputs else each for n, each in enumerate(found[i]))
+    return found
+
+
 def text_of_cell(value: CausalValue) -> str:
     """Return a value as it is shown: ⊥ for nothing, shares of labels as a sum."""
     if isinstance(value, Mapping):
@@ -158,10 +178,17 @@ def text_of_cell(value: CausalValue) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else shown(value)
 
 
+def text_of_unknown(run: CausalRun) -> str:
+    """Return at which positions it is not known what must be answered."""
+    places = [str(i) for i in run.unanswered]
+    shown_places = ", ".join(places[:MOST_CELLS]) + (", …" if len(places) > MOST_CELLS else "")
+    return f"what must be answered at {shown_places} is not known"
+
+
 def text_of_stage(since: tuple[int, str]) -> str:
-    """Return the part of a layer after which a variable has its value; layers count from 0, the embedding is -1."""
+    """Return the part of a layer after which a variable has its value; `since` counts layers from 0, the text from 1."""
     layer, part = since
-    return "the embedding" if layer < 0 else f"layer {layer}, {part.replace('_', '-')}"
+    return "the embedding" if layer < 0 else f"layer {layer + 1}, {part.replace('_', '-')}"
 
 
 def plain(value: Any) -> Any:
@@ -187,14 +214,15 @@ def _lines(found: Intervention) -> list[str]:
     if found.first is not None:
         lines.append(f"shows first at position {found.first}")
     elif found.why:
-        lines.append(f"changes no answer: {found.why}")
+        lines.append(f"changes no answer{'' if found.known else ' that is known'}: {found.why}")
     if found.changed:
         cells = [f"{c.variable}@{c.position}: {text_of_cell(c.before)} → {text_of_cell(c.after)}" for c in found.changed]
         more = f", and {len(cells) - MOST_CELLS} more" if len(cells) > MOST_CELLS else ""
         lines.append(f"cells that change: {', '.join(cells[:MOST_CELLS])}{more}")
     lines += [f"not compared: {each}" for each in found.explained[:MOST_CELLS]]
     if found.agrees:
-        lines.append(f"the patched weights ({found.engine}) do what is expected")
+        limits = "" if found.known else f" elsewhere; {text_of_unknown(found.expected)}, and not compared"
+        lines.append(f"the patched weights ({found.engine}) do what is expected{limits}")
     elif found.broken:
         lines.append(f"without any intervention, the weights ({found.engine}) already differ from the reference:")
         lines += [f"  {line}" for line in found.broken.splitlines()]
@@ -215,7 +243,7 @@ def _table(found: Intervention) -> list[list[str]]:
     shown_rows = range(min(first, max(0, longest - 1)), longest)
     columns = (
         (found.without.tokens, found.without.answers),
-        (found.expected.tokens, found.expected.answers),
+        (found.expected.tokens, known_answers(found.expected, UNKNOWN)),
         (found.patched_tokens, found.patched_answers),
     )
     for i in shown_rows[:MOST_ROWS]:
@@ -228,6 +256,11 @@ def _table(found: Intervention) -> list[list[str]]:
 
 
 def changed_cells(without: CausalRun, expected: CausalRun, names: Sequence[str]) -> list[Cell]:
-    """Return the cells of two runs that are not the same, as far as both go."""
+    """Return the cells of two runs that are not the same, as far as both go and the expected ones are known."""
     pairs = enumerate(zip(without.cells, expected.cells, strict=False))
-    return [Cell(i, name, a[name], b[name]) for i, (a, b) in pairs for name in names if a[name] != b[name]]
+    return [
+        Cell(i, name, a[name], b[name])
+        for i, (a, b) in pairs
+        for name in names
+        if a[name] != b[name] and (name, i) not in expected.doubts
+    ]

@@ -80,7 +80,7 @@ class VariableList:
         for each in self.variables:
             names = (each.variable.name, ", ".join(each.columns), ", ".join(each.aliases))
             rows.append([*map(visible, names), each.values, text_of_stage(each.variable.since), each.variable.meaning])
-        lines = [f"{visible(self.subject)}: variables; layers count from 0, the embedding before them", "", *aligned(rows)]
+        lines = [f"{visible(self.subject)}: variables", "", *aligned(rows)]
         if self.fixed:
             lines += ["", *(f"{visible(name)} cannot be set: {why}" for name, why in self.fixed.items())]
         return "\n".join(lines)

@@ -54,6 +54,7 @@ class Tried:
     Args:
         subject, engine: what was run, and on what.
         number: of interventions.
+        left_out: of those with answers of which nothing is known, which are not among the data; the next two are without.
         causal: of those that change an answer.
         explained: of those of which something is not known of the weights, see `Intervention.explained`.
         failures: the first ones in which the patched weights differ from what is expected; differing: the number of all.
@@ -64,6 +65,7 @@ class Tried:
     subject: str
     engine: str
     number: int = 0
+    left_out: int = 0
     causal: int = 0
     explained: int = 0
     differing: int = 0
@@ -79,8 +81,11 @@ class Tried:
     def add(self, done: Intervention) -> None:
         """Count an intervention."""
         self.number += 1
-        self.causal += done.causal
-        self.explained += bool(done.explained)
+        if done.known:
+            self.causal += done.causal
+            self.explained += bool(done.explained)
+        else:
+            self.left_out += 1
         if not done.agrees:
             self.differing += 1
             if len(self.failures) < 3:
@@ -90,6 +95,7 @@ class Tried:
         """Return it as plain data."""
         counts = {
             "interventions": self.number,
+            "left_out": self.left_out,
             "causal": self.causal,
             "explained": self.explained,
             "differ": self.differing,
@@ -105,10 +111,14 @@ class Tried:
 
     def __str__(self) -> str:
         said = [f"{self.subject}: {self.number:,} random interventions, the patched weights ({self.engine}) "]
+        known = self.number - self.left_out
+        every = f"all {known:,} whose answers are known" if self.left_out else "all of them"
         said[0] += (
-            "do what is expected in all of them" if self.agrees else f"differ from what is expected in {self.differing:,}"
+            f"do what is expected in {every}" if self.agrees else f"differ from what is expected in {self.differing:,}"
         )
-        said.append(f"  {self.causal:,} change an answer, {self.number - self.causal:,} do not")
+        said.append(f"  {self.causal:,} change an answer, {known - self.causal:,} do not")
+        if self.left_out:
+            said.append(f"  {self.left_out:,} are left out: what must be answered is not known")
         if self.explained:
             said.append(f"  {self.explained:,} have cells of which nothing is known, which are not compared")
         if self.folder is not None:
@@ -167,7 +177,7 @@ def tried(
             rows = []
             for done in _shard(words, base, seed, start, count):
                 own.add(done)
-                rows.append(_row(done))
+                rows += [_row(done)] if done.known else []
             if own.differing:
                 found.failures, found.differing = own.failures, found.differing + own.differing
                 found.number += own.number
@@ -189,6 +199,7 @@ def _shard(words: Sequence[str], base: Callable[[str], Base], seed: int, start: 
 
 def _count(found: Tried, own: Tried) -> None:
     found.number += own.number
+    found.left_out += own.left_out
     found.causal += own.causal
     found.explained += own.explained
 
@@ -196,6 +207,7 @@ def _count(found: Tried, own: Tried) -> None:
 def _count_again(found: Tried, shard: Mapping[str, Any]) -> None:
     counts = shard["counts"]
     found.number += counts["interventions"]
+    found.left_out += counts["left_out"]
     found.causal += counts["causal"]
     found.explained += counts["explained"]
     found.reused += counts["interventions"]
@@ -227,7 +239,12 @@ def _written(folder: Path, stem: str, rows: Sequence[Mapping[str, Any]], own: Tr
         data[f"{stem}.parquet"] = _parquet(rows)
     for name, content in data.items():
         write_bytes(folder / name, content)
-    counts = {"interventions": own.number, "causal": own.causal, "explained": own.explained}
+    counts = {
+        "interventions": own.number,
+        "left_out": own.left_out,
+        "causal": own.causal,
+        "explained": own.explained,
+    }
     files = {name: {"bytes": len(content), "sha256": sha256(content)} for name, content in data.items()}
     return {"counts": counts, "files": files}
 
@@ -248,7 +265,7 @@ def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
 def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *, parquet: bool) -> dict[str, Any]:
     """Return what has to be the same for a folder to be continued."""
     return {
-        "format": 1,
+        "format": 2,
         "tm2tfr": __version__,
         "subject": name,
         "weights_sha256": digest(base.decoder),
@@ -339,16 +356,19 @@ def _card(found: Tried, base: Base, count: int, seed: int, *, parquet: bool) -> 
         "---",
         "",
     ]
+    more = f" {found.left_out:,} more were drawn and are left out: it is not known what must be answered."
+    left_out = more if found.left_out else ""
     lines = [
         f"# Interventions on {escaped(found.subject)}",
         "",
-        f"{count:,} random interventions with a known answer, made by tm2tfr {__version__} with the seed {seed}. Each sets "
-        "one or two variables of a run, to values of another run (interchange interventions; Geiger et al. 2021, 2024) or "
-        f"to any other. What must come out is computed from the source alone; the {found.engine} engine ran the weights "
-        "with the subspaces of these variables overwritten, and every cell of every run was as expected"
+        f"{count - found.left_out:,} random interventions with a known answer, made by tm2tfr {__version__} with the "
+        f"seed {seed}. Each sets one or two variables of a run, to values of another run (interchange interventions; "
+        "Geiger et al. 2021, 2024) or to any other. What must come out is computed from the source alone; the "
+        f"{found.engine} engine ran the weights with the subspaces of these variables overwritten, and every cell of every "
+        "run was as expected"
         + (f", but for {found.explained:,} runs with cells of which nothing is known." if found.explained else "."),
         "",
-        f"{found.causal:,} of them change an answer.",
+        f"{found.causal:,} of them change an answer.{left_out}",
         "",
         "| column | contents |",
         "|---|---|",
@@ -360,8 +380,6 @@ def _card(found: Tried, base: Base, count: int, seed: int, *, parquet: bool) -> 
             f"| {code(v.name)} | {escaped(v.meaning)} | {text_of_stage(v.since)} | {escaped(v.read_by) or 'nothing'} |"
             for v in base.model.variables.values()
         ),
-        "",
-        "Layers count from 0.",
         "",
         f"`{MANIFEST}` has the directions of each variable in the residual stream, the digest of the weights, the seed "
         "and the digests of all files.",

@@ -32,7 +32,7 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
         columns |= {"answer": "what is answered at it", "answer_id": "its number, among the logits of that output"}
     columns |= {variable.name: variable.meaning for variable in scheme.variables}
     columns |= {
-        head.column: f"where head {head.head} of layer {head.layer} looks ({head.name}): {head.as_dict()['attends']}"
+        head.column: f"where layer {head.layer + 1}, head {head.head + 1} looks ({head.name}): {head.as_dict()['attends']}"
         for head in scheme.heads
         if head.seen != "all"
     }
@@ -72,7 +72,8 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
         "Subspaces are those of the residual stream that hold the column as it is or, where that is said, something made "
         "from it; a variable is what `tm2tfr intervene --variables` and `tm2tfr.causal_variables` call what a subspace "
         "holds. `tm2tfr intervene` takes the names of subspaces and variables, and of columns that a subspace holds as "
-        "they are. Layers and heads count from 0, as in TransformerLens.",
+        "they are. Layers and heads count from 1; `L2H0` is head 1 of layer 3 in the notation of TransformerLens, which "
+        "counts from 0, and so does `hooks.json`.",
         "",
         *_nodes(scheme, [text for row in rows for text in row]),
         *((said.strip(), "") if said else ()),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tm2tfr.dataset.circuits.spec import CircuitInputs, RandomBits
 from tm2tfr.dataset.labels.spec import LabelSpec
@@ -50,8 +51,15 @@ class LabelInputs:
         return tuple(each for each in (listed, every, drawn) if each is not None)
 
 
-def words_of(program: Any, positions: int | None, asked: LabelInputs) -> tuple[str, ...]:
-    """Return the different inputs, in the order listed, all, random.
+class Chosen(NamedTuple):
+    """The inputs that are labelled: words, in the order listed, all, random, and how they were chosen, as plain data."""
+
+    words: tuple[str, ...]
+    how: Mapping[str, Any]
+
+
+def chosen(program: Any, positions: int | None, asked: LabelInputs) -> Chosen:
+    """Return the different inputs, and how they were chosen.
 
     Args:
         positions: the most tokens of a word that the weights take; None: any number.
@@ -67,8 +75,18 @@ def words_of(program: Any, positions: int | None, asked: LabelInputs) -> tuple[s
     inputs = _inputs(program.name, len(letters), least, positions, asked)
     if isinstance(machine, Machine):
         listed = Inputs(tuple(machine.check_input(word) for word in inputs.words), inputs.up_to, inputs.random)
-        return listed.over(letters)
-    return LabelSpec(text="", name=program.name, program=program, inputs=inputs, forms=()).words
+        words = listed.over(letters)
+    else:
+        words = LabelSpec(text="", name=program.name, program=program, inputs=inputs, forms=()).words
+    drawn = [(source.count, source.shortest, source.longest) for source in inputs.random]
+    return Chosen(words, _how(len(inputs.words), inputs.up_to if inputs.up_to >= 0 else None, drawn, asked))
+
+
+def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], asked: LabelInputs) -> dict[str, Any]:
+    """Return how inputs were chosen; drawn: (count, shortest, longest) of random ones."""
+    names = ("count", "shortest", "longest", "seed")
+    random = [dict(zip(names, (*each, asked.seed), strict=True)) for each in drawn]
+    return {"listed": listed, "all_up_to": up_to, "random": random, "default": asked.nothing}
 
 
 def _inputs(name: str, letters: int, least: int, positions: int | None, asked: LabelInputs) -> Inputs:
@@ -97,7 +115,7 @@ def _inputs(name: str, letters: int, least: int, positions: int | None, asked: L
     return found
 
 
-def _of_circuit(circuit: Circuit, asked: LabelInputs) -> tuple[str, ...]:
+def _of_circuit(circuit: Circuit, asked: LabelInputs) -> Chosen:
     name, bits = visible(circuit.name), len(circuit.inputs)
     if asked.shortest is not None or asked.longest is not None:
         raise InputError(f"{name}: every input of this circuit has {bits} bits: omit the length")
@@ -111,4 +129,5 @@ def _of_circuit(circuit: Circuit, asked: LabelInputs) -> tuple[str, ...]:
         raise InputError(f"{name}: there are {min(2**bits, MOST_WORDS):,} inputs at most, and not {count:,}: ask for fewer")
     drawn = () if count is None else (RandomBits(count, f"labels, seed {asked.seed}"),)
     words = tuple(read_input(circuit, word) for word in asked.words or ())
-    return CircuitInputs(words, everything, drawn).of(circuit)
+    how = _how(len(words), bits if everything else None, [(each.count, bits, bits) for each in drawn], asked)
+    return Chosen(CircuitInputs(words, everything, drawn).of(circuit), how)

@@ -23,7 +23,7 @@ from tm2tfr.files import write_text
 from tm2tfr.labels.card import card
 from tm2tfr.labels.columnar import longest_run
 from tm2tfr.labels.hooks import Hooks, hooks_of
-from tm2tfr.labels.inputs import LabelInputs, words_of
+from tm2tfr.labels.inputs import LabelInputs, chosen
 from tm2tfr.labels.promises import broken_promises
 from tm2tfr.labels.runs import LabelledRuns
 from tm2tfr.labels.shard import LABELS, RUNS, Labelling, labelled_shard
@@ -94,9 +94,12 @@ def make(
     folder, noun = Path(folder), construction.noun_of(program)
     arrow_or_error()
     labelled = LabelledRuns(decoder, program, engine, max_steps)
-    words = words_of(program, decoder.positions, asked)
+    words, how = chosen(program, decoder.positions, asked)
     if not words:
         raise InputError(f"{visible(program.name)}: there are no inputs: ask for some")
+    if not labelled.defined(words):
+        what = f"{visible(program.name)}: the {noun} is undefined on all of these inputs, so there is nothing to label"
+        raise InputError(f"{what}: use other inputs")
     said = None if decoder.labeller else _specification(program, decoder, words[0])
     hooks = hooks_of(decoder, program, labelled.scheme, said, positions=positions, dtype=dtype)
     left_out = broken_promises(labelled, words, hooks.since)
@@ -123,7 +126,7 @@ def make(
     write_text(folder / CARD, card(program.name, noun, labelled.scheme, found.tally, hooks, found.longest))
     records.sort(key=lambda record: record.number)
     counts = {**found.tally.as_dict(), "left_out": found.left_out}
-    own = {"name": program.name, "seed": asked.seed, "max_steps": max_steps, "counts": counts}
+    own = {"name": program.name, "inputs": how, "seed": asked.seed, "max_steps": max_steps, "counts": counts}
     manifest.closed(folder, {**head, **own, "made": [record.as_dict() for record in records]})
     return found
 

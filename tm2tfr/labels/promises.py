@@ -82,7 +82,7 @@ def _streams(
             if wrong.any():
                 i = int(wrong.argmax())
                 k = int((np.abs(there[i] - wanted[i]) - most[i]).argmax())
-                where = "the embedding" if layer < 0 else f"{part.replace('_', '-')} of layer {layer}"
+                where = "the embedding" if layer < 0 else f"{part.replace('_', '-')} of layer {layer + 1}"
                 label = "" if subspace.labels is None else f" along {subspace.labels[k]}"
                 said = f"position {i}, after {where}: it is {there[i, k]:g}{label}, and the labels say {wanted[i, k]:g}"
                 yield subspace.name, said

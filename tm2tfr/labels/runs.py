@@ -143,19 +143,28 @@ class LabelledRuns:
         return LabelRows(tuple(words[:agreed]), offsets, tokens, answers, columns, {}, attended, outcomes, cells), differs
 
     # ── what labels words ───────────────────────────────────────────────────────────────────────────────────
+    def defined(self, words: Sequence[str]) -> bool:
+        """Return whether the program is defined on one of these inputs."""
+        return not isinstance(self.program, Program) or any(self._finder.right(p)[0].any() for _, p in self._places(words))
+
+    def _places(self, words: Sequence[str]) -> Iterator[tuple[Ints, NDArray[np.int64]]]:
+        """Yield words of one length: their numbers, and their tokens as places in the alphabet, (words, n)."""
+        tokens, start = spelt(self._finder.right, words)
+        for numbers in _of_one_length(np.diff(start)):
+            places = tokens[start[numbers][:, None] + np.arange(start[numbers[0] + 1] - start[numbers[0]])]
+            yield numbers, places.astype(np.int64)
+
     @cached_property
     def _engine(self) -> WholeDense:
         return WholeDense(self.decoder, "float64")
 
     def _words(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None, tuple[int, ...]]:
         """Label words of one length at a time, and put their rows in the order of the words."""
-        tokens, start = spelt(self._finder.right, words)
         batches: list[_Batch] = []
         out: list[int] = []
         wrong: list[int] = []
-        for numbers in _of_one_length(np.diff(start)):
-            places = tokens[start[numbers][:, None] + np.arange(start[numbers[0] + 1] - start[numbers[0]])]
-            batch, undefined, first = self._batch(numbers, places.astype(np.int64))
+        for numbers, places in self._places(words):
+            batch, undefined, first = self._batch(numbers, places)
             out += undefined
             wrong += [] if first is None else [first]
             batches.append(batch)
@@ -182,9 +191,7 @@ class LabelledRuns:
         return LabelRows((), np.zeros(1, dtype=np.int64), nothing, nothing, {}, {}, {}, (), 0)
 
     def _in_order(self, words: Sequence[str], batches: list[_Batch]) -> LabelRows:
-        batches = [batch for batch in batches if len(batch.numbers)]
-        if not batches:
-            return self._empty()
+        batches = [batch for batch in batches if len(batch.numbers)] or batches[:1]
         numbers = np.concatenate([batch.numbers for batch in batches])
         sizes = np.concatenate([np.full(len(b.numbers), b.found.fed.shape[1]) for b in batches])
         starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]

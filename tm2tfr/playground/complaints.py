@@ -19,6 +19,9 @@ _LONGEST = 200
 """The longest name that is replaced."""
 _BREAK = re.compile("\r\n|[\n\r]")
 _HEADERS = {"max-length": "length", "alphabet": "alphabet", "sop": "sop", "define": "define"}
+_HEADER = re.compile(r"add the header '(# [\w-]+: [^']*)'")
+_OR_OPTION = re.compile(r"(add the header '[^']*' to the \w+), or give --[\w-]+ \S+")
+"""What can be added with a click; the other way to say it is one of the command line."""
 _OPTION = re.compile(rf"--({'|'.join(_HEADERS)})\b")
 _UNKNOWN = re.compile(
     "if it is a machine, name the format with --from, one of .*; 'tm2tfr convert --help' lists those of .*"
@@ -78,13 +81,18 @@ def of_error(error: Tm2tfrError, text: str) -> list[Marker]:
 
 def said(message: str, severity: Severity = "error") -> Marker:
     """Return a message, ``what is wrong: what to do``, as a complaint about no place in particular."""
-    what, _, remedy = message.partition("\n")[0].rpartition(": ")
-    return Marker(severity=severity, what=what or remedy, remedy=_here(remedy) if what else "")
+    line = message.partition("\n")[0]
+    header = _HEADER.search(line)
+    what, _, remedy = line[: header.start() + 1 if header else None].rpartition(": ")
+    if header is None:
+        return Marker(severity=severity, what=what or remedy, remedy=_here(remedy) if what else "")
+    fix = Fix(label=f"Add {header[1]!r}", line=1, column=1, length=0, replacement=f"{header[1]}\n")
+    return Marker(severity=severity, what=what, remedy=_here(line[header.start() :]), fixes=(fix,))
 
 
 def _here(remedy: str) -> str:
     """Return a remedy in the words of a page, where there is no command line."""
-    remedy = _UNKNOWN.sub(_CHOOSE, remedy)
+    remedy = _OR_OPTION.sub(r"\1", _UNKNOWN.sub(_CHOOSE, remedy))
     for typed, done in _TYPED:
         remedy = remedy.replace(typed, done)
     return _OPTION.sub(lambda option: f"header '{_HEADERS[option[1]]}'", remedy)

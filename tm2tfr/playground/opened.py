@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr import shelf
+from tm2tfr.choices import CIRCUIT
 from tm2tfr.errors import NotFoundError, ReadError
 from tm2tfr.files import is_safetensors
 from tm2tfr.playground.shipped import shipped, shipped_text
+from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending
 from tm2tfr.sources.turing.formats import bbchallenge
 from tm2tfr.sources.turing.formats.registry import by_extension
@@ -34,6 +36,8 @@ def given(named: str) -> dict[str, Any]:
 def _text(given: str) -> tuple[str, str | None, str]:
     """Return the name, the format if the ending or the shelf says it, and the text."""
     path = Path(given)
+    if (chosen := names.split(given)) is not None:
+        return _of_kind(*chosen)
     known = {each["name"]: each["format"] for each in shipped()}
     if given in known and not path.is_file():
         return given, known[given], shipped_text(given)
@@ -59,3 +63,12 @@ def _text(given: str) -> tuple[str, str | None, str]:
     if circuit is not None and circuit.name not in ("yaml", "aig"):
         return path.stem, circuit.name, text
     return path.stem, formats[0] if len(formats) == 1 and formats[0] != "yaml" else None, text
+
+
+def _of_kind(kind: str, name: str) -> tuple[str, str, str]:
+    """Return the name in the page's list, the format and the text of what ``kind:name`` stands for."""
+    known = {text_kind for _, text_kind in names.TEXTS[kind]} or {(CIRCUIT, "yaml")}
+    for each in shipped():
+        if (each["kind"], each["format"]) in known and each["name"] in (name, f"{name}.{each['format']}"):
+            return each["name"], each["format"], shipped_text(each["name"])
+    raise ReadError(f"{kind}:{name}: its text is longer than a source of the playground may be: use the command line")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
+import re
 import secrets
 import socket
 import sys
@@ -19,26 +19,28 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tm2tfr.errors import NotFoundError, UsageError
+from tm2tfr.playground.bodies import Bodies
 from tm2tfr.playground.connections import connections
 from tm2tfr.playground.guard import HEADERS, Guard
 from tm2tfr.playground.shipped import shipped, shipped_text
 from tm2tfr.playground.worker import encoded
-from tm2tfr.playground.workers import Superseded, TooSlow, Workers
+from tm2tfr.playground.workers import Busy, TooSlow, Workers
 
 HOST = "127.0.0.1"
 """The only address that the server listens on."""
 PORT = 8465
 """The port, if none is given."""
-MOST_BODY = 8 << 20
-"""The largest body of a request, in bytes: a source of a million characters, each as an escape of JSON."""
-BODY_SECONDS = 10.0
-"""The longest that a body may take to arrive."""
+CLIENT = "x-tm2tfr-page"
+"""The header by which a page says which one it is: a client, for the processes and the memory that it may take."""
+AGAIN_SECONDS = 5
+"""After how many seconds a request for which there is no room may be sent again."""
+_CLIENT = re.compile("[A-Za-z0-9_-]{0,64}")
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -119,7 +121,7 @@ def playground(port: int = PORT, *, workers: Workers | None = None, given: Mappi
         UsageError: if the port is in use, or may not be used.
     """
     if not 0 <= port <= 65535:
-        raise UsageError(f"{port} is not a port: use 1024 to 65535, or 0 for any that is free")
+        raise UsageError(f"{port} is not a port: use 1 to 65535, or 0 for any that is free")
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if sys.platform != "win32":  # there, it would let two servers have one port
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -145,11 +147,16 @@ def application(guard: Guard, workers: Workers, given: Mapping[str, Any] | None 
         yield
         await workers.stop()
 
+    bodies = Bodies()
+
     async def answer(request: Request) -> Response:
-        return await _computed(request, workers, "answer")
+        return await _computed(request, workers, bodies, "answer")
 
     async def export(request: Request) -> Response:
-        return await _computed(request, workers, "export")
+        return await _computed(request, workers, bodies, "export")
+
+    async def waiting(request: Request) -> Response:
+        return _json({"before": workers.before(_client(request))})
 
     async def opening(_: Request) -> Response:
         if given is None:
@@ -162,10 +169,11 @@ def application(guard: Guard, workers: Workers, given: Mapping[str, Any] | None 
         Route("/api/given", opening),
         Route("/api/shipped", _listed),
         Route("/api/shipped/{name}", _shipped),
+        Route("/api/waiting", waiting),
         Route("/api/answer", answer, methods=["POST"]),
         Route("/api/export", export, methods=["POST"]),
     ]
-    handlers: Any = {HTTPException: _refused, Exception: _failed}
+    handlers: Any = {HTTPException: _refused, Busy: _busy, Exception: _failed}
     return _Guarded(Starlette(routes=routes, lifespan=life, exception_handlers=handlers), guard)
 
 
@@ -196,56 +204,45 @@ class _Guarded:
 
 
 # ── what is asked ───────────────────────────────────────────────────────────────────────────────────────────
-async def _computed(request: Request, workers: Workers, kind: str) -> Response:
+async def _computed(request: Request, workers: Workers, bodies: Bodies, kind: str) -> Response:
     """Return the reply to a job; nobody is waited for who goes away."""
-    given = await _body(request)
-    gone = asyncio.create_task(_gone(request))
-    work = asyncio.create_task(workers.ask(kind, given))
-    await asyncio.wait({gone, work}, return_when=asyncio.FIRST_COMPLETED)
-    gone.cancel()
-    if not work.done():
-        work.cancel()
-        raise HTTPException(499, "nobody waits for this any more")
+    client = _client(request)
+    workers.admit(client)  # before its body takes memory
+    async with bodies.of(request, client) as body:
+        gone = asyncio.create_task(_gone(request))
+        work = asyncio.create_task(workers.ask(kind, body, client))
+        await asyncio.wait({gone, work}, return_when=asyncio.FIRST_COMPLETED)
+        gone.cancel()
+        if not work.done():
+            work.cancel()
+            raise HTTPException(499, "nobody waits for this any more")
     try:
         reply = work.result()
     except TooSlow as error:
         return _error(422, str(error)) if kind == "export" else _json(_hopeless(str(error)))
-    except Superseded as error:
-        raise HTTPException(409, str(error)) from None
     if reply.name:
         headers = {"Content-Disposition": f'attachment; filename="{reply.name}"'}
         return Response(reply.body, media_type="application/octet-stream", headers=headers)
     return Response(reply.body, reply.status, media_type="application/json")
 
 
+def _client(request: Request) -> str:
+    """Return which page asks; requests that do not say it are those of one client.
+
+    Raises:
+        HTTPException: if what it says is not a name.
+    """
+    said = request.headers.get(CLIENT, "")
+    if _CLIENT.fullmatch(said) is None:
+        what = "the header X-Tm2tfr-Page must be up to 64 letters, digits, - and _"
+        raise HTTPException(400, f"{what}: use for example page-1, or omit it")
+    return said
+
+
 async def _gone(request: Request) -> None:
     """Return when the client has gone away."""
     while (await request.receive())["type"] != "http.disconnect":
         continue
-
-
-async def _body(request: Request) -> Any:
-    """Return the body of a request, as plain data.
-
-    Raises:
-        HTTPException: if it is too large, takes too long to arrive, or is no JSON.
-    """
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "a request must be JSON: send it with Content-Type: application/json")
-    data = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                data += chunk
-                if len(data) > MOST_BODY:
-                    raise HTTPException(413, f"the request is larger than {MOST_BODY >> 20} MiB: use a shorter source")
-        return json.loads(data)
-    except TimeoutError:
-        raise HTTPException(408, f"the request did not arrive within {BODY_SECONDS:g} seconds: send it again") from None
-    except ClientDisconnect:
-        raise HTTPException(400, "the request is incomplete: send it again") from None
-    except (ValueError, RecursionError):
-        raise HTTPException(400, "a request must be JSON, and this is not: send an object with a source") from None
 
 
 def _hopeless(message: str) -> Any:
@@ -301,13 +298,20 @@ def _json(value: Any, status: int = 200) -> Response:
 
 
 def _error(status: int, why: str) -> Response:
-    return _json({"error": why}, status)
+    response = _json({"error": why}, status)
+    if status in (429, 503):
+        response.headers["Retry-After"] = str(AGAIN_SECONDS)
+    return response
 
 
 async def _refused(_: Request, error: Exception) -> Response:
     status, why = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
     known = {404: "there is nothing at this address", 405: "this address takes no such request"}
     return _error(status, known.get(status, why))
+
+
+async def _busy(_: Request, error: Exception) -> Response:
+    return _error(error.status if isinstance(error, Busy) else 503, str(error))
 
 
 async def _failed(_: Request, error: Exception) -> Response:

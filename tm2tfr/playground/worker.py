@@ -1,8 +1,9 @@
 """A process that answers requests one after the other, for a server that ends it when one takes too long.
 
-It reads jobs from standard input and writes replies to standard output, each a frame: its length as four bytes, the most
-significant first, and that many bytes of JSON. A reply is followed by a second frame, the body. It may use so much
-memory and can write to no file, where the system has such limits; and it ends with its standard input.
+It reads jobs from standard input and writes replies to standard output. Each is two frames, a head in JSON and a body, and
+a frame is its length as four bytes, the most significant first, and that many bytes. The body of a job is that of the
+request as it came. The process has a limit on its memory and can write to no file, where the system has such limits; and it
+ends with its standard input.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import signal
 from typing import Any, BinaryIO
 
-from tm2tfr.errors import Tm2tfrError
+from tm2tfr.errors import Tm2tfrError, UsageError
 from tm2tfr.playground.answer import answer
 from tm2tfr.playground.exported import File, exported
 from tm2tfr.playground.query import Query
@@ -29,18 +30,18 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    _answered({"do": "answer", "request": {"source": _WARM}})
+    _answered("answer", json.dumps({"source": _WARM}).encode())
     _limit()
     _send(taken, b"{}", b"")
-    while (job := receive(given)) is not None:
-        found = json.loads(job)
-        seconds = int(found.get("seconds", 0))
+    while (head := receive(given)) is not None and (asked := receive(given)) is not None:
+        job = json.loads(head)
+        seconds = int(job["seconds"])
         if seconds and hasattr(signal, "alarm"):
             signal.alarm(seconds)  # the server ends this process earlier, if there still is a server
-        head, body = _answered(found)
+        said, body = _answered(job["do"], asked)
         if seconds and hasattr(signal, "alarm"):
             signal.alarm(0)
-        _send(taken, json.dumps(head).encode(), body)
+        _send(taken, json.dumps(said).encode(), body)
 
 
 def receive(stream: BinaryIO) -> bytes | None:
@@ -62,13 +63,14 @@ def _send(stream: BinaryIO, head: bytes, body: bytes) -> None:
     stream.flush()
 
 
-def _answered(job: Any) -> tuple[dict[str, Any], bytes]:
-    """Return the head of a reply, its ``status`` and the ``name`` of a file, and its body."""
+def _answered(kind: str, body: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the head of the reply to a request, its ``status`` and the ``name`` of a file, and its body."""
     try:
-        request = Query.of(job["request"])
-        if job["do"] == "answer":
+        given = _parsed(body)
+        request = Query.of(given)
+        if kind == "answer":
             return {"status": 200}, encoded(answer(request))
-        found = exported(request, str(job["request"].get("what")), str(job["request"].get("to") or ""))
+        found = exported(request, str(given.get("what")), str(given.get("to") or ""))
         if isinstance(found, File):
             return {"status": 200, "name": found.name}, found.contents
         said = next((each for each in found if each.severity == "error"), found[0])
@@ -81,6 +83,13 @@ def _answered(job: Any) -> tuple[dict[str, Any], bytes]:
     except Exception as error:  # noqa: BLE001  (the last line of defence: no traceback for users)
         what = f"internal error: {type(error).__name__}: {error}"
         return {"status": 500}, encoded({"error": f"{what}: this is a bug, please report it with the source"})
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise UsageError("a request must be JSON, and this is not: send an object with a source") from None
 
 
 def encoded(value: Any) -> bytes:

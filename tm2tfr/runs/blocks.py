@@ -64,19 +64,9 @@ class ReferenceBlocks:
         EngineError: if Numba is not installed.
     """
 
-    def __init__(
-        self,
-        decoder: Decoder,
-        truth: TuringTruth,
-        *,
-        max_steps: int | None = None,
-        saved: Mapping[str, NDArray[Any]] | None = None,
-    ) -> None:
+    def __init__(self, decoder: Decoder, truth: TuringTruth, *, max_steps: int | None = None) -> None:
         machine = truth.machine
-        if saved is None:
-            self.simulation = CompiledSimulation(machine, truth.input, max_steps=max_steps)
-        else:
-            self.simulation = CompiledSimulation.restore(machine, saved, max_steps=max_steps)
+        self.simulation = CompiledSimulation(machine, truth.input, max_steps=max_steps)
         labels, tokens = Labels.of(decoder), decoder.numbers
         self._codes = CodesOf(
             state=_codes(machine.states, labels.q),
@@ -104,7 +94,6 @@ class ReferenceBlocks:
         self._position = 0
         self._next = 0  # the configuration to come
         self._ended = False
-        self._cut: dict[str, NDArray[Any]] | None = None  # the simulation before it looks at the step at the limit
         self._head = self._opening()
 
     def take(self, n: int) -> RowBlock:
@@ -132,21 +121,6 @@ class ReferenceBlocks:
         """Run to the end, or to the limit, and return the result."""
         found = self.simulation.result()
         return self._truth.judged(found, *self.simulation.here)
-
-    # ── to a file and back ──────────────────────────────────────────────────────────────────────────────────
-    def save(self) -> dict[str, NDArray[Any]]:
-        """Return what the constructor takes as `saved`; call `resumed` after it."""
-        last = (-9, 0, 0) if self._last is None else self._last
-        ended = self._ended and self._cut is None  # a run that only the limit has ended can continue with a higher one
-        simulation = self.simulation.save() if self._cut is None else self._cut
-        return {**simulation, "rows": np.array([self._position, *last, ended], dtype=np.int64)}
-
-    def resumed(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Continue where the saved blocks ended."""
-        position, token, symbol, move, ended = saved["rows"].tolist()
-        self._position, self._ended = position, bool(ended)
-        self._next = max(0, position - self._head.size)
-        self._last = None if token == -9 else (token, symbol, move)
 
     # ── parts of a run ──────────────────────────────────────────────────────────────────────────────────────
     def _opening(self) -> RowBlock:
@@ -176,6 +150,7 @@ class ReferenceBlocks:
         """Return the next at most `n` configurations; sets `_ended` after the last."""
         none: Any = np.zeros(0, dtype=np.int32)
         block = Block(0, *(none,) * 7)
+        at_limit = self._next == self._limit
         if not self._starts_halted:
             n = self._allowed(n)
             block = self.simulation.advance(n, None if room is None else room[:-1])
@@ -183,10 +158,8 @@ class ReferenceBlocks:
         keep = block.size
         if keep < n:
             self._ended = True
-        if self._cut is not None and keep and block.to[-1] >= 0:
+        if at_limit and keep and block.to[-1] >= 0:
             keep, self._ended = 0, True  # the limit cuts the run off here: this step is not made
-        else:
-            self._cut = None
         move = block.said if self._truth.nominal else block.move
         y = np.empty(keep, dtype=np.int32) if room is None else room[-1][:keep]
         if keep:
@@ -200,13 +173,7 @@ class ReferenceBlocks:
 
     def _allowed(self, n: int) -> int:
         """Return the number of configurations that may be looked at now; the one at the limit only by itself."""
-        following = self._next
-        if self._limit is None or following + n <= self._limit:
-            return n
-        if following < self._limit:
-            return self._limit - following
-        self._cut = self.simulation.save()
-        return 1
+        return n if self._limit is None else min(n, max(1, self._limit - self._next))
 
 
 def _codes(names: Sequence[str], labels: Sequence[str]) -> Codes:

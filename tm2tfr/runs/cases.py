@@ -6,8 +6,10 @@ carried out again, cell by cell, so that its cause is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +17,17 @@ from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Engine, generate
 from tm2tfr.engines.fast import MISSING, available
-from tm2tfr.errors import EngineError
+from tm2tfr.errors import EngineError, OutputError
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
+from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder
 
+CasesSink = Callable[[Bits, bool], None]
+"""Called with the right bits of all nets in some runs, (runs, nets), and whether the last of these runs agrees."""
 CasesProgress = Callable[[int, int], None]
 """Called from time to time with the number of inputs done, and of all."""
 _AT_ONCE = 1 << 22
@@ -63,12 +68,19 @@ class Cases:
 
 
 def checked_cases(
-    decoder: Decoder, circuit: Circuit, cases: Bits, *, engine: Engine, progress: CasesProgress | None = None
+    decoder: Decoder,
+    circuit: Circuit,
+    cases: Bits,
+    *,
+    engine: Engine,
+    progress: CasesProgress | None = None,
+    sink: CasesSink | None = None,
 ) -> Cases:
     """Run `decoder` on all `cases` and compare the bits of all gates with the evaluator's, up to the first that differs.
 
     Args:
         cases: (cases, inputs), the bits of the inputs.
+        sink: gets every run that was compared.
 
     Raises:
         EngineError: if the engine cannot run these weights.
@@ -82,6 +94,8 @@ def checked_cases(
             right = wanted[part : part + run.together]
             wrong = run.first_wrong(right[:, : len(circuit.inputs)], right[:, len(circuit.inputs) :])
             done += len(right) if wrong is None else wrong + 1
+            if sink is not None:
+                sink(right[: None if wrong is None else wrong + 1], wrong is None)
             if wrong is not None:
                 word = "".join(map(str, right[wrong, : len(circuit.inputs)].tolist()))
                 failure = carried_out(decoder, word, circuit, RunOptions(engine=engine, max_steps=None, keep_rows=False))
@@ -98,6 +112,38 @@ def checked_cases(
         bits=done * len(circuit.gates),
         failure=failure,
     )
+
+
+CASE_FILES = (".csv", ".jsonl")
+"""The endings of files of many runs."""
+
+
+def case_lines(circuit: Circuit, path: Path) -> tuple[str, Callable[[Bits, bool], Iterator[str]]]:
+    """Return the heading of a file of many runs, in the format of its ending, and what yields the lines of some runs.
+
+    A line has the bits of the inputs and of the outputs, each as one text, the result in words, and whether every bit of
+    the run agrees.
+
+    Raises:
+        OutputError: for another ending.
+    """
+    if path.suffix.lower() not in CASE_FILES:
+        raise OutputError(f"{path}: many runs are written as {' or '.join(CASE_FILES)}: name the file {path.stem}.csv")
+    names, columns = ("input", "outputs", "result", "agrees"), [circuit.numbers[net] for _, net in circuit.outputs]
+    as_json = path.suffix.lower() == ".jsonl"
+
+    def lines(right: Bits, agree: bool) -> Iterator[str]:
+        for run, bits in enumerate(right, start=1):
+            outputs = bits[columns].tolist()
+            shown = shown_outputs(circuit, dict(zip((name for name, _ in circuit.outputs), outputs, strict=True)))
+            word, result = ("".join(map(str, some)) for some in (bits[: len(circuit.inputs)].tolist(), outputs))
+            values = word, result, shown, agree or run < len(right)
+            if as_json:
+                yield json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + "\n"
+            else:
+                yield f'{word},{result},"{shown.replace(chr(34), chr(34) * 2)}",{str(values[-1]).lower()}\n'
+
+    return "" if as_json else f"{','.join(names)}\n", lines
 
 
 class _Runner:

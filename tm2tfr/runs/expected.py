@@ -101,6 +101,11 @@ class StepsAhead:
         return len(self.y)
 
     @property
+    def h(self) -> NDArray[np.float64]:
+        """The head's cells: (n,)."""
+        return self.block.head[: self.size].astype(np.float64)
+
+    @property
     def rows(self) -> RowBlock:
         """The rows."""
         n, block, codes = self.size, self.block, self.codes
@@ -111,7 +116,7 @@ class StepsAhead:
             codes.state[block.state[:n]],
             codes.written[_after(symbol, block.written, n)],
             _after(moved, self.move, n).astype(np.float64),
-            block.head[:n].astype(np.float64),
+            self.h,
             codes.read[block.symbol[:n]],
             self.y.copy(),
         )

@@ -19,6 +19,8 @@ from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.buffers import Buffers
 from tm2tfr.engines.fast.session import Chunk, FastSession
+from tm2tfr.engines.fast.snapshot import array_of, damaged
+from tm2tfr.errors import CheckpointError
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows, read_from
 from tm2tfr.runs.cores import cores
 from tm2tfr.runs.expected import RowBlock, RowsAhead, rows_of
@@ -61,12 +63,13 @@ class LongRun:
         machine: a machine, or one in the prompt of a universal decoder.
         fed: where there is no machine, the tokens that are fed; None: one for each symbol of `word`.
         max_steps: stop after this many steps of the machine; None: run until it halts.
-        saved: what `save` returned; the run is resumed there.
+        saved: what `save` returned; the run is resumed there, after the simulator has run up to there.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
         EngineError: if `word` is not over the vocabulary, Numba is not installed, or the decoder's table is not the
             chapter's.
+        CheckpointError: if `saved` is damaged, from another run, or beyond `max_steps`.
     """
 
     def __init__(
@@ -83,20 +86,51 @@ class LongRun:
         self._decoder, self._max_steps = decoder, max_steps
         self._truth = None if machine is None else machine_truth_of(machine, word, decoder, max_steps)
         self.labels = Labels.of(decoder)
-        self._reference: ReferenceBlocks | None = None
-        if self._truth is not None:
-            given = None if saved is None else _part(saved, "simulation.")
-            self._reference = ReferenceBlocks(decoder, self._truth, max_steps=max_steps, saved=given)
-            if given is not None:
-                self._reference.resumed(given)
         self._begin(word, fed)
         self._session = _session(decoder, self._prompt)
         self._rooms: tuple[Buffers, Buffers] | None = None
         if saved is not None:
-            self._session.restore(_part(saved, "engine."))
-            self._position = self._session.position
-            self._compared, self._reach, self._answer, done = saved["run"].tolist()
-            self._done = bool(done)
+            self._resume(saved)
+        self._reference: ReferenceBlocks | None = None
+        if self._truth is not None:
+            most = max_steps if max_steps is None or not self._done else max(max_steps, self.standing.steps)
+            self._reference = ReferenceBlocks(decoder, self._truth, max_steps=most)
+            if saved is not None:
+                self._catch_up(self._reference, saved["engine.tokens"])
+
+    def _resume(self, saved: Arrays) -> None:
+        """Put the session where a run was saved, if that is a run on this prompt."""
+        reach = array_of(saved, "reach", np.int64, ())
+        self._session.restore(_part(saved, "engine."))
+        given = prompted(self._decoder, self._prompt)
+        self._session.prompt(given)
+        self._position, self._answer = self._session.position, int(saved["engine.next"]) if self._session.position else -1
+        self._reach, self._done = int(reach), self._session.stopped
+        if saved["engine.tokens"][: len(given)].tolist() != given[: self._position]:
+            raise damaged("engine.tokens", "its tokens do not begin with those of the input")
+        if self._max_steps is not None and not self._done and self.standing.steps > self._max_steps:
+            what = f"this run has already done {self.standing.steps:,} steps, more than {self._max_steps:,}"
+            raise CheckpointError(f"{what}: use a larger --max-steps")
+
+    def _catch_up(self, reference: ReferenceBlocks, tokens: NDArray[np.int32]) -> None:
+        """Have the simulator make the rows of a resumed run again, and compare the saved tokens with them.
+
+        So nothing of the simulator has to be believed: a checkpoint cannot say that a run on another input agrees. It
+        takes a few percent of the time that the decoder took.
+        """
+        fed = len(prompted(self._decoder, self._prompt))
+        answers, self._reach = np.append(tokens[1:], self._answer), 0
+        for start in range(0, self._position, LARGE_BLOCK):
+            stop = min(start + LARGE_BLOCK, self._position)
+            at = start
+            for part in reference.ahead(stop - start, again=True).parts:
+                here = slice(max(at, fed - 1), at + part.size)
+                if not np.array_equal(answers[here], part.y[here.start - at :]):
+                    break
+                at, self._reach = at + part.size, max(self._reach, int(abs(part.h).max(initial=0.0)))
+            if at != stop:
+                raise damaged("engine.tokens", f"the tokens after position {at:,} are not the simulator's")
+        self._compared = len(CHECKED) * self._position
 
     def restart(self, word: str, machine: AnyMachine | None = None) -> None:
         """Start a run on another word, reusing what was computed from the weights and the machine for the last one.
@@ -126,7 +160,6 @@ class LongRun:
         self._answer, self._done = -1, False
         self._position = 0
         self._brisk = False  # whether most of the last block was run by straight-line code
-        self._over = True  # whether a run that is done stays done, whatever the limit
         self._divergence: Divergence | None = None
 
     @property
@@ -234,8 +267,7 @@ class LongRun:
             self._reach = max(self._reach, int(reach))
         if sink is not None and agreed:
             sink(rows_of(chunk).part(0, agreed))
-        self._over = chunk.stopped or self._divergence is not None
-        ended = self._over or size == 0 or self._position == self._limit
+        ended = chunk.stopped or self._divergence is not None or size == 0 or self._position == self._limit
         if ended and self._divergence is None:
             self._divergence = self._at_the_end()
         self._done = ended
@@ -269,13 +301,9 @@ class LongRun:
         )
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """Return all that is needed to resume: the engine's state and the simulator's."""
-        run = [self._compared, self._reach, self._answer, int(self._done and self._over)]
-        saved = {"run": np.array(run, dtype=np.int64)}
-        saved |= {f"engine.{name}": array for name, array in self._session.save().items()}
-        if self._reference is not None:
-            saved |= {f"simulation.{name}": array for name, array in self._reference.save().items()}
-        return saved
+        """Return all that is needed to resume: the engine's state, and the largest |h|; the simulator runs again."""
+        engine = {f"engine.{name}": array for name, array in self._session.save().items()}
+        return {"reach": np.array(self._reach, dtype=np.int64), **engine}
 
     def _at_the_end(self) -> Divergence | None:
         """Return what is wrong with the stop tokens, at the last position."""

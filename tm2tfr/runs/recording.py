@@ -60,10 +60,13 @@ def in_blocks(
         if rows is not None and out is None:
             what = f"{resume}: this run writes its rows to a file, {rows:,} of them so far"
             raise CheckpointError(f"{what}: add the same --output as before, or start again without it")
-    run = LongRun(decoder, word, machine=machine, fed=fed, max_steps=max_steps, saved=saved)
-    if resume is not None and max_steps is not None and not run.done and run.standing.steps > max_steps:
-        what = f"{resume}: this run has already done {run.standing.steps:,} steps, more than {max_steps:,}"
-        raise CheckpointError(f"{what}: use a larger --max-steps")
+    try:
+        run = LongRun(decoder, word, machine=machine, fed=fed, max_steps=max_steps, saved=saved)
+    except CheckpointError as error:
+        raise CheckpointError(f"{resume}: {error}") from None
+    if rows is not None and rows != run.standing.positions:
+        what = f"{resume}: it counts {rows:,} rows in the file, but the run has {run.standing.positions:,}"
+        raise CheckpointError(f"{what}: it was changed or damaged: start the run again with --checkpoint")
     with ExitStack() as stack:
         writer = None if out is None else stack.enter_context(_writer(out, resume, rows))
         _Recorder(run, decoder, about, writer, options).go()

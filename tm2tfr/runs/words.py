@@ -57,8 +57,8 @@ class Words:
 
     @property
     def agrees(self) -> bool:
-        """Whether every cell of every run agrees."""
-        return self.failure is None
+        """Whether every cell of every run agrees, and there was one."""
+        return self.failure is None and self.cells > 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
 from tm2tfr.contract import Construction
-from tm2tfr.errors import CompileError, Diagnostic, NotFoundError, OutputError, ReadError, UsageError, did_you_mean
+from tm2tfr.errors import (
+    CompileError,
+    ConversionError,
+    Diagnostic,
+    NotFoundError,
+    OutputError,
+    ReadError,
+    UsageError,
+    did_you_mean,
+)
 from tm2tfr.files import is_safetensors
+from tm2tfr.sources import names
 
 if TYPE_CHECKING:
+    from tm2tfr.sources.circuit.library.registry import Generator
     from tm2tfr.sources.logic.program import Language
     from tm2tfr.sources.logic.read import LoadedLogic
     from tm2tfr.sources.rasp.read import LoadedRasp
@@ -79,36 +90,61 @@ class LoadedProgram:
         return str(self.program.name)
 
 
-def loaded(given: str | Path, *, format: str | None = None) -> LoadedProgram:
+def loaded(given: str | Path, *, format: str | None = None, cut_registers: bool = False) -> LoadedProgram:
     """Return the program that a name, a path or a text stands for: a machine, a circuit, a RASP program, or a formula.
 
     A file comes before anything shipped of the same name, a shipped machine before a circuit, a circuit before a RASP
-    program, and that before a formula. A file is a program or a formula by its ending; a circuit by its ending, or by its
-    content where machines have the same ending, or none.
+    program, and that before a formula; ``circuit:parity`` is the circuit, see `names.split`. A file is a program or a
+    formula by its ending; a circuit by its ending, or by its content where machines have the same ending, or none.
+
+    Args:
+        cut_registers: cut a circuit at its registers.
 
     Raises:
         NotFoundError, ReadError, ConversionError, SpecError: if it cannot be loaded.
+        UsageError: for `cut_registers` and anything but the text of a circuit.
     """
+    name = str(given)
+    chosen = names.split(given)
+    circuit = chosen is None and (_is_circuit_text(name, format) or (cut_registers and name == _STDIN))
+    if cut_registers and not circuit:
+        raise UsageError(f"{name}: --cut-registers is for a file of a circuit with registers: omit it")
+    if chosen is not None:
+        return _shipped(*chosen, given=name, format=format)
+    return _found(given, name, format, circuit=circuit, cut_registers=cut_registers)
+
+
+def _found(given: str | Path, name: str, format: str | None, *, circuit: bool, cut_registers: bool) -> LoadedProgram:
+    """Return the program of a name without its kind, a path or a text; circuit: whether it is a text of a circuit."""
     from tm2tfr.sources.turing.library import load_with_warnings  # noqa: PLC0415
 
-    name = str(given)
     if isinstance(given, str) and is_circuit(given) and format is None:
         return built(given, {})
-    if name == _STDIN and format in (None, "yaml"):
+    if name == _STDIN and format in (None, "yaml") and not cut_registers:
         return _of_standard_input(format)
     if format is None and _is_rasp(given):
         return _rasp(given)
     if format in LOGIC_LANGUAGES or (format is None and _is_logic(given)):
         return _logic(given, format)
-    if _is_circuit_text(name, format):
+    if circuit:
         from tm2tfr.sources.circuit.formats import registry as formats  # noqa: PLC0415
 
-        return _circuit(formats.load_with_warnings(given, format=format))
+        return _circuit(formats.load_with_warnings(given, format=format, cut_registers=cut_registers))
     try:
         found = load_with_warnings(given, format=format)
     except NotFoundError as error:
         raise (_unknown(name) if _is_word(name) else error) from None
     return LoadedProgram(found.machine, found.warnings)
+
+
+def _shipped(kind: str, name: str, *, given: str, format: str | None) -> LoadedProgram:
+    """Return the shipped program of a kind and a name."""
+    if format is not None:
+        raise ConversionError(f"{given}: what is shipped has a format already: omit {format!r}")
+    if kind == names.CIRCUIT:
+        return built(name, {})
+    text, text_kind = names.text_of(kind, name)
+    return of_text(text, text_kind, file=names.file_of(kind, name), name=name)
 
 
 def _is_rasp(given: str | Path) -> bool:
@@ -241,13 +277,8 @@ def _is_word(name: str) -> bool:
 
 def _unknown(name: str) -> NotFoundError:
     """Return the error for a name that nothing has, with the shipped machine, circuit or program that may be meant."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
-    from tm2tfr.sources.logic.given.library import shipped as formulas  # noqa: PLC0415
-    from tm2tfr.sources.rasp.given.library import shipped as programs  # noqa: PLC0415
-    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
-
     what = f"{name}: there is no such file, and no machine, circuit, program or formula of that name is shipped"
-    close = did_you_mean(name, dict.fromkeys((*shipped(), *GENERATORS, *programs(), *formulas())))
+    close = did_you_mean(name, names.every())
     return NotFoundError(f"{what}{close}: name a file, or what 'tm2tfr list' lists")
 
 
@@ -268,17 +299,24 @@ def is_circuit(name: str) -> bool:
 
     A file and a shipped machine of the same name come first; with parameters, a circuit is meant, see `built`.
     """
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
-    return name in GENERATORS and name not in shipped() and not Path(name).is_file()
+    found = generator_named(name)
+    return found is not None and (found.name != name or (name not in shipped() and not Path(name).is_file()))
+
+
+def generator_named(name: str) -> Generator | None:
+    """Return the shipped circuit that ``parity`` or ``circuit:parity`` names, whatever else has the name; None: none."""
+    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+
+    kind, name = names.split(name) or (names.CIRCUIT, name)
+    return GENERATORS.get(name) if kind == names.CIRCUIT else None
 
 
 def parameters_of(name: str) -> tuple[str, ...]:
     """Return the names of the parameters of a shipped circuit; of anything else none."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
-
-    return tuple(parameter.name for parameter in GENERATORS[name].parameters) if name in GENERATORS else ()
+    found = generator_named(name)
+    return () if found is None else tuple(parameter.name for parameter in found.parameters)
 
 
 def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
@@ -289,11 +327,12 @@ def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     """
     from tm2tfr.sources.circuit.library import registry as library  # noqa: PLC0415
 
-    if name not in library.GENERATORS:
+    found = generator_named(name)
+    if found is None:
         given, known = f"--{next(iter(parameters))}", ", ".join(library.GENERATORS)
         close = did_you_mean(name, library.GENERATORS)
         raise UsageError(f"{name}: {given} is a parameter of shipped circuits{close}: omit it, or name one of {known}")
-    return LoadedProgram(library.load(name, **parameters))
+    return LoadedProgram(library.load(found.name, **parameters))
 
 
 def of_expression(text: str) -> LoadedProgram:

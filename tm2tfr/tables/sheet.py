@@ -98,18 +98,15 @@ def lines(trace: Trace, *, window: int, elide: int | None = None, description: b
     """
     differs = trace.divergence.position if trace.divergence else None
     show, done = shower(trace.columns, trace.rows), 0
-    tapes: Iterator[Stretch | None] = (None for _ in trace.rows)
-    if trace.has_tape:
-        tapes = _tapes(trace.rows, trace.lead, len(trace.input), blank=trace.blank, window=window)
     lead = 0 if description else min(trace.lead, len(trace.rows))
     keep = _kept(lead, len(trace.rows), elide, differs)
-    for n, (row, tape) in enumerate(zip(trace.rows, tapes, strict=True)):
+    for n, (row, tape) in enumerate(zip(trace.rows, tapes(trace, window=window), strict=True)):
         if n not in keep:
             continue
         yield from _gaps(done, n, lead)
         yield Line(
             cells={c.name: show(c.text(v)) for c, v in zip(trace.columns, row, strict=True)},
-            tape=tape and tape._replace(cells=[show(a) for a in tape.cells]),
+            tape=tape,
             wrong={c.name: show(c.text(value)) for c, value in _wrong(trace, n).items()},
             differs=n == differs,
         )
@@ -161,6 +158,20 @@ def shower(columns: Sequence[Column], rows: Sequence[AnyRow]) -> Callable[[str],
         return visible(text)
 
     return show
+
+
+def tapes(trace: Trace, *, window: int) -> Iterator[Stretch | None]:
+    """Yield the tape before each row's step as visible text: None for the prompt and BOS, and for sources without a tape.
+
+    Args:
+        window: show at most this many cells, those around the head.
+    """
+    if not trace.has_tape:
+        yield from (None for _ in trace.rows)
+        return
+    show = shower(trace.columns, trace.rows)
+    for tape in _tapes(trace.rows, trace.lead, len(trace.input), blank=trace.blank, window=window):
+        yield tape and tape._replace(cells=[show(a) for a in tape.cells])
 
 
 def _tapes(rows: Sequence[Row], lead: int, word: int, *, blank: str, window: int) -> Iterator[Stretch | None]:

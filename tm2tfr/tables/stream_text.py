@@ -1,4 +1,4 @@
-"""Rows as lines of CSV or JSON, the same bytes as `tm2tfr.tables.table` writes; columns of numbers by the million."""
+"""Rows as lines of CSV or JSON, by the million: what `tm2tfr.tables.table` writes, but for the tape in CSV."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tm2tfr.contract import AnyRow, Column, shown
 from tm2tfr.errors import ShapeError
 from tm2tfr.sources.turing.columns import COLUMNS, TURING
+from tm2tfr.tables.table import plain
 
 _PAD = 0xFF  # no byte of UTF-8
 _BYTES = 2**22  # of one matrix of characters
@@ -82,8 +83,8 @@ class Lines(NamedTuple):
     """By column."""
     end: str
     cell: Callable[[bool, Any], str]
-    plus: tuple[bool, ...]
-    """By column: whether its numbers have a sign when they are positive, which `cell` is given."""
+    flags: tuple[bool, ...]
+    """By column, what `cell` is given: of CSV whether positive numbers have a sign, of JSON whether labels are numbers."""
     quotes: bool
     """Whether a line break within quotation marks is part of a cell."""
 
@@ -96,7 +97,8 @@ def _csv_cell(signed: bool, value: Any) -> str:
 
 
 @lru_cache(maxsize=2**14, typed=True)
-def _json_cell(_: bool, value: Any) -> str:
+def _json_cell(whole: bool, value: Any) -> str:
+    value = plain(value, whole=whole)
     odd = isinstance(value, Fraction) or (isinstance(value, float) and not math.isfinite(value))
     return json.dumps(str(value) if odd else value, ensure_ascii=False)
 
@@ -109,7 +111,7 @@ def csv_lines(columns: tuple[Column, ...]) -> Lines:
         before=("", *("," for _ in columns[1:])),
         end="\n",
         cell=_csv_cell,
-        plus=tuple(c.signed for c in columns),
+        flags=tuple(c.signed for c in columns),
         quotes=True,
     )
 
@@ -123,7 +125,7 @@ def json_lines(columns: tuple[Column, ...]) -> Lines:
         before=tuple(f"{', ' if n else '{'}{name}: " for n, name in enumerate(names)),
         end="}\n",
         cell=_json_cell,
-        plus=tuple(False for _ in columns),
+        flags=tuple(c.whole for c in columns),
         quotes=False,
     )
 
@@ -138,15 +140,15 @@ class TextEncoder:
     def rows(self, rows: Sequence[AnyRow]) -> Iterator[tuple[int, bytes]]:
         """Yield numbers of rows, and their bytes."""
         first, *before = self._lines.before
-        rest = list(zip(before, self._lines.plus[1:], strict=True))
+        rest = list(zip(before, self._lines.flags[1:], strict=True))
         cell, end = self._lines.cell, self._lines.end
         for start in range(0, len(rows), _ROWS):
             some, text = rows[start : start + _ROWS], io.StringIO()
             for i, *cells in some:
                 text.write(f"{first}{i}")
-                for (between, plus), value in zip(rest, cells, strict=True):
+                for (between, flag), value in zip(rest, cells, strict=True):
                     text.write(between)
-                    text.write(cell(plus, value))
+                    text.write(cell(flag, value))
                 text.write(end)
             yield len(some), text.getvalue().encode()
 
@@ -168,7 +170,7 @@ class TextEncoder:
                 if isinstance(value, Coded):
                     blocks.append(tables[n].take(value.codes, axis=0, mode="wrap"))  # -1: the last, for nothing
                 else:
-                    blocks.append(_numbers(self._lines.before[n], value, plus=self._lines.plus[n]))
+                    blocks.append(_numbers(self._lines.before[n], value, plus=self._lines.flags[n]))
             matrix = np.concatenate(blocks, axis=1)  # (n, characters)
             yield len(matrix), matrix[matrix != _PAD].tobytes()
 
@@ -177,8 +179,8 @@ class TextEncoder:
         known = self._tables.get(column)
         if known is None or known[0] is not labels or known[1] != len(labels):
             end = self._lines.end if column == len(self._lines.columns) - 1 else ""
-            before, cell, plus = self._lines.before[column], self._lines.cell, self._lines.plus[column]
-            cells = [f"{before}{cell(plus, label)}{end}".encode() for label in (*labels, None)]
+            before, cell, flag = self._lines.before[column], self._lines.cell, self._lines.flags[column]
+            cells = [f"{before}{cell(flag, label)}{end}".encode() for label in (*labels, None)]
             width = max(map(len, cells))
             padded = b"".join(text.ljust(width, bytes([_PAD])) for text in cells)
             known = labels, len(labels), np.frombuffer(padded, dtype=np.uint8).reshape(len(cells), width)

@@ -1,7 +1,8 @@
 """A trace as the chapter's table, for people and for programs.
 
-``csv``, ``json`` and ``jsonl`` contain the cells as they are; ``text``, ``markdown``, ``latex`` and ``html`` have
-the tape as well, and mark each cell that differs from the simulator's: ``found≠expected``, and ▸ in the first such row.
+``csv``, ``json`` and ``jsonl`` contain the cells as they are; ``text``, ``markdown``, ``latex`` and ``html`` mark each cell
+that differs from the simulator's: ``found≠expected``, and ▸ in the first such row. All but ``json`` and ``jsonl`` show the
+tape of a machine as well: as the second column, and in ``csv`` as the last one, so that the others keep their places.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from pathlib import PurePath
 from typing import Any
 
 from tm2tfr.choices import TABLES as FORMATS
+from tm2tfr.contract import BOTTOM
 from tm2tfr.errors import OutputError, did_you_mean, visible
 from tm2tfr.tables.html import html
 from tm2tfr.tables.latex import latex
-from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, title
+from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, tapes, title
 from tm2tfr.text.columns import line, widths
 from tm2tfr.text.markdown import ESCAPES
 from tm2tfr.trace.check import Trace
@@ -104,8 +106,10 @@ def formulas(names: Iterable[str]) -> list[str]:
 def _csv(trace: Trace) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([c.name for c in trace.columns])
-    writer.writerows([c.text(v) for c, v in zip(trace.columns, row, strict=True)] for row in trace.rows)
+    writer.writerow([*(c.name for c in trace.columns), *([TAPE] if trace.has_tape else [])])
+    for row, stretch in zip(trace.rows, tapes(trace, window=WINDOW), strict=True):
+        tape = [] if not trace.has_tape else ["" if stretch is None else _text_tape(stretch, room=stretch.cut).strip()]
+        writer.writerow([*(c.text(v) for c, v in zip(trace.columns, row, strict=True)), *tape])
     return out.getvalue()
 
 
@@ -118,9 +122,19 @@ def _json(trace: Trace) -> str:
 
 
 def _json_rows(trace: Trace) -> Iterable[str]:
-    names = [c.name for c in trace.columns]
-    each = (dict(zip(names, row, strict=True)) for row in trace.rows)
+    each = (
+        {c.name: plain(value, whole=c.whole) for c, value in zip(trace.columns, row, strict=True)} for row in trace.rows
+    )
     return (json.dumps(_jsonable(cells), ensure_ascii=False) for cells in each)
+
+
+def plain(value: Any, *, whole: bool) -> Any:
+    """Return a cell as JSON has it: of a column of whole numbers a label is its number, and ⊥ is nothing."""
+    if not whole or not isinstance(value, str):
+        return value
+    if value == BOTTOM:
+        return None
+    return int(value) if value.removeprefix("-").isdecimal() else value  # weights may hold anything, as 0.5·1 + 0.5·2
 
 
 def _jsonable(value: Any) -> Any:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from typing import Any
 
-from tm2tfr.text.source import Source
+from tm2tfr.errors import Span
+from tm2tfr.text.source import Log, Source
+from tm2tfr.text.words import broken_list, read_alphabet
 
 _LINE = re.compile(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z-]*)[ \t]*:[ \t]?(.*)")
 
@@ -21,4 +24,12 @@ def header_lines(source: Source, known: Collection[str] = ()) -> Iterator[tuple[
             return
         match = _LINE.fullmatch(line)
         if match is not None and (not known or match[1] in known):
-            yield number, match[1], match[2].rstrip()
+            yield number, match[1], match[2]
+
+
+def header_alphabet(text: str, span: Span, log: Log) -> tuple[Any, ...]:
+    """Return the tokens of the header ``alphabet``; a blank among them, which is hard to see, is warned of."""
+    tokens, what = read_alphabet(text), "the alphabet has a blank, which is a token"
+    if tokens == tuple(text) and any(map(str.isspace, text)) and not broken_list(text.strip()):
+        log.add(span, what, 'remove it, or write a JSON list such as ["a", " "]', "warning")
+    return tokens

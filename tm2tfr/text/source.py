@@ -13,6 +13,10 @@ from typing import NamedTuple
 from tm2tfr.errors import Diagnostic, Severity, Span, SpecError, did_you_mean
 
 MAX_BYTES = 1 << 20
+"""The size of the largest text of most kinds: specs, programs, formulas, prompts."""
+MACHINE_BYTES = 8 << 20
+"""The size of the largest machine. Reading takes 1 to 4 s and 50 to 130 MB per MiB, of Python code 290 MB: about half a
+minute and 1 GB at this size. The largest public ones, universal machines in JSON, have 2.5 and 3.7 MB."""
 MOST_DIAGNOSTICS = 100
 """Whoever reads a text may stop when it has found this many."""
 MOST_SHOWN = 20
@@ -22,7 +26,7 @@ FEW_DIAGNOSTICS = 10
 MOST_COMPARED = 30_000
 """So many names are compared for one text, to say which one may be meant: more than 20 times 1,000."""
 MOST_RULES = 1_000_000
-"""More than a text of `MAX_BYTES` can spell out: only wildcards can expand to more."""
+"""What is read of one machine; lists of symbols and wildcards can spell out more in a text of `MACHINE_BYTES`."""
 
 _BOM = "\ufeff"
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # YAML's, which are not quite str.splitlines()
@@ -110,15 +114,14 @@ class Log:
         self.compared.append(len(some))
         return did_you_mean(name, some)
 
-    def too_many(self, states: int, symbols: int) -> None:
-        """Refuse a text whose wildcards would expand to more than `MOST_RULES` rules.
+    def too_many(self, rules: int) -> None:
+        """Refuse a text with more than `MOST_RULES` rules, wildcards expanded.
 
         Raises:
             SpecError: with all the complaints.
         """
-        if states * symbols > MOST_RULES:
-            what = f"{states:,} states or transitions times {symbols:,} symbols are more than {MOST_RULES:,} rules"
-            self.add(None, what, "use fewer states or symbols")
+        if rules > MOST_RULES:
+            self.add(None, f"these are {rules:,} rules, and at most {MOST_RULES:,} are read", "use fewer states or symbols")
             raise self.failure()
 
     def inside(self, source: Source) -> Log:
@@ -155,12 +158,21 @@ class Log:
         return tuple(sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)))
 
 
-def decoded(text: str | bytes, *, file: str, most: int = MAX_BYTES, noun: str = "machine") -> Source:
+def decoded(
+    text: str | bytes,
+    *,
+    file: str,
+    most: int = MAX_BYTES,
+    noun: str = "machine",
+    comments: re.Pattern[bytes] | None = None,
+) -> Source:
     """Return `text` as a source, without a byte order mark.
 
     Args:
         most: the size of the largest text, in bytes.
         noun: what the text describes, for the complaints.
+        comments: where comments begin that extend to the end and may contain any bytes: those that are no text become
+            U+FFFD.
 
     Raises:
         SpecError: if it is not UTF-8, contains control characters, or is larger than `most`.
@@ -168,7 +180,15 @@ def decoded(text: str | bytes, *, file: str, most: int = MAX_BYTES, noun: str = 
     if len(text) > most // 4 and (len(text) if isinstance(text, bytes) else len(text.encode(errors="replace"))) > most:
         what = f"the text is larger than {most >> 20} MiB"
         remedy = f"no {noun} needs that much: check that this is the right file"
+        if most == MACHINE_BYTES:
+            what += ": reading it would take more than half a minute and 1 GB of memory"
+            remedy = "remove its spaces and comments, or split it if it is a list"
         raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
+    if comments is not None:
+        text = text.encode(errors="replace") if isinstance(text, str) else text
+        if (found := comments.search(text)) is not None:
+            start = found.start()
+            text = text[:start] + _UNPRINTABLE.sub("\ufffd", text[start:].decode(errors="replace")).encode()
     try:
         text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:

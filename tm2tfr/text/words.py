@@ -31,6 +31,13 @@ def read_word(text: str) -> tuple[str | bool | int | Fraction, ...]:
     return tuple(text)
 
 
+def read_alphabet(text: str) -> tuple[str | bool | int | Fraction, ...]:
+    """Return the tokens of an alphabet from text, as `read_word` does: a blank is a token, but not around a JSON list."""
+    stripped = text.strip()
+    tokens = read_word(stripped)
+    return tuple(text) if tokens == tuple(stripped) else tokens
+
+
 def broken_list(text: str) -> bool:
     """Return whether a text begins like a JSON list of texts, and is none."""
     return text.startswith("[") and '"' in text and read_word(text) == tuple(text)
@@ -79,7 +86,7 @@ def alphabet_of(
     Raises:
         CompileError: if there are none, a token is there twice, or two look the same.
     """
-    tokens = read_word(given.strip()) if isinstance(given, str) else given
+    tokens = read_alphabet(given) if isinstance(given, str) else given
     if isinstance(given, str) and broken_list(given.strip()):
         raise CompileError(f'the alphabet {given.strip()!r} is no JSON list: write for example ["a", "bc", 3]')
     if not isinstance(tokens, list | tuple | range) or not all(isinstance(t, str | bool | int | Fraction) for t in tokens):

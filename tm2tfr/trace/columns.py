@@ -19,7 +19,11 @@ KNOWN = (TURING, LOOKUP_COLUMNS, PAPER_COLUMNS)
 
 def columns_of(decoder: Decoder) -> tuple[Column, ...]:
     """Return the columns of the table of `decoder`."""
-    return _labelling(decoder.outputs) if decoder.labeller else _generating(decoder.layout)
+    return (
+        _labelling(decoder.outputs, tuple(o.whole for o in decoder.outputs))
+        if decoder.labeller
+        else _generating(decoder.layout)
+    )
 
 
 def is_turing(layout: Residual) -> bool:
@@ -34,17 +38,18 @@ def _generating(layout: Residual) -> tuple[Column, ...]:
 
 
 @lru_cache(maxsize=64)
-def _labelling(outputs: tuple[Output, ...]) -> tuple[Column, ...]:
-    """Return the position, the token fed, and each output in its order."""
+def _labelling(outputs: tuple[Output, ...], whole: tuple[bool, ...]) -> tuple[Column, ...]:
+    """Return the position, the token fed, and each output in order; whole: of each, in which equal outputs may differ."""
     columns = [POSITION, FED_TOKEN]
     taken = {"i", "x", *(output.name for output in outputs)}
-    for output in outputs:
+    for output, numbers in zip(outputs, whole, strict=True):
         name = output.name
         while name in ("i", "x") or (name != output.name and name in taken):
             name = f"{name} (defined)"
         taken.add(name)
         what = "the number of this output" if output.labels is None else "the label of this output"
-        columns.append(Column(name=name, kind="output", holds=output.name, real=output.labels is None, meaning=what))
+        real = output.labels is None
+        columns.append(Column(name=name, kind="output", holds=output.name, real=real, whole=numbers, meaning=what))
     return tuple(columns)
 
 

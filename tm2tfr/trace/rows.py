@@ -156,8 +156,8 @@ class Readout:
             nearest = np.rint(block)
             block = np.where((np.abs(block - nearest) <= SOFT).all(axis=1, keepdims=True), nearest, block)
         best = block.argmax(axis=1)
-        sizes = np.abs(block).sum(axis=1)
-        clean = (sizes == 1.0) & (block[np.arange(len(block)), best] == 1.0)
+        sizes = np.count_nonzero(block, axis=1)  # a sum can overflow, or round a small value away
+        clean = (sizes == 1) & (block[np.arange(len(block)), best] == 1.0)
         found: list[Any] = [labels[k] for k in best.tolist()]
         for n in np.flatnonzero(~clean).tolist():
             found[n] = combination(labels, block[n]) if sizes[n] else None

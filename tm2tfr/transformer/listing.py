@@ -30,7 +30,7 @@ def listing(decoder: Decoder, layer: str | None = None) -> str:
     has the first positions, the last one, and the SHA-256 of all of them.
 
     Raises:
-        ShapeError: if there is no such layer.
+        ShapeError: if there is no such layer, or several have this name.
     """
     if layer is not None:
         n = layer_number(decoder, layer)
@@ -45,8 +45,11 @@ def layer_number(decoder: Decoder, layer: str) -> int:
     names = [part.name for part in decoder.layers]
     if layer.isascii() and layer.isdigit() and 1 <= int(layer) <= len(names):
         return int(layer)
-    if layer in names:
-        return names.index(layer) + 1
+    numbers = [str(n) for n, name in enumerate(names, start=1) if name == layer]
+    if len(numbers) > 1:
+        raise ShapeError(f"{len(numbers)} layers are called {layer!r}: use the number of one, {' or '.join(numbers)}")
+    if numbers:
+        return int(numbers[0])
     known = ", ".join(f"{n} {name}" for n, name in enumerate(names, start=1))
     raise ShapeError(f"there is no layer {layer!r}{did_you_mean(layer, names)}: the layers are {known}")
 

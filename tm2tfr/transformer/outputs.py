@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.residual import at
@@ -17,6 +17,7 @@ class Output:
         name: what it is called.
         labels: the label of each of its rows, of which the logits of one are to be 1 and all others 0; None: it has one
             row, whose logit is the number itself.
+        whole: whether its labels stand for whole numbers, as JSON then has them; two outputs are equal without it.
 
     Raises:
         ShapeError: for a name or a label that is not text, a label that occurs twice, or an empty list of labels.
@@ -24,6 +25,7 @@ class Output:
 
     name: str
     labels: tuple[str, ...] | None
+    whole: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.labels is not None:

@@ -98,7 +98,8 @@ def dumps(decoder: Decoder) -> bytes:
     """Return the weight file of `decoder`.
 
     Raises:
-        WeightFileError: if a matrix has more than 2^24 rows or columns, or heads have millions of components that are 0.
+        WeightFileError: if a matrix has more than 2^24 rows or columns, heads have millions of components that are 0, or
+            the source and the names are too long for the header of a safetensors file.
     """
     tensors: dict[str, NDArray[Any]] = {}
     sparse: dict[str, list[int]] = {}
@@ -118,7 +119,12 @@ def dumps(decoder: Decoder) -> bytes:
         raise WeightFileError(f"{error}: remove components that are 0") from error
     document = stored_as(decoder, sparse)
     document["digest"] = _digest(document, tensors)
-    return safetensors.save(tensors, {_KEY: json.dumps(document)})
+    try:
+        return safetensors.save(tensors, {_KEY: json.dumps(document)})
+    except SafetensorError as error:  # the header is too large
+        size = len(json.dumps(json.dumps(document)))
+        what = f"what is stated beside the matrices takes {size:,} bytes, and safetensors reads at most {_LARGEST_HEADER:,}"
+        raise WeightFileError(f"{what}: shorten the source, for example its names") from error
 
 
 def loads(data: bytes, *, file: str = "<weights>") -> Decoder:

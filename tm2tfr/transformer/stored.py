@@ -31,7 +31,10 @@ Tensors = Mapping[str, NDArray[Any]]
 def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, Any]:
     """Return everything but the matrices; `sparse` has the shapes of those stored by their entries."""
     epsilons = {path: norm.epsilon for path, norm in norms(decoder)}
-    named = [{"name": output.name, "labels": output.labels and list(output.labels)} for output in decoder.outputs]
+    named = [
+        {"name": each.name, "labels": each.labels and list(each.labels), **({"whole": True} if each.whole else {})}
+        for each in decoder.outputs
+    ]
     own = {"position_table": decoder.position_table is not None, "norms": epsilons, **({"outputs": named} if named else {})}
     more = {"parts": own} if parts(decoder) else {}
     return {
@@ -125,7 +128,9 @@ def epsilons_of(document: JsonValue) -> dict[str, float]:
 def _outputs(document: JsonValue) -> tuple[Output, ...]:
     found = document["parts"]
     items = found["outputs"].items() if "outputs" in found.keys else ()
-    return tuple(Output(item["name"].text(), _labels(item)) for item in items)
+    return tuple(
+        Output(item["name"].text(), _labels(item), whole="whole" in item.keys and item["whole"].truth()) for item in items
+    )
 
 
 def _labels(item: JsonValue) -> tuple[str, ...] | None:

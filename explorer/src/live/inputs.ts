@@ -73,9 +73,22 @@ function bitsOf({ name, circuit }: BoxSpec, text: string): string {
   return found.join("");
 }
 
-/** The bits of the only block of a text for SHA-256 (FIPS 180-4, Section 5.1.1). */
+/** The bytes of a message: those of `0x616263`, otherwise the text as UTF-8. */
+function bytesOf(text: string): Uint8Array {
+  const digits = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
+  if (digits === undefined) return new TextEncoder().encode(text);
+  if (digits.length % 2) {
+    const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+    const shown = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+    const what = `${shown} has ${counted(digits.length, "digit")} after 0x`;
+    throw new Refused(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
+  }
+  return Uint8Array.from(digits.match(/../g)!, (pair) => parseInt(pair, 16));
+}
+
+/** The bits of the only block of a message for SHA-256 (FIPS 180-4, Section 5.1.1). */
 function padded(text: string): string {
-  const message = new TextEncoder().encode(text);
+  const message = bytesOf(text);
   const most = BLOCK_BYTES - 9;
   if (message.length > most) {
     const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
@@ -92,7 +105,7 @@ function padded(text: string): string {
 export function hint({ alphabet, blank, circuit, examples }: BoxSpec): string {
   const quote = (text: string) => (text === "" ? "the empty word" : visible(text));
   const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
-  if (circuit?.encoding) return "any text, or a bit for each input";
+  if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
   if (circuit) {
     const whole = circuit.buses.some((bus) => bus.bits.length > 1) ? `, or a number for each of ${circuit.buses.map((bus) => visible(bus.name)).join(", ")}` : "";
     return `${counted(circuit.inputs, "bit")}, one for each input${whole}`;

@@ -66,8 +66,8 @@ export interface Shipped {
 
 export type Export = "source" | "weights" | "latex" | "csv" | "page";
 
-/** There is a newer question. */
-export class Superseded extends Error {}
+/** The server has no room for this now; its own words say why. */
+export class Busy extends Error {}
 
 /** The server cannot be reached. */
 export class Gone extends Error {}
@@ -79,6 +79,8 @@ export class Stranger extends Error {}
 export class Refused extends Error {}
 
 const TOKEN = "tm2tfr-playground-token";
+/** The name by which the server tells this page from others, which get their turns as well. */
+const PAGE = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The token: of the address, or the one that an earlier address had, for links, which carry none. */
 export function token(): string {
@@ -108,6 +110,11 @@ export class Api {
     return lines(await (await this.ask(`api/shipped/${encodeURIComponent(name)}`, {})).text());
   }
 
+  /** The number of questions that are answered before the newest one of this page; null: it does not wait for its turn. */
+  async before(): Promise<number | null> {
+    return ((await (await this.ask("api/waiting", {})).json()) as { before: number | null }).before;
+  }
+
   /** What was named where the server was started, as a link carries it. */
   async given(): Promise<string> {
     return (await this.ask("api/given", {})).text();
@@ -128,14 +135,14 @@ export class Api {
   private async ask(path: string, init: RequestInit): Promise<Response> {
     let response: Response;
     try {
-      response = await fetch(path, { ...init, headers: { ...init.headers, "X-Tm2tfr-Token": this.token }, credentials: "omit", cache: "no-store" });
+      response = await fetch(path, { ...init, headers: { ...init.headers, "X-Tm2tfr-Token": this.token, "X-Tm2tfr-Page": PAGE }, credentials: "omit", cache: "no-store" });
     } catch (error) {
       if (init.signal?.aborted) throw error;
       throw new Gone("the server does not answer");
     }
     if (response.ok) return response;
     if (response.status === 401 || response.status === 403) throw new Stranger(await said(response));
-    if (response.status === 409) throw new Superseded(await said(response));
+    if (response.status === 429 || response.status === 503) throw new Busy(await said(response));
     throw new Refused(await said(response));
   }
 }

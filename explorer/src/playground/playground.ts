@@ -1,7 +1,8 @@
 // What happens: a source is opened, typed in, answered, shown, kept and saved.
 
 import { el } from "../dom";
-import { type Answer, type Api, type Export, Gone, type Question, type Shipped, Stranger, Superseded } from "./api";
+import { count } from "../words";
+import { type Answer, type Api, Busy, type Export, Gone, type Question, type Shipped, Stranger } from "./api";
 import { confirmed, given } from "./ask";
 import { type Opened, forget, fresh, isDirty, keep, keepCurrent, kept } from "./documents";
 import { Editor } from "./editor";
@@ -23,7 +24,7 @@ const DEBOUNCE = 40;
 /** From a change to its being kept, and from a question to "computing"; milliseconds. */
 const KEEPING = 300;
 const PATIENCE = 400;
-/** How often a server that is gone is asked again. */
+/** How often a server that is gone or busy is asked again, and one that computes, when it is our turn. */
 const AGAIN = 1000;
 /** What is opened the first time. */
 const FIRST: Shipped = { kind: "turing", name: "binary-increment", format: "yaml", description: "" };
@@ -55,6 +56,8 @@ export class Playground {
   private asking = 0;
   private keeping = 0;
   private slow = 0;
+  /** The answer that is waited for. */
+  private newest: Promise<unknown> | null = null;
 
   constructor(
     private readonly api: Api,
@@ -257,19 +260,35 @@ export class Playground {
     const abort = (this.abort = new AbortController());
     const source = this.current;
     const question = this.question();
-    clearTimeout(this.slow);
-    this.slow = window.setTimeout(() => this.result.busy(true), PATIENCE);
     try {
-      const answer = await this.api.answer(question, abort.signal);
+      const answer = await this.patiently(this.api.answer(question, abort.signal));
       if (abort.signal.aborted) return;
       this.message.clear("gone");
       await this.answered(source, question, answer);
     } catch (error) {
       if (!abort.signal.aborted) this.failed(error, () => void this.asked());
+    }
+  }
+
+  /** Wait for the newest question; say, if that takes long, that it is computed or how many come before it. */
+  private async patiently<T>(answer: Promise<T>): Promise<T> {
+    this.newest = answer;
+    clearTimeout(this.slow);
+    const tell = async (): Promise<void> => {
+      const before = await this.api.before().catch(() => null);
+      if (this.newest !== answer) return;
+      const turn = before ? `${count(before, "request")} before yours` : "yours is the next request";
+      this.result.busy(before === null ? "computing …" : `waiting: ${turn}`);
+      this.slow = window.setTimeout(() => void tell(), AGAIN);
+    };
+    this.slow = window.setTimeout(() => void tell(), PATIENCE);
+    try {
+      return await answer;
     } finally {
-      if (this.abort === abort) {
+      if (this.newest === answer) {
+        this.newest = null;
         clearTimeout(this.slow);
-        this.result.busy(false);
+        this.result.busy("");
       }
     }
   }
@@ -316,8 +335,10 @@ export class Playground {
     if (error instanceof Gone) {
       this.message.show(GONE, "gone");
       setTimeout(again, AGAIN);
-    } else if (error instanceof Superseded) return;
-    else if (error instanceof Stranger) this.message.show(STRANGER, "gone");
+    } else if (error instanceof Busy) {
+      this.message.show(error.message, "gone");
+      setTimeout(again, AGAIN);
+    } else if (error instanceof Stranger) this.message.show(STRANGER, "gone");
     else {
       this.inputs.unsaid();
       this.message.show(error instanceof Error ? error.message : String(error));
@@ -328,7 +349,7 @@ export class Playground {
 
   private async save(what: Export, to: string): Promise<void> {
     try {
-      download(...(await this.api.exported(this.question(), what, to)));
+      download(...(await this.patiently(this.api.exported(this.question(), what, to))));
     } catch (error) {
       this.failed(error, () => {});
     }

@@ -28,6 +28,7 @@ const FORMATS: [string, [string, string][]][] = [
       ["bench", "BENCH"],
       ["aag", "AIGER"],
       ["blif", "BLIF"],
+      ["pla", "PLA"],
     ],
   ],
   [

@@ -114,8 +114,9 @@ export class Result {
     return this.verdict.textContent;
   }
 
-  busy(now: boolean): void {
-    set(this.main, { "aria-busy": now ? "true" : null });
+  /** Say what the next run waits for; nothing: it is there. */
+  busy(what: string): void {
+    set(this.main, { "aria-busy": what ? "true" : null, "data-busy": what || null });
   }
 
   help(): void {

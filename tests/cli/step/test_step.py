@@ -110,7 +110,7 @@ def test_rows_around_a_position_say_what_would_be_right() -> None:
     [
         ("full-adder", "110", 3, "full-adder on 110   position 3 of 3, gate 2 of 2\ncarry = MAJ(a=1, b=1, c=0) = 1"),
         ("reverse", "abc", 0, "reverse on abc   position 0 of 2\nreverse = c"),
-        ("since-b", "ab", 0, "since-b on ab   position 0 of 2\nQ[a] S Q[b] = F"),
+        ("since-b", "ab", 0, "since-b on ab   position 0 of 2\n(Q[a] | Q[b]) since Q[b] = F"),
         ("chapter", "11", 0, "chapter on 11   position 0 of 8\nthe input is being read"),
     ],
 )

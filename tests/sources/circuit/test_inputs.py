@@ -9,7 +9,7 @@ import pytest
 
 from tm2tfr.errors import InputError
 from tm2tfr.sources.circuit.inputs import all_cases, numbers_of, random_cases, read_input, shown_outputs
-from tm2tfr.sources.circuit.messages import digest, padded
+from tm2tfr.sources.circuit.messages import digest, hexadecimal, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit, Gate
 
 
@@ -114,6 +114,29 @@ def test_a_text_is_one_padded_block() -> None:
     assert padded("") == "1" + "0" * 511
     assert padded("x" * 55)[440:] == "10000000" + f"{440:064b}"
     assert padded("ü") == f"{0xC3BC80:024b}".ljust(448, "0") + f"{16:064b}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0x616263", b"abc"),
+        ("0x00", b"\0"),
+        ("0xfF00", b"\xff\0"),
+        ("0x" + "00" * 55, b"\0" * 55),
+        ("a\0", b"a\0"),
+        ("0x", b"0x"),
+    ],
+)
+def test_bytes_are_written_in_hexadecimal(text: str, message: bytes) -> None:
+    block = int.from_bytes(message + b"\x80", "big") << 8 * (63 - len(message)) | 8 * len(message)
+    assert read_input(BLOCK, text) == f"{block:0512b}"
+    assert hexadecimal(message) == f"0x{message.hex()}"
+
+
+def test_half_a_byte_is_refused() -> None:
+    words = "input: 0x123 has 3 digits after 0x: write two for each byte; the bytes of this text itself are 0x30783132…"
+    with pytest.raises(InputError, match=f"^{words}$"):
+        read_input(BLOCK, "0x123")
 
 
 @pytest.mark.parametrize(("text", "size"), [("x" * 56, 56), ("ü" * 28, 56), ("€" * 19, 57)])

@@ -24,7 +24,7 @@ def test_definitions_alone() -> None:
 
 
 def test_a_formula_without_names_answers_itself() -> None:
-    assert outputs("since-b", answers="definitions") == ["Q[a] S Q[b]"]
+    assert outputs("since-b", answers="definitions") == ["(Q[a] | Q[b]) since Q[b]"]
 
 
 def test_what_is_not_answered_is_there_all_the_same() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tm2tfr import rasp
 from tm2tfr.errors import CompileError
 from tm2tfr.rasp import (
     SequenceOp,
@@ -30,6 +34,8 @@ from tm2tfr.rasp import (
 )
 from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.language import elaborate
+from tm2tfr.sources.rasp.language.nodes import MOST_NODES
 from tm2tfr.sources.rasp.read import read
 
 reverse = aggregate(select(indices, length - 1 - indices, "=="), tokens)
@@ -107,11 +113,86 @@ def test_widths_are_known() -> None:
         (lambda: tokens["a"], "an s-op is indexed by a whole number, not by a text"),  # type: ignore[index]
         (lambda: selector_width(tokens), "in 'selector_width': 'or' cannot be applied to a selector and an s-op"),
         (lambda: sort(tokens), "in 'sort': 'sort' takes 2 arguments, not 1"),
+        (lambda: sort(tokens, None), "NoneType is not an s-op or a single value: use one of them"),
+        (
+            lambda: aggregate(same, tokens, None),
+            "^the default of 'aggregate' must be a text, a truth value or a number, not None: use for example 0 or '-'$",
+        ),
+        (lambda: aggregate(same, tokens, indices), "the default of 'aggregate' must be .*, not an s-op: use"),
+        (lambda: tokens.table({"a": math.inf}), "^inf is not a number that RASP has: use a finite one$"),
+        (lambda: indices * math.nan, "^nan is not a number that RASP has: use a finite one$"),
+        (
+            lambda: tokens.table(lambda token: token),  # type: ignore[arg-type]
+            r"^'table' takes a dictionary, not function: list what it gives for each value, for example \{'a': 1, 'b': 2",
+        ),
+        (lambda: tokens.table({("a", 1): 2}), "^a key of 'table' must be .*, not a list: use for example 0 or '-'$"),
+        (lambda: tokens.isin(3), r"^'isin' takes a list of values, not a number: use for example \['a', 'b'\]$"),  # type: ignore[arg-type]
+        (lambda: indices + np.arange(3), "^ndarray is not an s-op or a single value: use one of them$"),
+        (lambda: np.arange(3) + indices, "^ndarray is not an s-op or a single value: use one of them$"),
+        (lambda: tokens[1:], "^slice is not an s-op or a single value: use one of them$"),  # type: ignore[index]
+        (lambda: "a" in tokens, r"^whether a value is in an s-op depends on the input: use contained\(value, s-op\)$"),
+        (lambda: program("x", same), "^x: a program is an s-op, or a dictionary of s-ops by their names: give one"),  # type: ignore[arg-type]
+        (lambda: program("x", {}), "^x: a program is an s-op, or a dictionary of s-ops by their names: give one of them$"),
+        (lambda: program("x", indices, alphabet=3), "^x: the alphabet must be tokens, not 3: use for example 'abc'$"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_written(wrong: Callable[[], Any], what: str) -> None:
     with pytest.raises(CompileError, match=what):
         wrong()
+
+
+def test_an_s_op_has_no_items() -> None:
+    with pytest.raises(TypeError, match="'SequenceOp' object is not iterable"):
+        list(tokens)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (lambda: indices + np.int64(3), "indices + 3"),
+        (lambda: np.int64(3) + indices, "3 + indices"),
+        (lambda: indices * np.float64(0.1), "indices * 0.1"),
+        (lambda: np.float64(0.5) - indices, "0.5 - indices"),
+        (lambda: np.int64(3) > indices, "indices < 3"),
+        (lambda: (indices == 1) == np.bool_(True), "(indices == 1) == True"),
+        (lambda: tokens.table({"a": np.int64(2), "b": np.float64(0.5)}), '{"a": 2, "b": 0.5}[tokens_str]'),
+        (lambda: aggregate(same, indices, np.int64(-1)), "aggregate(select(tokens_str, tokens_str, ==), indices, (-1))"),
+        (lambda: aggregate(select(indices, np.int64(0), "=="), tokens), "aggregate(select(indices, 0, ==), tokens_str)"),
+        (lambda: tokens[np.int64(1)], "aggregate(select(indices, 1, ==), tokens_str)"),
+    ],
+)
+def test_numbers_of_numpy_are_numbers(made: Callable[[], SequenceOp], text: str) -> None:
+    assert program("x", made()).text == f"x = {text};\n"
+
+
+def test_nodes_are_counted_for_each_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    rasp._MAKE.made += MOST_NODES  # as after many programs
+    assert program("next", indices + 1).text == "next = indices + 1;\n"
+    monkeypatch.setattr(rasp, "MOST_NODES", 4)
+    remedy = "use shorter lists, or fewer calls"
+    with pytest.raises(CompileError, match=f"^many: the program has more than 100,000 s-ops and selectors: {remedy}$"):
+        program("many", indices + 1 + 1)
+
+
+def test_each_call_of_the_library_may_take_as_many_steps_as_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elaborate, "MOST_STEPS", 100)
+    for _ in range(3):
+        assert isinstance(sort(tokens, tokens), SequenceOp)
+
+
+def test_the_widths_of_programs_that_are_gone_are_not_kept() -> None:
+    gc.collect()
+    before = len(rasp._WIDTHS)
+    for _ in range(10):
+        program("width", selector_width(select(tokens, tokens, "==")))
+    gc.collect()
+    assert len(rasp._WIDTHS) == before
+
+
+def test_an_alphabet_is_written_as_everywhere() -> None:
+    assert program("x", indices, alphabet='["if", 3]').alphabet == ("if", 3)
+    assert program("x", indices, alphabet="a ").alphabet == ("a", " ")
+    assert program("x", indices, alphabet=np.arange(2)).alphabet == (0, 1)
 
 
 def test_tokens_as_numbers() -> None:

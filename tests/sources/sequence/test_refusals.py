@@ -12,6 +12,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.sequence.compiler import compile_graph
 from tm2tfr.sources.sequence.compiler.compiler import Limits
+from tm2tfr.sources.sequence.selections import AttentionValues
 
 HEADER = "# alphabet: abc\n"
 SAME = "same = select(tokens, tokens, ==);\n"
@@ -34,6 +35,47 @@ def test_too_many_values_of_an_attention() -> None:
 def test_too_many_values_of_a_function() -> None:
     said = refused("product = 10 * indices + length;", 10, Limits(values=30))
     assert re.match(r"it\.rasp:2:\d+: 'product' can have more than 30 values on inputs of up to 10 tokens", said)
+
+
+PAIR = "twice = selector_width(select(often, often, ==));"
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "most", "lengths"),
+    [
+        (
+            f"{SAME}often = selector_width(same);\n{PAIR}",
+            "it.rasp:4:9: this selector compares 'often' and 'indices', which can have more than 100 values together",
+            100,
+            {12},
+        ),
+        (
+            "before = aggregate(select(tokens, tokens, <) or select(indices, indices + 1, ==), 1);",
+            "it.rasp:2:20: this selector compares 'tokens_str' and 'indices', which can have more than 30 values together",
+            30,
+            set(),
+        ),
+        (
+            f"{SAME}mean = aggregate(same, indices);\nsame_mean = aggregate(select(mean, mean, ==), tokens);",
+            "it.rasp:3:8: 'mean' can have more than 40 values",
+            40,
+            {12},
+        ),
+    ],
+)
+def test_too_many_values_are_refused_as_soon_as_the_longest_inputs_are_known(
+    text: str, said: str, most: int, lengths: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, sets = set[int](), AttentionValues.sets
+
+    def watched(self: AttentionValues, n: int) -> list[int]:
+        reached.add(n)
+        return sets(self, n)
+
+    monkeypatch.setattr(AttentionValues, "sets", watched)
+    what, _, remedy = refused(text, 12, Limits(values=most)).splitlines()[0].rpartition(": ")
+    assert (what, reached) == (f"{said} on inputs of up to 12 tokens", lengths)
+    assert remedy.removeprefix("round it, ") == "use a smaller --max-length, or allow more with --max-values"
 
 
 def test_too_many_entries_of_a_table() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import graphviz
 import pytest
 
-from tests.installed import NO_LATEX
+from tests.installed import NO_DOT, NO_LATEX
 from tm2tfr import convert as convert_any
 from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.sources.turing.conversion import TARGETS, convert, format_for
@@ -49,8 +51,10 @@ def nasty() -> Machine:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("program", ["dot", "no-such-program"])
 @pytest.mark.skipif(not has("tikz.sty"), reason=NO_LATEX)
-def test_tikz_compiles(tmp_path: Path) -> None:
+def test_tikz_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(graphviz.backend.dot_command, "DOT_BINARY", Path(program))
     compiled(*(convert(m, "tikz").text for m in [nasty(), *map(load, shipped())]), folder=tmp_path)
 
 
@@ -76,7 +80,24 @@ def test_the_table_of_delta() -> None:
     assert r"$A$ (start) & $(A, 1, \mathrm{R})$ & -- \\" in convert(partial, "latex").text
 
 
-def test_the_picture() -> None:
+@pytest.mark.skipif(shutil.which("dot") is None, reason=NO_DOT)
+def test_the_picture_is_laid_out_by_graphviz() -> None:
+    machine = load("palindromes")
+    text = convert(machine, "tikz").text
+    nodes = re.findall(
+        r"^  \\node\[state(.*), minimum size=[\d.]+cm\] \(s(\d+)\) at \((-?[\d.]+), (-?[\d.]+)\)", text, re.M
+    )
+    assert [int(number) for _, number, _, _ in nodes] == list(range(len(machine.states)))
+    columns = {machine.states[int(number)]: float(x) for _, number, x, _ in nodes}
+    assert min(columns, key=lambda q: columns[q]) == machine.start
+    assert columns["first"] < columns["have-a"] < columns["match-a"] < columns["accept"]
+    pairs = {(q, rule.state) for (q, _), rule in machine.transitions.items()}
+    assert (text.count(r"\draw[->]"), text.count(r"\node[label]")) == (len(pairs) + 1, len(pairs))
+    assert len({(x, y) for _, _, x, y in nodes}) == len(nodes)
+
+
+def test_the_picture_without_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphviz.backend.dot_command, "DOT_BINARY", Path("no-such-program"))
     lines = convert(load("busy-beaver-2"), "tikz").text.splitlines()
     assert r"  \node[state] (s0) at (-2.20, 0.00) {$A$};" in lines
     assert r"  \node[state, rectangle, rounded corners] (s2) at (1.10, -1.91) {$Z$};" in lines

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -143,78 +142,6 @@ def test_the_whole_fifth_busy_beaver() -> None:
     assert (simulation.stopped, simulation.steps, steps) == (True, 47_176_870, 47_176_871)
     got = simulation.result()
     assert (got.outcome, got.steps, got.ones, got.cells_visited) == ("halt", 47_176_870, 4_098, 12_289)
-
-
-# ── checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.slow
-@given(machines_with_inputs(), st.integers(0, 40), st.integers(0, 60))
-def test_a_restored_run_goes_on_identically(drawn: tuple[Machine, str], before: int, limit: int) -> None:
-    m, word = drawn
-    simulation = CompiledSimulation(m, word, max_steps=limit)
-    simulation.advance(before)
-    saved = simulation.save()
-    want = [list(lines(m, simulation.advance(7))) for _ in range(9)]
-    restored = CompiledSimulation.restore(m, saved, max_steps=limit)
-    assert [list(lines(m, restored.advance(7))) for _ in range(9)] == want
-    assert restored.result() == simulation.result() == result(m, word, max_steps=limit)
-
-
-def test_a_saved_run_stays_as_it_was_and_takes_little_room() -> None:
-    simulation = CompiledSimulation(BEAVER)
-    simulation.advance(50)
-    saved = simulation.save()
-    kept = {key: value.copy() for key, value in saved.items()}
-    simulation.result()
-    assert all(np.array_equal(saved[key], kept[key]) for key in kept)
-    assert saved["place"].tolist()[:3] == [49, *(BEAVER.states.index(c.state) for c in states_at(49)), head_at(49)]
-    assert len(saved["tape"]) == saved["place"][4] - saved["place"][3] + 1
-
-
-def states_at(step: int) -> list[Configuration]:
-    return list(configurations(BEAVER, max_steps=step))[-1:]
-
-
-def head_at(step: int) -> int:
-    return states_at(step)[0].head
-
-
-def test_a_run_cut_off_goes_on_with_a_higher_limit() -> None:
-    simulation = CompiledSimulation(BEAVER, max_steps=40)
-    assert simulation.result().outcome == "limit"
-    restored = CompiledSimulation.restore(BEAVER, simulation.save())
-    assert list(lines(BEAVER, restored.advance(1000))) == list(plain(BEAVER, list(configurations(BEAVER))))[41:]
-    assert restored.result() == result(BEAVER)
-    lower = CompiledSimulation.restore(BEAVER, simulation.save(), max_steps=3)
-    assert (lower.advance(5).size, lower.result().steps) == (0, 40)
-
-
-def broken(key: str, at: int, value: int) -> dict[str, Any]:
-    simulation = CompiledSimulation(BEAVER)
-    simulation.advance(50)
-    saved = simulation.save()
-    saved[key][at] = value
-    return saved
-
-
-@pytest.mark.parametrize(
-    "saved",
-    [
-        {},
-        {"place": np.zeros(6, dtype=np.int64)},
-        {"place": np.zeros(6, dtype=np.int64), "tape": np.zeros(0, dtype=np.int8)},
-        {"place": np.zeros(6), "tape": np.zeros(1)},
-        {"place": np.zeros(5, dtype=np.int64), "tape": np.zeros(1, dtype=np.int8)},
-        *(broken("place", at, value) for at in range(1, 6) for value in (-1000, 1000)),
-        broken("place", 0, -2),
-        broken("tape", 0, 2),
-        broken("tape", 0, -1),
-    ],
-)
-def test_a_saved_run_of_another_machine_is_refused(saved: dict[str, Any]) -> None:
-    with pytest.raises(EngineError) as caught:
-        CompiledSimulation.restore(BEAVER, saved)
-    what = "machine: the saved run is not one of this machine"
-    assert str(caught.value) == f"{what}: restore it with the machine it was saved with, or start again"
 
 
 # ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────

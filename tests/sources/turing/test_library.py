@@ -15,7 +15,7 @@ from tm2tfr.errors import NotFoundError, ReadError, SpecError, SpecWarning, Tm2t
 from tm2tfr.sources.turing import library
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.source import MAX_BYTES
+from tm2tfr.text.source import MACHINE_BYTES
 
 MACHINE = "blank: _\nstart state: a\ntable:\n  a:\n"
 DOUBTFUL = MACHINE + "  b:\n"
@@ -124,10 +124,10 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_standard_input_is_not_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = standard_input(monkeypatch, b"#" * (MAX_BYTES + 100))
-    with pytest.raises(SpecError, match="^<stdin>: the text is larger than 1 MiB: no machine needs that much"):
+    stream = standard_input(monkeypatch, b"#" * (MACHINE_BYTES + 100))
+    with pytest.raises(SpecError, match="^<stdin>: the text is larger than 8 MiB: reading it would take"):
         library.load("-")
-    assert stream.tell() == MAX_BYTES + 1
+    assert stream.tell() == MACHINE_BYTES + 1
 
 
 def test_no_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file here: run the tests on Linux or macOS")
 def test_an_endless_file_is_not_read_whole() -> None:
-    with pytest.raises(SpecError, match="^/dev/zero: the text is larger than 1 MiB"):
+    with pytest.raises(SpecError, match="^/dev/zero: the text is larger than 8 MiB"):
         library.load("/dev/zero")
 
 

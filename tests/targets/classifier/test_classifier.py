@@ -100,14 +100,41 @@ def test_sabotaged_weights_give_the_same_wrong_labels(tmp_path: Path) -> None:
     assert not verdict.same
 
 
+@pytest.mark.parametrize(
+    ("program", "refused", "advised"),
+    [
+        ("histogram-without-bos", {"gpt2", "bert"}, "use --to lens, torch or onnx"),
+        ("reverse", {"gpt2"}, "use --to bert, lens, torch or onnx"),
+        ("running-parity", {"bert"}, "use --to gpt2, lens, torch or onnx"),
+    ],
+)
+@pytest.mark.slow
+def test_advice_names_the_exports_that_take_the_weights_and_no_other(
+    tmp_path: Path, program: str, refused: set[str], advised: str
+) -> None:
+    given = subject(program, max_length=4)
+    for target in ("gpt2", "bert", "lens", "torch", "onnx"):
+        if target in refused:
+            with pytest.raises(ExportError, match=f": {advised}$"):
+                export_to(target, given, tmp_path / target, verify=False)
+        else:
+            export_to(target, given, tmp_path / target, verify=False)
+
+
+def test_a_number_is_refused_with_the_name_of_the_program(tmp_path: Path) -> None:
+    what = "histogram-without-bos: the output 'histogram' is a number, and a token classifier answers with labels"
+    with pytest.raises(ExportError, match=f"^{what}: use --to lens, torch or onnx$"):
+        export_to("bert", subject("histogram-without-bos", max_length=3), tmp_path / "x", verify=False)
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     told = (
         "running-parity: in a BERT every head sees every position, and these weights have heads with the mask future: use"
     )
-    with pytest.raises(ExportError, match=f"^{told} --to gpt2, torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{told} --to gpt2, lens, torch or onnx$"):
         export_to("bert", subject("running-parity"), tmp_path / "x")
     told = "reverse: in a GPT-2 no head sees a later position, and these weights have heads with the mask none: use"
-    with pytest.raises(ExportError, match=f"^{told} --to bert, torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{told} --to bert, lens, torch or onnx$"):
         export_to("gpt2", subject("reverse"), tmp_path / "x")
     with pytest.raises(
         ExportError, match="and these weights have heads with the mask future and past: use --to torch or o"

@@ -46,7 +46,7 @@ def test_every_bit_of_every_input(circuit: Circuit, variant: str, dtype: str, tm
 
 def test_what_is_said_of_it(tmp_path: Path) -> None:
     said = str(export_to("gpt2", subject(ADDER), tmp_path / "x")).splitlines()
-    assert said[0] == "GPT-2: 1 layers, 3 heads, width 192, float64, 0.16 million parameters"
+    assert said[0] == "GPT-2: 1 layer, 3 heads, width 192, float64, 0.16 million parameters"
     assert said[1] == "no bounds on GPT-2's rounding are proved for circuits: in float64 it is right where it was run"
     assert said[2].endswith(": all 16 inputs, 224 tokens, all the evaluator's")
     verdict = verify_export(tmp_path / "x", word="1+3")

@@ -275,12 +275,14 @@ def test_five_lines_of_the_card_run_as_they_are_printed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     card = (folder / "README.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    lines, piped = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     assert len([line for line in lines.splitlines() if line]) == 5
     monkeypatch.chdir(folder)
     exec(lines, {})
     beaver = f"{BEAVER} BOS (q0,0,0) (q1,1,+1) (q0,1,-1) (q1,1,-1) (q0,1,-1) (q1,1,+1) (halt,1,+1) HALT\n"
     assert capsys.readouterr().out == beaver
+    exec(piped, {})
+    assert capsys.readouterr().out == beaver.replace("BOS ", "")
     own = "one-way q0,1 ->(q0,1,+1) q0,0 ->(q1,1,-1) q1,1 ->(q1,1,-1)"
     exec(re.sub(r"machine, word = .*", f"machine, word = {own!r}, '11'", lines), {})
     printed = capsys.readouterr().out

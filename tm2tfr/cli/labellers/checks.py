@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tm2tfr.cli import colour
+from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.output import tell
 from tm2tfr.cli.softness import for_words
 from tm2tfr.errors import Interrupted, UsageError, counted, visible
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 MOST_BY_DEFAULT, RANDOM_BY_DEFAULT = 20_000, 200
 """All inputs are run up to the longest length at which there are at most so many; of longer ones so many, seed 0."""
 MOST_INPUTS = 20_000_000
+LONGEST_SHOWN = 60
+"""Characters of a word, or of its outcome: of a longer one the beginning and the end are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,30 +119,43 @@ def report_of_labels(
         for word in words:
             good &= _one(subject, word, run, as_json=as_json)
         raise click.exceptions.Exit(0 if good else 1)
-    asked = lengths(subject, all_up_to, count, int(seed or 0))
+    asked = lengths(subject, all_up_to, count, seed_number(seed or 0, "tm2tfr check"))
     examples = (len(example.word) for example in _examples(subject))
     subject = for_words(subject, *soft, max(asked.upto, asked.longest if asked.count else 0, *examples, 1))
     said = subject.decoder.provenance
     told = without_effect(said) if not subject.compiled else ()  # by whoever read the options
     for note in (note for note in notes(said) if note not in told):
         click.echo(colour.cautioned(f"note: {note}"), err=True)
+    batches, compared = [], False
     if all_up_to is None and count is None:
         for example in _examples(subject):
-            good &= _example(subject, example, run, as_json=as_json)
-    compared = 0
+            agrees, ran = _example(subject, example, run, as_json=as_json)
+            good, compared = good and agrees, compared or ran
     for found, what in _batches(subject, asked, run):
-        good &= found.agrees
-        compared += found.runs
+        good &= found.failure is None
+        batches.append(found)
         if as_json:
             tell(json.dumps({**found.as_dict(), "inputs": what}, ensure_ascii=False), as_json=True)
             continue
         tell(colour.judged(_line(found, what)), as_json=False)
-    if good and asked.upto:
+    if not compared and not any(found.cells for found in batches):
+        what = f"nothing is compared, since the {subject.noun} is undefined on all of these inputs"
+        click.echo(colour.judged(f"FAIL  {what}: check it on inputs on which it is defined"), err=as_json)
+        raise click.exceptions.Exit(1)
+    every = batches[0] if asked.upto and batches[0].cells else None
+    if good and every is not None:
         good &= _streams(subject, asked.upto, run, gaps=all_up_to is not None, as_json=as_json)
-    if good and asked.upto and compared and not as_json:
-        beyond = "" if asked.upto == subject.decoder.positions else ", and not proved beyond"
-        tell(f"proved for all inputs of up to {counted(asked.upto, 'token')}{beyond}", as_json=False)
+    if good and every is not None and not as_json:
+        tell(_proved(every, asked.upto, subject.decoder.positions), as_json=False)
     raise click.exceptions.Exit(0 if good else 1)
+
+
+def _proved(every: Words, upto: int, positions: int | None) -> str:
+    """Return the line that says for which inputs the answers are proved, where all of up to so many tokens agree."""
+    which, beyond = f"inputs of up to {counted(upto, 'token')}", "" if upto == positions else ", and not proved beyond"
+    if every.undefined:
+        return f"proved for the {every.runs:,} of {every.runs + every.undefined:,} {which} on which it is defined{beyond}"
+    return f"proved for all {which}{beyond}"
 
 
 def _examples(subject: Subject) -> Iterator[Examined]:
@@ -155,11 +171,12 @@ def refuse(run: RunOptions, words: tuple[str, ...], all_up_to: int | None, count
         if words and given is not None:
             raise UsageError(f"tm2tfr check: {option} and --input cannot be combined: omit one of them")
     if run.recorded:
-        raise UsageError("tm2tfr check: there are many runs, and a checkpoint or file of rows contains one: omit it")
+        option = "--checkpoint" if run.out is None else "-o"
+        raise UsageError(f"tm2tfr check: {option} records a single run, and there may be many here: omit {option}")
     if seed is not None and count is None:
         raise UsageError("tm2tfr check: --seed is that of random inputs: add --random, or omit it")
-    if seed is not None and not (seed.isascii() and seed.isdecimal() and len(seed) < 12):
-        raise UsageError(f"tm2tfr check: --seed: {seed[:40]!r} is not a seed: use a whole number from 0 on")
+    if seed is not None:
+        seed_number(seed, "tm2tfr check")
 
 
 def _batches(subject: Subject, asked: Lengths, run: RunOptions) -> Iterator[tuple[Words, str]]:
@@ -186,7 +203,7 @@ def _batches(subject: Subject, asked: Lengths, run: RunOptions) -> Iterator[tupl
 def _line(found: Words, what: str) -> str:
     left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
     if not found.runs:
-        return f"ok    {what}: the {found.noun} is undefined on every one of them, so nothing is compared"
+        return f"note: {what}: the {found.noun} is undefined on every one of them, so nothing is compared"
     text = f"{what}: {counted(found.cells, 'cell')} compared with the {found.reference}"
     if found.failure is None:
         return f"ok    {text}, all agree{left}"
@@ -213,6 +230,9 @@ def _streams(subject: Subject, upto: int, run: RunOptions, *, gaps: bool, as_jso
     what += f"{counted(found.longest, 'token')}: {counted(found.numbers, 'number')}"
     if not found.covered:
         text = "note: the residual stream is not compared, since the weights claim what the specification does not know"
+    elif not found.inputs:
+        up = f"up to {counted(found.longest, 'token')}"
+        text = f"note: the residual stream is not compared, since the {subject.noun} is undefined on all inputs of {up}"
     elif found.cause is None:
         text = f"ok    {what}, all agree"
     else:
@@ -253,14 +273,19 @@ def _one(subject: Subject, word: str, run: RunOptions, *, as_json: bool) -> bool
     if as_json:
         tell(json.dumps(trace.as_dict(), ensure_ascii=False), as_json=True)
         return trace.agrees
-    said = f"{visible(word)} → {visible(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
+    long = f" ({counted(len(word), 'character')})" if len(word) > LONGEST_SHOWN else ""
+    said = f"{_cut(word)}{long} → {_cut(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
     text = f"ok    {said} agree" if trace.agrees else f"FAIL  {said}\n      {indented(str(trace.divergence))}"
     tell(colour.judged(text), as_json=False)
     return trace.agrees
 
 
-def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: bool) -> bool:
-    """Check an example: what its author says, the reference and the weights; return whether all three agree."""
+def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: bool) -> tuple[bool, bool]:
+    """Check an example: what its author says, the reference and the weights.
+
+    Returns:
+        Whether all three agree, and whether the weights were run.
+    """
     from tm2tfr.errors import UndefinedError
 
     trace, refused = None, ""
@@ -275,7 +300,7 @@ def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: b
     if as_json:
         plain = {"example": example.as_dict()}
         tell(json.dumps({**(trace.as_dict() if trace else {}), **plain}, ensure_ascii=False), as_json=True)
-        return good
+        return good, trace is not None
     expected = _list(example.expected, numbers=example.numbers)
     shown = f"{applied(visible(example.of), visible(example.word))} = {expected}"
     if not example.met:
@@ -287,7 +312,13 @@ def _example(subject: Subject, example: Examined, run: RunOptions, *, as_json: b
         text = f"ok    {shown}: {counted(trace.compared, 'cell')} agree"
         text = text if trace.agrees else f"FAIL  {shown}\n      {indented(str(trace.divergence))}"
     tell(colour.judged(text), as_json=False)
-    return good
+    return good, trace is not None
+
+
+def _cut(text: str) -> str:
+    """Return a word or an outcome on a line, of a long one the beginning and the end."""
+    half = LONGEST_SHOWN // 2 - 1
+    return visible(text if len(text) <= LONGEST_SHOWN else f"{text[:half]} … {text[-half:]}")
 
 
 def _list(values: Any, *, numbers: bool) -> str:

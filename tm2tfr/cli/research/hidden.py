@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tm2tfr.cli import options
-from tm2tfr.cli.arguments import FILE, Count, whole_number
+from tm2tfr.cli.arguments import FILE, Count, seed_number, whole_number
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.pages import command
@@ -201,10 +201,7 @@ def _compared(equal: Mapping[str, Any], inputs: str) -> str:
 
 
 def _seed(asked: Asked) -> int:
-    given = str(asked.parameters.get("seed", asked.options.get("seed", "0")))
-    if not (given.isascii() and given.isdecimal() and len(given) < 12):
-        raise UsageError(f"tm2tfr disguise: --seed: {given[:40]!r} is not a seed: use a whole number from 0 on")
-    return int(given)
+    return seed_number(asked.parameters.get("seed", asked.options.get("seed", 0)), "tm2tfr disguise")
 
 
 def _verify(asked: Asked, key: Path) -> NoReturn:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tm2tfr.cli import options
-from tm2tfr.cli.arguments import whole_number
+from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.output import write_data
@@ -77,8 +77,6 @@ def intervene(
     if count is None:
         folder = {"-o": output is not None, "--parquet": parquet, "--resume": resume}
         _refuse(folder, "this is about random interventions", "add --random N, or omit it")
-        if not texts:
-            raise UsageError("tm2tfr intervene: nothing is set: add for example --set 'q@5=q3', or --random 100")
         from tm2tfr.interventions.asked import read_settings
 
         done = intervene(subject(asked), word, read_settings(texts), engine=engine, dtype=dtype, max_positions=most)
@@ -113,11 +111,7 @@ def intervene(
 
 def _seed(asked: Asked) -> int:
     """Return the seed, 0 if none is given: with a universal decoder it is that of the order of rules as well."""
-    given = asked.parameters.get("seed", asked.options.get("seed", "0"))
-    seed = whole_number(str(given))
-    if seed is None or seed < 0:
-        raise UsageError(f"tm2tfr intervene: --seed: {str(given)[:40]!r} is not a seed: use a whole number, such as 0")
-    return seed
+    return seed_number(asked.parameters.get("seed", asked.options.get("seed", 0)), "tm2tfr intervene")
 
 
 def _refuse(given: dict[str, bool], why: str, do: str) -> None:

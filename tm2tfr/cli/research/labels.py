@@ -9,6 +9,7 @@ import click
 
 from tm2tfr.choices import DTYPES
 from tm2tfr.cli import options
+from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.datasets import engine, scheduler, workers
@@ -18,7 +19,6 @@ from tm2tfr.cli.subject import subject
 from tm2tfr.errors import ReadError, UsageError
 
 _LENGTHS = re.compile(r"([0-9]{1,6})(?:(?: *- *| to )([0-9]{1,6}))?")
-_MOST_DIGITS = 12
 
 
 @command(
@@ -97,7 +97,7 @@ def labels(
             all_up_to=all_up_to,
             random=count,
             lengths=chosen,
-            seed=_seed(asked.parameters.get("seed") if count is not None else None),
+            seed=0 if count is None else seed_number(asked.parameters.get("seed", 0), "tm2tfr labels"),
             max_steps=max_steps,
             positions=positions,
             dtype=dtype,
@@ -118,15 +118,6 @@ def _lengths(text: str) -> tuple[int, int]:
     if shortest > longest:
         raise UsageError(f"tm2tfr labels: --lengths: {text[:40]!r} is no range of lengths: write for example 1-10")
     return shortest, longest
-
-
-def _seed(text: str | None) -> int:
-    if text is None:
-        return 0
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
-        what = f"tm2tfr labels: --seed: {text[:40]!r} is not a seed"
-        raise UsageError(f"{what}: use a whole number from 0 on, of at most {_MOST_DIGITS} digits")
-    return int(text)
 
 
 def _lines(path: Path) -> tuple[str, ...]:

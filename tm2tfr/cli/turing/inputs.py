@@ -9,6 +9,7 @@ import click
 
 from tm2tfr.choices import AUTO
 from tm2tfr.cli import colour
+from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.cases import counting_inputs
 from tm2tfr.cli.cautions import warn_beyond_certificate
 from tm2tfr.cli.labellers.checks import indented, refuse
@@ -65,7 +66,7 @@ def report_of_inputs(
         what = f"this compares the decoder with the simulator; {counted(len(subject.examples), 'example')} of the file"
         click.echo(f"note: {what} tell whether the machine is right: run them with tm2tfr check {subject.name}", err=True)
     good, subject = True, for_run(subject, *soft, None, run.max_steps)
-    for some, what in _asked(subject, all_up_to, count, int(seed or 0)):
+    for some, what in _asked(subject, all_up_to, count, seed_number(seed or 0, "tm2tfr check")):
         with counting_inputs() as progress:
             found = checked_inputs(subject.decoder, subject.right, some, run, progress)
         good &= found.agrees
@@ -116,12 +117,14 @@ def _line(found: CheckedInputs, what: str) -> str:
 def together(subject: Subject, words: Sequence[str], run: RunOptions, max_steps: int) -> Iterator[Trace] | None:
     """Return the runs on many inputs, made in a few calls and compared; None: they are to be made one by one."""
     from tm2tfr.runs.batches.checked import engine_for
+    from tm2tfr.sources.circuit.netlist import Circuit
     from tm2tfr.trace.columns import is_turing
 
     words = [subject.word(word) for word in words]
     few = len(words) < (MANY if run.engine == AUTO else 2)
-    size = MOST_ROWS // (max(map(len, words), default=0) + max_steps + 2)
-    if few or size < 2 or subject.machine is None or run.recorded or not is_turing(subject.decoder.layout):
+    size = MOST_ROWS // (subject.decoder.positions or max(map(len, words), default=0) + max_steps + 2)
+    known = isinstance(subject.program, Circuit) or (subject.machine is not None and is_turing(subject.decoder.layout))
+    if few or size < 2 or not known or run.recorded:
         return None
     if subject.decoder.soft or engine_for(subject.decoder, run).name != "fast":
         return None
@@ -140,5 +143,6 @@ def _together(subject: Subject, words: Sequence[str], max_steps: int, size: int)
             def show(done: int, _rows: int, start: int = start, told: Callable[[int, int], None] = progress) -> None:
                 told(start + done, len(words))
 
-            batch = batch_of(subject.decoder, subject.right, some, checked=True, max_steps=max_steps, progress=show)
+            right, rows = subject.right, subject.machine is not None  # the rows say how far its head went
+            batch = batch_of(subject.decoder, right, some, checked=True, max_steps=max_steps, keep_rows=rows, progress=show)
         yield from traces(batch)

@@ -39,11 +39,14 @@ def check_list(
         UsageError: for one of those options.
     """
     if asked.given == asked.argument and asked.format in (None, "bbchallenge"):
+        from tm2tfr.sources.turing.formats.lists import repeated
         from tm2tfr.sources.turing.library import load_list
 
         listed = load_list(asked.argument)
         if listed is not None:
             _refuse(asked, run, refused)
+            if (note := repeated(listed)) is not None:
+                click.echo(colour.cautioned(f"{asked}: warning: {note}"), err=True)
             _report(listed, asked, words, run, as_json=as_json)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.choices import UNIVERSAL_TAPES
-from tm2tfr.cli.arguments import Named
+from tm2tfr.cli.arguments import Named, seed_number
 from tm2tfr.cli.options import UNIVERSAL, Declared, choice, count, option
 from tm2tfr.errors import NotFoundError, OutputError, UsageError, visible
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 SIZES = ""
 """The value of ``--universal`` when it is given without one: its sizes are options of their own."""
-_DIGITS = 12
 _LONGEST_NAME = 256
 A_FILE = Named(tuple)
 """A text that may be the name of a file, which the shell completes."""
@@ -115,12 +114,7 @@ def asked_options(
 
 
 def _seed(seed: str | None) -> int | None:
-    if seed is None:
-        return None
-    if not (seed.isascii() and seed.isdecimal() and len(seed) <= _DIGITS):
-        what = f"tm2tfr: --seed: {seed[:40]!r} is not a seed"
-        raise UsageError(f"{what}: use a whole number from 0 on, of at most {_DIGITS} digits")
-    return int(seed)
+    return None if seed is None else seed_number(seed, "tm2tfr")
 
 
 def keep_weights(universal: object, output: object) -> None:

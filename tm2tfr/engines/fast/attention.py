@@ -206,9 +206,11 @@ def _select_latest(h: Any, s: Any, g: Any, i: Any) -> Any:
     if (nearest == low or left * left > bound) and (nearest == high or right * right > bound):
         s.winners[0] = nearest
         return 1
-    reach = math.sqrt(bound) * (1.0 + 1e-9) + 1e-6
-    first = np.int64(math.ceil(max(np.float64(low), v - reach)))
-    last = np.int64(math.floor(min(np.float64(high), v + reach)))
+    first, last = low, high
+    if bound < np.inf:  # it is NaN where a query is, and that is not a place
+        reach = math.sqrt(bound) * (1.0 + 1e-9) + 1e-6
+        first = np.int64(math.ceil(max(np.float64(low), v - reach)))
+        last = np.int64(math.floor(min(np.float64(high), v + reach)))
     best, number = -np.inf, 0
     for k in range(min(first, nearest), max(last, nearest) + 1):
         if s.group_position[slot, k + zero] < 0:

@@ -29,6 +29,7 @@ from tm2tfr.engines.fast.fresh import (
     with_large_memo,
 )
 from tm2tfr.engines.fast.plan import plan
+from tm2tfr.engines.fast.snapshot import KEPT, Snapshot, pools_of, refuse_damaged, saved_of, scanned_of
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
 from tm2tfr.errors import EngineError
@@ -51,11 +52,6 @@ REASONS = {
     k.MANY_KEYS: "its key takes too many values to group positions by it",
     k.SHARED: "several keys share the attention, and their values cannot be added up in any order",
 }
-KEPT = ("sums", "tokens", "hist", "span", *(f"group_{name}" for name in ("position", "token", "value")))
-POOLED = ("key", "members", "sum", "size", "slot", "info")
-"""The arrays of `State` and `Pools` that a checkpoint has, besides others."""
-
-Snapshot = dict[str, NDArray[Any]]
 Short = tuple[Caller, Tables, NDArray[np.float64]]
 
 
@@ -117,6 +113,11 @@ class FastSession:
     def position(self) -> int:
         """The number of positions run."""
         return int(self._control[k.POSITION])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the last answer was a stop token."""
+        return self._stopped
 
     @property
     def refused(self) -> bool:
@@ -379,32 +380,31 @@ class FastSession:
     # ── to a file and back ──────────────────────────────────────────────────────────────────────────────────
     def save(self) -> Snapshot:
         """Return all that is needed to resume later: copies, which a later `extend` does not change."""
-        state, n = self._state, self.position
         scanned = [f.kind == "scan" for layer in self._found for f in layer]
-        arrays: Snapshot = {"control": self._control, "given": self._given}
-        arrays |= {name: getattr(state, name) for name in KEPT}
-        arrays |= {name: arrays[name][:n] for name in ("tokens", "hist")}
-        arrays |= {f"pool_{name}": getattr(self._pools, name) for name in POOLED}
-        copies = {name: array.copy() for name, array in arrays.items()}
-        return {**copies, "stopped": np.array(self._stopped), "scanned": np.array(scanned, dtype=bool)}
+        arrays = saved_of(self._state, self._pools, self._control, self._given)
+        return {**arrays, "scanned": np.array(scanned, dtype=bool)}
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
-        """Resume from what `save` returned, for the same decoder and probes."""
+        """Resume from what `save` returned, for the same decoder and probes.
+
+        Raises:
+            CheckpointError: if an array cannot be that of a session of this decoder; the session is then at position 0.
+        """
         self._found = recognise(self._decoder)  # a head that is scanned now may not have been then
         flat = [f for layer in self._found for f in layer]
-        for head, (found, scanned) in enumerate(zip(flat, saved["scanned"].tolist(), strict=True)):
+        for head, (found, scanned) in enumerate(zip(flat, scanned_of(saved, len(flat)), strict=True)):
             if scanned and found.kind != "scan":
                 self._found = _without(self._found, head, "a condition failed before the checkpoint")
         self._build()
-        self._control[: len(saved["control"])] = saved["control"]
-        self._control[[k.ENTRIES, k.EARLY]] = 0
-        self._given, self._stopped = saved["given"].copy(), bool(saved["stopped"])
+        refuse_damaged(saved, self._state, self._pools, min(MOST_POSITIONS, self._decoder.positions or MOST_POSITIONS))
+        n, following = len(saved["tokens"]), int(saved["next"])
+        self._control[[k.POSITION, k.NEXT]] = n, following
+        self._given = saved["given"].copy()
+        self._stopped = 0 < n >= len(self._given) and bool(self._state.stop[following])
         self._state = self._state._replace(**{name: saved[name].copy() for name in KEPT})
         if self._state.group_position.shape[1] > len(self._state.winners):
             self._state = self._state._replace(winners=np.zeros(self._state.group_position.shape[1], dtype=np.int64))
-        if "pool_info" in saved:  # before there were grouped heads, they were scanned
-            self._pools = self._pools._replace(**{name: saved[f"pool_{name}"].copy() for name in POOLED})
-            self._pools = self._pools._replace(winners=np.zeros(self._pools.members.shape[1], dtype=np.int64))
+        self._pools = pools_of(saved, self._pools, self._plan.heads)
 
 
 def _without(found: tuple[tuple[Recognition, ...], ...], head: int, why: str) -> tuple[tuple[Recognition, ...], ...]:

@@ -1532,8 +1532,19 @@ var explorer = (() => {
     });
     return found.join("");
   }
+  function bytesOf(text) {
+    const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
+    if (digits2 === void 0) return new TextEncoder().encode(text);
+    if (digits2.length % 2) {
+      const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const shown = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+      const what = `${shown} has ${counted(digits2.length, "digit")} after 0x`;
+      throw new Refused(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
+    }
+    return Uint8Array.from(digits2.match(/../g), (pair) => parseInt(pair, 16));
+  }
   function padded(text) {
-    const message = new TextEncoder().encode(text);
+    const message = bytesOf(text);
     const most = BLOCK_BYTES - 9;
     if (message.length > most) {
       const what = `the text has ${counted(message.length, "byte")}, and one block of SHA-256 takes ${most}`;
@@ -1548,7 +1559,7 @@ var explorer = (() => {
   function hint({ alphabet, blank, circuit, examples }) {
     const quote = (text) => text === "" ? "the empty word" : visible(text);
     const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
-    if (circuit?.encoding) return "any text, or a bit for each input";
+    if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
     if (circuit) {
       const whole2 = circuit.buses.some((bus) => bus.bits.length > 1) ? `, or a number for each of ${circuit.buses.map((bus) => visible(bus.name)).join(", ")}` : "";
       return `${counted(circuit.inputs, "bit")}, one for each input${whole2}`;

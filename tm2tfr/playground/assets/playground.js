@@ -59,7 +59,7 @@
   }
 
   // src/playground/api.ts
-  var Superseded = class extends Error {
+  var Busy = class extends Error {
   };
   var Gone = class extends Error {
   };
@@ -68,6 +68,7 @@
   var Refused = class extends Error {
   };
   var TOKEN = "tm2tfr-playground-token";
+  var PAGE = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   function token() {
     const here = new URLSearchParams(location.search).get("token");
     try {
@@ -92,6 +93,10 @@
     async source(name2) {
       return lines(await (await this.ask(`api/shipped/${encodeURIComponent(name2)}`, {})).text());
     }
+    /** The number of questions that are answered before the newest one of this page; null: it does not wait for its turn. */
+    async before() {
+      return (await (await this.ask("api/waiting", {})).json()).before;
+    }
     /** What was named where the server was started, as a link carries it. */
     async given() {
       return (await this.ask("api/given", {})).text();
@@ -109,14 +114,14 @@
     async ask(path, init) {
       let response;
       try {
-        response = await fetch(path, { ...init, headers: { ...init.headers, "X-Tm2tfr-Token": this.token }, credentials: "omit", cache: "no-store" });
+        response = await fetch(path, { ...init, headers: { ...init.headers, "X-Tm2tfr-Token": this.token, "X-Tm2tfr-Page": PAGE }, credentials: "omit", cache: "no-store" });
       } catch (error) {
         if (init.signal?.aborted) throw error;
         throw new Gone("the server does not answer");
       }
       if (response.ok) return response;
       if (response.status === 401 || response.status === 403) throw new Stranger(await said(response));
-      if (response.status === 409) throw new Superseded(await said(response));
+      if (response.status === 429 || response.status === 503) throw new Busy(await said(response));
       throw new Refused(await said(response));
     }
   };
@@ -133,6 +138,134 @@
     } catch {
     }
     return text.slice(0, 500) || `the server answers ${response.status}`;
+  }
+
+  // src/words.ts
+  function math(text) {
+    const nodes = [];
+    let last2 = 0;
+    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
+      if (match.index > last2) nodes.push(document.createTextNode(text.slice(last2, match.index)));
+      const low = match[1] ?? match[2];
+      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
+      last2 = match.index + match[0].length;
+    }
+    if (last2 < text.length) nodes.push(document.createTextNode(text.slice(last2)));
+    return nodes;
+  }
+  function symbolOf(name2) {
+    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
+    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
+  }
+  function number(value, i2) {
+    if (Number.isInteger(value)) return String(value).replace("-", "−");
+    const above = Math.round(value * (i2 + 1));
+    if (above !== 0 && above / (i2 + 1) === value) return `${above}/${i2 + 1}`.replace("-", "−");
+    return digits(value);
+  }
+  function digits(value, precision = 6) {
+    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
+    return String(Number(value.toPrecision(precision))).replace("-", "−");
+  }
+  function apart(score, runner) {
+    let precision = 6;
+    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
+    return [digits(score, precision), digits(runner, precision)];
+  }
+  function words(subspace, value, i2) {
+    if (!subspace.labels) return number(value.number, i2);
+    if (value.number > 0) return subspace.labels[value.number - 1];
+    if (value.number === 0) return "⊥";
+    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
+    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
+  }
+  function shortened(text, most) {
+    const signs = [...text];
+    if (signs.length <= most) return text;
+    const end2 = Math.ceil(0.7 * (most - 1));
+    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
+  }
+  function count(n, noun) {
+    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  }
+  var STOP = "stop";
+  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOVES = { "-1": "L", "0": "S", "1": "R" };
+  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
+  function token2(text) {
+    return el("b", { class: "mono" }, text);
+  }
+  function described(run, description, i2) {
+    const rule = description?.ruleAt(i2);
+    const place = ["The prompt describes the machine: ", token2(run.rows.fed(i2))];
+    if (!rule) return [...place, i2 > 0 ? "." : run.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
+    if (i2 === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
+    return [...place, " is what the rule for ", token2(rule.wanted), " answers."];
+  }
+  function ruled({ wanted, found }, atWall, answer, end2) {
+    const next = end2 ? "the answer is " : "the next token is ";
+    if (!found) return ["The prompt has no rule for ", token2(wanted), `, and ${next}`, token2(answer), "."];
+    const says = ["The prompt's rule for ", token2(wanted), " says ", token2(found.answer)];
+    if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
+    const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
+    return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token2(answer), "."];
+  }
+  function lookedUp({ wanted, look, found, due }) {
+    const asked = ["looks for ", token2(wanted)];
+    if (found) return [...asked, " and finds ", token2(`→${found.answer}`), `, at position ${found.value}`];
+    if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
+    const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
+    return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
+  }
+  function plainStory(run, i2) {
+    const { rows } = run;
+    if (i2 < run.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
+    const then = run.ends(i2) ? ", which ends the run." : ", which is the next token.";
+    const given2 = i2 === run.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
+    return [...given2, " It answers with ", token2(rows.answer(i2)), then];
+  }
+  function story(run, machine, description, i2) {
+    const { rows, spec } = run;
+    const answer = rows.answer(i2);
+    if (i2 < spec.lead) return described(run, description, i2);
+    if (i2 < spec.prompt) return ["The prompt: ", token2(rows.fed(i2)), ` is in cell ${i2 - spec.lead} of the tape.`];
+    if (i2 === spec.prompt)
+      return [
+        token2("BOS"),
+        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
+        token2(answer),
+        "."
+      ];
+    const q = rows.text("q", i2);
+    const a = rows.text("a", i2) ?? "⊥";
+    const head = rows.number("h", i2);
+    const said2 = [
+      "The machine went to ",
+      token2(q ?? "⊥"),
+      ", wrote ",
+      token2(rows.text("b", i2) ?? "⊥"),
+      ` and ${MOVED[String(rows.number("m", i2))] ?? "made an invalid move"}. It reads `,
+      token2(a),
+      ` in cell ${String(head).replace("-", "−")}`
+    ];
+    const end2 = spec.stop.includes(answer);
+    const lookup = description?.lookup(i2);
+    if (lookup) return [...said2, ". ", ...ruled(lookup, machine?.tape === "one-way" && head === 0, answer, end2)];
+    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
+    if (machine && rule) {
+      const [, , r, b, m] = rule;
+      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
+      const triple = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
+      let link = answer === triple(m) ? ", so the next token is " : ", but the next token is ";
+      if (end2) link = ", and the answer is ";
+      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple(0)) link = "; at the left end the head stays, so the next token is ";
+      return [...said2, ": ", token2(why), link, token2(answer), "."];
+    }
+    return [...said2, end2 ? ": the answer is " : ": the next token is ", token2(answer), "."];
+  }
+  function ruleAt(machine, state, symbol) {
+    const q = machine.states.findIndex(({ name: name2 }) => name2 === state);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
   }
 
   // src/playground/ask.ts
@@ -16415,7 +16548,7 @@
   var propertyName = t(name);
   var literal = t();
   var string = t(literal);
-  var number = t(literal);
+  var number2 = t(literal);
   var content = t();
   var heading = t(content);
   var keyword = t();
@@ -16503,15 +16636,15 @@
     /**
     A number [literal](#highlight.tags.literal).
     */
-    number,
+    number: number2,
     /**
     An integer [number](#highlight.tags.number) literal.
     */
-    integer: t(number),
+    integer: t(number2),
     /**
     A floating-point [number](#highlight.tags.number) literal.
     */
-    float: t(number),
+    float: t(number2),
     /**
     A boolean [literal](#highlight.tags.literal).
     */
@@ -24164,134 +24297,6 @@
     }
   };
 
-  // src/words.ts
-  function math(text) {
-    const nodes = [];
-    let last2 = 0;
-    for (const match of text.matchAll(/_\{([^}]*)\}|_([A-Za-z0-9*]+)|\^(\d+)/g)) {
-      if (match.index > last2) nodes.push(document.createTextNode(text.slice(last2, match.index)));
-      const low = match[1] ?? match[2];
-      nodes.push(low === void 0 ? el("sup", {}, match[3]) : el("sub", {}, low));
-      last2 = match.index + match[0].length;
-    }
-    if (last2 < text.length) nodes.push(document.createTextNode(text.slice(last2)));
-    return nodes;
-  }
-  function symbolOf(name2) {
-    const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
-    return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
-  }
-  function number2(value, i2) {
-    if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const above = Math.round(value * (i2 + 1));
-    if (above !== 0 && above / (i2 + 1) === value) return `${above}/${i2 + 1}`.replace("-", "−");
-    return digits(value);
-  }
-  function digits(value, precision = 6) {
-    if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value).replace("-", "−");
-    return String(Number(value.toPrecision(precision))).replace("-", "−");
-  }
-  function apart(score, runner) {
-    let precision = 6;
-    while (precision < 17 && score !== runner && digits(score, precision) === digits(runner, precision)) precision++;
-    return [digits(score, precision), digits(runner, precision)];
-  }
-  function words(subspace, value, i2) {
-    if (!subspace.labels) return number2(value.number, i2);
-    if (value.number > 0) return subspace.labels[value.number - 1];
-    if (value.number === 0) return "⊥";
-    const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
-    return `⟨${terms.slice(0, 4).join(" + ")}${terms.length > 4 ? " + …" : ""}⟩`;
-  }
-  function shortened(text, most) {
-    const signs = [...text];
-    if (signs.length <= most) return text;
-    const end2 = Math.ceil(0.7 * (most - 1));
-    return `${signs.slice(0, most - 1 - end2).join("")}…${signs.slice(-end2).join("")}`;
-  }
-  function count(n, noun) {
-    return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-  }
-  var STOP = "stop";
-  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
-  var MOVES = { "-1": "L", "0": "S", "1": "R" };
-  var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
-  function token2(text) {
-    return el("b", { class: "mono" }, text);
-  }
-  function described(run, description, i2) {
-    const rule = description?.ruleAt(i2);
-    const place = ["The prompt describes the machine: ", token2(run.rows.fed(i2))];
-    if (!rule) return [...place, i2 > 0 ? "." : run.rows.fed(i2) === "one-way" ? " says that its tape has a left end." : " says that its tape goes on in both directions."];
-    if (i2 === rule.key) return [...place, " is what the next rule is for: a state, and the symbol under the head."];
-    return [...place, " is what the rule for ", token2(rule.wanted), " answers."];
-  }
-  function ruled({ wanted, found }, atWall, answer, end2) {
-    const next = end2 ? "the answer is " : "the next token is ";
-    if (!found) return ["The prompt has no rule for ", token2(wanted), `, and ${next}`, token2(answer), "."];
-    const says = ["The prompt's rule for ", token2(wanted), " says ", token2(found.answer)];
-    if (found.answer === answer) return [...says, `, and that is ${end2 ? "the answer" : "the next token"}.`];
-    const stays = atWall && answer === found.answer.replace(/-1\)$/, "0)");
-    return [...says, stays ? `; at the left end the head stays, so ${next}` : `, but ${next}`, token2(answer), "."];
-  }
-  function lookedUp({ wanted, look, found, due }) {
-    const asked = ["looks for ", token2(wanted)];
-    if (found) return [...asked, " and finds ", token2(`→${found.answer}`), `, at position ${found.value}`];
-    if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
-    const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
-    return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
-  }
-  function plainStory(run, i2) {
-    const { rows } = run;
-    if (i2 < run.turn) return ["The prompt: ", token2(rows.fed(i2)), ". What the decoder answers to it is not used."];
-    const then = run.ends(i2) ? ", which ends the run." : ", which is the next token.";
-    const given2 = i2 === run.turn ? [token2(rows.fed(i2)), " ends the prompt."] : ["The decoder is given ", token2(rows.fed(i2)), "."];
-    return [...given2, " It answers with ", token2(rows.answer(i2)), then];
-  }
-  function story(run, machine, description, i2) {
-    const { rows, spec } = run;
-    const answer = rows.answer(i2);
-    if (i2 < spec.lead) return described(run, description, i2);
-    if (i2 < spec.prompt) return ["The prompt: ", token2(rows.fed(i2)), ` is in cell ${i2 - spec.lead} of the tape.`];
-    if (i2 === spec.prompt)
-      return [
-        token2("BOS"),
-        ` ends the prompt. The decoder answers with ${spec.stop.includes(answer) ? "the verdict" : "the first triple"}: `,
-        token2(answer),
-        "."
-      ];
-    const q = rows.text("q", i2);
-    const a = rows.text("a", i2) ?? "⊥";
-    const head = rows.number("h", i2);
-    const said2 = [
-      "The machine went to ",
-      token2(q ?? "⊥"),
-      ", wrote ",
-      token2(rows.text("b", i2) ?? "⊥"),
-      ` and ${MOVED[String(rows.number("m", i2))] ?? "made an invalid move"}. It reads `,
-      token2(a),
-      ` in cell ${String(head).replace("-", "−")}`
-    ];
-    const end2 = spec.stop.includes(answer);
-    const lookup = description?.lookup(i2);
-    if (lookup) return [...said2, ". ", ...ruled(lookup, machine?.tape === "one-way" && head === 0, answer, end2)];
-    const rule = machine && q !== null ? ruleAt(machine, q, a) : void 0;
-    if (machine && rule) {
-      const [, , r, b, m] = rule;
-      const why = `δ(${q}, ${a}) = (${machine.states[r].name}, ${b}, ${MOVES[String(m)]})`;
-      const triple = (move) => `(${machine.states[r].name},${b},${move > 0 ? "+" : ""}${move})`;
-      let link = answer === triple(m) ? ", so the next token is " : ", but the next token is ";
-      if (end2) link = ", and the answer is ";
-      else if (machine.tape === "one-way" && head === 0 && m < 0 && answer === triple(0)) link = "; at the left end the head stays, so the next token is ";
-      return [...said2, ": ", token2(why), link, token2(answer), "."];
-    }
-    return [...said2, end2 ? ": the answer is " : ": the next token is ", token2(answer), "."];
-  }
-  function ruleAt(machine, state, symbol) {
-    const q = machine.states.findIndex(({ name: name2 }) => name2 === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
-  }
-
   // src/playground/problems.ts
   var SIGNS = { error: "✗", warning: "!", info: "i" };
   var Problems = class {
@@ -24364,7 +24369,8 @@
         ["truth-table", "truth table: 0110"],
         ["bench", "BENCH"],
         ["aag", "AIGER"],
-        ["blif", "BLIF"]
+        ["blif", "BLIF"],
+        ["pla", "PLA"]
       ]
     ],
     [
@@ -26525,8 +26531,9 @@
     get outcome() {
       return this.verdict.textContent;
     }
-    busy(now) {
-      set(this.main, { "aria-busy": now ? "true" : null });
+    /** Say what the next run waits for; nothing: it is there. */
+    busy(what) {
+      set(this.main, { "aria-busy": what ? "true" : null, "data-busy": what || null });
     }
     help() {
       this.mounted?.help();
@@ -26688,6 +26695,8 @@
     asking = 0;
     keeping = 0;
     slow = 0;
+    /** The answer that is waited for. */
+    newest = null;
     /** Open what was open last and what the address carries; or, the first time, a machine. */
     async begin() {
       const { sources, current } = kept();
@@ -26839,19 +26848,34 @@
       const abort = this.abort = new AbortController();
       const source = this.current;
       const question = this.question();
-      clearTimeout(this.slow);
-      this.slow = window.setTimeout(() => this.result.busy(true), PATIENCE2);
       try {
-        const answer = await this.api.answer(question, abort.signal);
+        const answer = await this.patiently(this.api.answer(question, abort.signal));
         if (abort.signal.aborted) return;
         this.message.clear("gone");
         await this.answered(source, question, answer);
       } catch (error) {
         if (!abort.signal.aborted) this.failed(error, () => void this.asked());
+      }
+    }
+    /** Wait for the newest question; say, if that takes long, that it is computed or how many come before it. */
+    async patiently(answer) {
+      this.newest = answer;
+      clearTimeout(this.slow);
+      const tell = async () => {
+        const before = await this.api.before().catch(() => null);
+        if (this.newest !== answer) return;
+        const turn = before ? `${count(before, "request")} before yours` : "yours is the next request";
+        this.result.busy(before === null ? "computing …" : `waiting: ${turn}`);
+        this.slow = window.setTimeout(() => void tell(), AGAIN);
+      };
+      this.slow = window.setTimeout(() => void tell(), PATIENCE2);
+      try {
+        return await answer;
       } finally {
-        if (this.abort === abort) {
+        if (this.newest === answer) {
+          this.newest = null;
           clearTimeout(this.slow);
-          this.result.busy(false);
+          this.result.busy("");
         }
       }
     }
@@ -26894,8 +26918,10 @@
       if (error instanceof Gone) {
         this.message.show(GONE, "gone");
         setTimeout(again, AGAIN);
-      } else if (error instanceof Superseded) return;
-      else if (error instanceof Stranger) this.message.show(STRANGER, "gone");
+      } else if (error instanceof Busy) {
+        this.message.show(error.message, "gone");
+        setTimeout(again, AGAIN);
+      } else if (error instanceof Stranger) this.message.show(STRANGER, "gone");
       else {
         this.inputs.unsaid();
         this.message.show(error instanceof Error ? error.message : String(error));
@@ -26904,7 +26930,7 @@
     // ── what goes out ──
     async save(what, to) {
       try {
-        download(...await this.api.exported(this.question(), what, to));
+        download(...await this.patiently(this.api.exported(this.question(), what, to)));
       } catch (error) {
         this.failed(error, () => {
         });

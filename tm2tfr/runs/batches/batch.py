@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from tm2tfr.errors import InputError, UsageError, counted
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
+from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.truth import CircuitResult
 from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Divergence, Trace
 from tm2tfr.transformer.matrix import Ints
@@ -125,6 +127,14 @@ class Batch:
         """Whether there was a check of at least one run, cells were compared in every run, and all of them agree."""
         whole = self.results is not None and not len(self.failures) and not len(self.refused)
         return whole and len(self) > 0 and bool((self.compared > 0).all())
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What came out of each checked run, in words: of a circuit numbers or a digest, otherwise the outcome."""
+        outcomes = self.outcomes if self.results is None else self.results.outcomes
+        if self.results is None or not isinstance(self.program, Circuit):
+            return tuple(map(str, outcomes))
+        return tuple(CircuitResult.of(self.program, str(outcome)).shown for outcome in outcomes)
 
     def trace(self, run: int, *, keep_rows: bool = False) -> Trace:
         """Return run number `run` by itself, as `tm2tfr.check` or `tm2tfr.run` returns it: of one that differs, the cause.

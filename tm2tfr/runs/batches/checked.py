@@ -11,11 +11,13 @@ import numpy as np
 
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.runs.batches.batch import Batch
+from tm2tfr.runs.batches.batch import Batch, BatchResults
 from tm2tfr.runs.choose import for_cases
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import AnyMachine
+from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.truth import CircuitResult
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Outcome
 from tm2tfr.trace.check import Trace
@@ -135,13 +137,6 @@ def traces(batch: Batch) -> Iterator[Trace]:
         if right is None or batch.differs[run] >= 0 or run in batch.refused or batch.compared[run] == 0:
             yield batch.trace(run)
             continue
-        result = Result(
-            outcome=cast("Outcome", str(right.outcomes[run])),
-            steps=int(right.steps[run]),
-            tape=right.tapes[run],
-            cells_visited=int(right.visited[run]),
-            ones=int(right.ones[run]),
-        )
         yield Trace(
             machine=batch.name,
             input=word,
@@ -150,13 +145,27 @@ def traces(batch: Batch) -> Iterator[Trace]:
             tokens=last - first,
             answer=str(batch.outcomes[run]),
             T=None if steps < 0 else steps,
-            result=result,
+            result=_result(batch, right, run),
             compared=int(batch.compared[run]),
             divergence=None,
             reach=int(reach[first:last].max(initial=0)),
             noun=batch.noun,
             scanned=scanned,
         )
+
+
+def _result(batch: Batch, right: BatchResults, run: int) -> Result | CircuitResult:
+    """Return what came out of the reference in a run of a machine or a circuit."""
+    outcome = str(right.outcomes[run])
+    if isinstance(batch.program, Circuit):
+        return CircuitResult.of(batch.program, outcome)
+    return Result(
+        outcome=cast("Outcome", outcome),
+        steps=int(right.steps[run]),
+        tape=right.tapes[run],
+        cells_visited=int(right.visited[run]),
+        ones=int(right.ones[run]),
+    )
 
 
 def _scanned_from_the_start(decoder: Decoder) -> tuple[str, ...]:

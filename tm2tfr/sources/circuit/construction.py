@@ -9,7 +9,7 @@ from typing import Any
 from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES, VARIANT
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.contract import Construction, Truth, later
-from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import option
@@ -18,10 +18,25 @@ from tm2tfr.transformer.weights import Decoder
 
 def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
     from tm2tfr.sources.circuit.compiler import compile_circuit
-    from tm2tfr.sources.circuit.formats import native
 
     variant, epsilon = options.get("variant", "lookup"), _number(options.get("epsilon", 0.0))
-    return compile_circuit(circuit, variant, epsilon=epsilon, source=native.write(circuit))
+    return compile_circuit(circuit, variant, epsilon=epsilon, source=_stated(circuit))
+
+
+def _stated(circuit: Circuit) -> str:
+    """Return the text that weights state as their circuit, which `_read` must be able to read again.
+
+    Raises:
+        CompileError: if it is larger than what is read.
+    """
+    from tm2tfr.sources.circuit.formats import native, registry
+
+    text, most = native.write(circuit), registry.CIRCUIT_FORMATS["yaml"].most
+    if (size := len(text.encode())) > most << 20:
+        gates, stated = f"{len(circuit.gates):,} gates", f"{size / 2**20:,.0f} MiB as YAML"
+        what = f"{gates} are {stated}, and weights state the circuit of at most {most} MiB"
+        raise CompileError(f"{visible(circuit.name)}: {what}: give its nets shorter names, or compile parts of it")
+    return text
 
 
 def _number(epsilon: Any) -> Any:

@@ -25,7 +25,8 @@ def read_input(circuit: Circuit, text: str) -> str:
     """Return the bits of the inputs of `circuit`, in order, from what a user wrote.
 
     A text of as many 0s and 1s as there are inputs is the bits. Otherwise there is a number for each bus, in order,
-    decimal, ``0x3A`` or ``0b110``, with ``+``, ``*`` or a comma between them. A circuit with an encoding takes any text.
+    decimal, ``0x3A`` or ``0b110``, with ``+``, ``*`` or a comma between them. A circuit with an encoding takes any text,
+    and bytes as ``0x616263``.
 
     Raises:
         InputError: if it is neither; if a number does not fit its bus.

@@ -32,6 +32,14 @@ class CircuitResult:
     shown: str = ""
     cut_off: bool = False
 
+    @classmethod
+    def of(cls, circuit: Circuit, outcome: str) -> CircuitResult:
+        """Return what `outcome` says: the bits of the outputs, or ``limit``."""
+        if outcome == "limit" and circuit.outputs:
+            return cls((), "", cut_off=True)
+        outputs = {name: int(bit) for (name, _), bit in zip(circuit.outputs, outcome, strict=True)}
+        return cls(tuple(outputs.items()), shown_outputs(circuit, outputs))
+
     @property
     def outcome(self) -> str:
         """The bits of the outputs, in order, as text; ``limit`` if the run was cut off."""

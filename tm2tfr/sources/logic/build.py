@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from tm2tfr.sources.logic.nodes import Node
 
 _Made = TypeVar("_Made", bound=Node)
+_OF_THE_TEXT = ("name", "span", "typed")
 
 
 class Build:
@@ -23,9 +24,9 @@ class Build:
     def __call__(self, kind: type[_Made], **fields: Any) -> _Made:
         """Return the node of this class with these fields; a new one if there is none yet.
 
-        ``name`` and ``span`` are not part of what makes nodes equal: those of the first one stay.
+        ``name``, ``span`` and ``typed`` are not part of what makes nodes equal: those of the first one stay.
         """
-        structure = (kind, *sorted((name, value) for name, value in fields.items() if name not in ("name", "span")))
+        structure = (kind, *sorted((name, value) for name, value in fields.items() if name not in _OF_THE_TEXT))
         found = self._known.get(structure)
         if found is None:
             found = self._known[structure] = kind(number=len(self.nodes), **fields)

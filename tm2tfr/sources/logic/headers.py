@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from tm2tfr.errors import did_you_mean
 from tm2tfr.sources.logic.program import WordExample
-from tm2tfr.text.headers import header_lines
+from tm2tfr.text.headers import header_alphabet, header_lines
 from tm2tfr.text.source import Log, Mark
 from tm2tfr.text.words import broken_list, read_word
 
@@ -70,7 +70,7 @@ def read_headers(log: Log) -> LogicHeaders:
         elif not said:
             log.add(span, f"the header {kind!r} is empty", "write something behind the ':', or remove it")
         elif kind == "alphabet":
-            tokens = tokens_of(said)
+            tokens = tuple(map(str, header_alphabet(text, span, log)))
             if broken_list(said):
                 log.add(span, "the alphabet is no JSON list", 'write for example ["a", "bc"]')
             else:
@@ -87,8 +87,6 @@ def _check_alphabet(tokens: tuple[str, ...], number: int, log: Log) -> None:
     span = log.source.span(Mark(number, 0), Mark(number, len(log.source.lines[number])))
     if len(set(tokens)) != len(tokens):
         log.add(span, "the alphabet has a token twice", "write '# alphabet: ab', or a JSON list of tokens")
-    if any(not token.strip() for token in tokens) and len(tokens) > 1 and all(len(token) == 1 for token in tokens):
-        log.add(span, "the alphabet has a blank", "write the tokens without blanks, or as a JSON list", "warning")
     for token in tokens:
         if token in RESERVED_TOKENS or not token:
             what = f"the token {token!r} is reserved" if token else "a token is empty"

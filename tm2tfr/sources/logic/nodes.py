@@ -123,18 +123,29 @@ class Next(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Since(Node):
-    """φ1 since φ2 (Definition 14): φ2 at some j ≤ i, and φ1 at all k with j ≤ k ≤ i, j among them."""
+    """φ1 since φ2 (Definition 14): φ2 at some j ≤ i, and φ1 at all k with j ≤ k ≤ i, j among them.
+
+    Args:
+        typed: the operator that its author wrote: ``since``, or ``S``, ``once``, ``historically``, which are made of it;
+            empty if none did.
+    """
 
     left: Node
     right: Node
+    typed: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Until(Node):
-    """φ1 until φ2 (Definition 14): φ2 at some j ≥ i, and φ1 at all k with i ≤ k ≤ j, j among them."""
+    """φ1 until φ2 (Definition 14): φ2 at some j ≥ i, and φ1 at all k with i ≤ k ≤ j, j among them.
+
+    Args:
+        typed: ``until``, ``U``, ``eventually``, ``always``, see `Since`.
+    """
 
     left: Node
     right: Node
+    typed: str = ""
 
 
 Relation = Literal["<=", "<", ">=", ">", "==", "!="]

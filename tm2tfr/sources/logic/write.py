@@ -117,4 +117,4 @@ def _example(example: WordExample, definitions: Mapping[str, Node]) -> str:
 
 def _word(tokens: tuple[str, ...]) -> str:
     """Return tokens as headers have them: characters, or a JSON list."""
-    return json.dumps(list(tokens), ensure_ascii=False) if " " in tokens else written(tokens)
+    return json.dumps(list(tokens), ensure_ascii=False) if any(map(str.isspace, tokens)) else written(tokens)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tm2tfr.sources.rasp.program import Example
 from tm2tfr.sources.rasp.sops import Atom
-from tm2tfr.text.headers import header_lines
+from tm2tfr.text.headers import header_alphabet, header_lines
 from tm2tfr.text.source import Log, Mark
 from tm2tfr.text.words import read_word
 
@@ -55,9 +55,10 @@ def headers(log: Log) -> Headers:
             continue
         value: object = text.strip()
         if kind == "alphabet":
-            value = read_word(text.strip())
-            if len(set(value)) != len(value) or not value:
-                what = "the alphabet has no tokens" if not value else "the alphabet has a token twice"
+            tokens = header_alphabet(text, span, log) if text.strip() else ()
+            value = tokens
+            if len(set(tokens)) != len(tokens) or not tokens:
+                what = "the alphabet has no tokens" if not tokens else "the alphabet has a token twice"
                 log.add(span, what, "write '# alphabet: abc', or a JSON list of tokens")
                 continue
         elif kind == "length":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -58,7 +59,8 @@ def read(
     Args:
         file: its name, for complaints.
         library: whether it can use the library; without it, there are only the words of the language.
-        folder: where ``load "x";`` looks for x.rasp; None: that of no file.
+        folder: that of the text; None: of no file. ``load "x";`` looks for x.rasp beside the file that says it, then here,
+            then, as the authors' interpreter does, in the current folder.
         name: the program's name; None: that of the file without its ending.
 
     Raises:
@@ -140,13 +142,14 @@ def _files(folder: Path | None) -> Callable[[str, Source], Source]:
     def find(name: str, source: Source) -> Source:
         if folder is None:
             raise ReadError(f"'load' cannot find {name!r}, since this text is not in a folder")
-        path = (folder if source.file not in found else found[source.file].parent) / f"{name}.rasp"
-        try:
-            text = path.read_bytes()
-        except OSError:
-            raise ReadError(f"there is no file '{name}.rasp' beside this one") from None
-        found[str(path)] = path
-        return decoded(text, file=str(path), noun="program")
+        beside = found[source.file].parent if source.file in found else folder
+        for path in dict.fromkeys(place / f"{name}.rasp" for place in (beside, folder, Path())):
+            with suppress(OSError):
+                text = path.read_bytes()
+                found[str(path)] = path
+                return decoded(text, file=str(path), noun="program")
+        places = "beside this one" if beside == folder else "beside this one or the program"
+        raise ReadError(f"there is no file '{name}.rasp' {places}, or in the current folder")
 
     found: dict[str, Path] = {}
     return find

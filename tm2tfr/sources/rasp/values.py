@@ -20,6 +20,8 @@ MOST_BITS = 1 << 16
 """Of a number; a power tower would fill the memory."""
 MOST_LETTERS = 1 << 20
 """Of a text."""
+IRRATIONAL = "is irrational, and values are exact"
+"""How the reason ends for which a power has no value, in place of a float."""
 
 
 class ValueRefused(Exception):  # noqa: N818  (it is caught, and its text becomes part of an error with a place)
@@ -129,7 +131,7 @@ def _power(a: Any, b: Any) -> Atom:
         raise ValueRefused(f"{shown(a)} ^ {shown(b)} is not a real number")
     roots = [_root(part, exact.denominator) for part in (Fraction(a).numerator, Fraction(a).denominator)]
     if None in roots:
-        raise ValueRefused(f"{shown(a)} ^ {shown(b)} is irrational, and values are exact")
+        raise ValueRefused(f"{shown(a)} ^ {shown(b)} {IRRATIONAL}")
     return Fraction(roots[0] or 0, roots[1] or 1) ** exact.numerator
 
 

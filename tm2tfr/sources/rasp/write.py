@@ -56,7 +56,7 @@ def write(program: Program) -> str:
 
 
 def written(sops: Mapping[str, SOp], selectors: Mapping[str, Selector] | None = None) -> str:
-    """Return the text that assigns these s-ops to variables of these names, the last one last.
+    """Return the text that assigns these s-ops to variables of these names, in this order.
 
     Raises:
         CompileError: if a value cannot be written, such as a text with quotes in it.
@@ -66,9 +66,14 @@ def written(sops: Mapping[str, SOp], selectors: Mapping[str, Selector] | None = 
     writer = _Writer(nodes, wanted)
     for node in nodes:
         writer.take(node)
+    before = -1  # nodes are written in the order of their creation, and those that come out of order once more
     for name, node in wanted.items():
-        if writer.names.get(node.number) != name:
+        late = isinstance(node, SOp) and node.number < before
+        if late or writer.names.get(node.number) != name:
             writer.lines.append(f"{name} = {writer.text[node.number]};")
+            before = nodes[-1].number + 1
+        elif isinstance(node, SOp):
+            before = node.number
     return "\n".join([*writer.lines, ""])
 
 

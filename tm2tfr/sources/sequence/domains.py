@@ -12,11 +12,12 @@ a + b > i + 1, which costs hidden units, never truth. No input is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
 
 from tm2tfr.errors import CompileError
+from tm2tfr.sources.sequence.clusters import clusters
 from tm2tfr.sources.sequence.elementwise import NOTHING, Remembered, Rooted, Tuple, mixed, roots_of
 from tm2tfr.sources.sequence.graph import (
     Apply,
@@ -25,9 +26,11 @@ from tm2tfr.sources.sequence.graph import (
     Item,
     Operation,
     Position,
+    Selection,
     SequenceGraph,
     Token,
     called,
+    described,
     ordered,
 )
 from tm2tfr.sources.sequence.selections import EXACT, AttentionValues, Facts
@@ -59,15 +62,25 @@ class Domains:
     """The values of the nodes of a graph, on inputs of up to `length` tokens.
 
     Args:
+        wanted: the nodes that are answered.
         causal: whether positions after the query are hidden from every selection.
         most: the most values that a node may have.
+        early: refuse, as soon as the longest inputs are known, what has too many values on these alone and is compiled as a
+            code: `wanted`, and what selectors compare.
 
     Raises:
         CompileError: with the place of a node that has more values, or too many combinations of them.
     """
 
     def __init__(
-        self, graph: SequenceGraph, length: int, *, wanted: Sequence[Operation], causal: bool = False, most: int = 4096
+        self,
+        graph: SequenceGraph,
+        length: int,
+        *,
+        wanted: Sequence[Operation],
+        causal: bool = False,
+        most: int = 4096,
+        early: bool = True,
     ) -> None:
         self.graph, self.length, self.causal, self.most = graph, length, causal, most
         self._sets = _Sets()
@@ -78,14 +91,39 @@ class Domains:
         self._at: dict[Operation, list[list[int]]] = {}
         self._counted: dict[tuple[Operation, ...], set[Tuple]] = {}
         self._places: dict[tuple[Operation, ...], dict[tuple[int, ...], None]] = {}
+        self._joints: dict[tuple[Operation, ...], Apply] = {}
         self.facts: dict[Attend, Facts] = {}
         roots = [node for node in ordered(wanted) if not isinstance(node, Apply)]
         attends = {node: AttentionValues(self, node) for node in roots if isinstance(node, Attend)}
         for node in roots:
-            self._at[node] = []
-        for n in range(1, length + 1):
+            self._at[node] = [[]] * length
+        for n in (length, *range(1, length)):  # the sets of one length do not depend on those of another
+            first = early and n == length
             for node in roots:
-                self._at[node].append(attends[node].sets(n) if isinstance(node, Attend) else self._given(node, n))
+                if first and isinstance(node, Attend):
+                    self._refuse_too_many(node)
+                self._at[node][n - 1] = attends[node].sets(n) if isinstance(node, Attend) else self._given(node, n)
+            for node in wanted if first else ():
+                self._values(node, [length])
+
+    def _refuse_too_many(self, node: Attend) -> None:
+        """Raise CompileError if what an attention compares or carries has too many values on the longest inputs alone."""
+        for cluster in clusters(node.selector):
+            for nodes in (cluster.keys, cluster.queries):
+                self._values(self.joint(nodes, node.selector), [self.length])
+        self._values(node.values, [self.length])
+
+    def joint(self, nodes: tuple[Operation, ...], selector: Selection | None = None) -> Operation:
+        """Return the node whose values are those that `nodes` can have together, which a selector compares.
+
+        It is the node itself if it is one.
+        """
+        if len(nodes) == 1:
+            return nodes[0]
+        if nodes not in self._joints:
+            key, span = f"({','.join(node.key for node in nodes)})", None if selector is None else selector.span
+            self._joints[nodes] = Apply(key=key, operator="tuple", arguments=nodes, span=span)
+        return self._joints[nodes]
 
     def _given(self, node: Operation, n: int) -> list[int]:
         if isinstance(node, Token):
@@ -194,15 +232,24 @@ class Domains:
         Raises:
             CompileError: if there are too many, or none.
         """
-        function, found = self.function(node), set[Item]()
-        for sets in self._everywhere(function.roots):
-            found |= self.image(node, sets)
-            if len(found) > self.most:
-                raise self.too_many(node)
+        found = self._values(node, range(1, self.length + 1))
         if not found:
             what = f"{called(node)} is undefined on every input of up to {self.length} tokens"
             raise self.graph.refusal(node, what, "define it on some input, or use a larger --max-length")
         return tuple(sorted(found, key=order_of))
+
+    def _values(self, node: Operation, lengths: Iterable[int]) -> set[Item]:
+        """Return the values of `node` on inputs of these lengths.
+
+        Raises:
+            CompileError: if there are too many.
+        """
+        roots, found = self.function(node).roots, set[Item]()
+        for sets in dict.fromkeys(self.sets_at(roots, n, i) for n in lengths for i in range(n)):
+            found |= self.image(node, sets)
+            if len(found) > self.most:
+                raise self.too_many(node)
+        return found
 
     def image(self, node: Operation, sets: tuple[int, ...]) -> frozenset[Item]:
         """Return the values of `node` where its roots have these sets."""
@@ -232,8 +279,13 @@ class Domains:
 
     def too_many(self, node: Operation) -> CompileError:
         """Return the error for a node with too many values."""
-        what = f"{called(node)} can have more than {self.most:,} values on inputs of up to {self.length} tokens"
-        return self.graph.refusal(node, what, "round it, use a smaller --max-length, or allow more with --max-values")
+        many, remedy = f"{self.most:,} values", "use a smaller --max-length, or allow more with --max-values"
+        if isinstance(node, Apply) and node.operator == "tuple":
+            names, many = " and ".join(map(described, node.arguments)), f"{many} together"
+            what = f"this selector compares {names}, which can have more than {many}"
+        else:
+            what, remedy = f"{described(node)} can have more than {many}", f"round it, {remedy}"
+        return self.graph.refusal(node, f"{what} on inputs of up to {self.length} tokens", remedy)
 
 
 def order_of(value: Item) -> tuple[int, object]:

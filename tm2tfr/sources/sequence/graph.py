@@ -235,6 +235,13 @@ def called(node: Operation) -> str:
     return repr(node.name) if node.name else node.key
 
 
+def described(node: Operation) -> str:
+    """Return a node as people know it: by name in quotes, otherwise as the text that it comes from, or its key."""
+    span = node.span
+    text = "" if span is None else span.text[span.column - 1 : span.column - 1 + span.length]
+    return repr(node.name or text) if node.name or 0 < len(text) <= 60 else node.key
+
+
 def text_of(value: Item) -> str:
     """Return a value as labels have it: text as it is, T and F, numbers, fractions as a/b, several joined by commas."""
     if isinstance(value, bool):

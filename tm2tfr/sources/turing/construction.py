@@ -25,9 +25,11 @@ def _truth(machine: Machine, word: str, decoder: Decoder, max_steps: int | None)
 
 
 def _read(text: str, file: str) -> Machine:
+    """Return the machine stored with weights, in YAML, which may be several times as long as the text it was read from."""
     from tm2tfr.sources.turing.formats import native
+    from tm2tfr.text.source import MACHINE_BYTES
 
-    return native.read(text, file=file).machine
+    return native.read(text, file=file, most=16 * MACHINE_BYTES).machine
 
 
 def own_input(machine: Machine) -> str:

@@ -8,11 +8,13 @@ DOT and Mermaid are text; the rest is drawn by Graphviz's program ``dot``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from html import escape
 from math import ceil
 from pathlib import Path
-from typing import Any
+from subprocess import CalledProcessError
+from typing import Any, NamedTuple, TypeAlias
 
 import graphviz
 
@@ -21,11 +23,13 @@ from tm2tfr.sources.turing.graph import to_graph
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Outcome
 from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, shown, write_drawing
 
+InCm: TypeAlias = tuple[float, float]
 _SYMBOLS_A_ROW = 8
 _LONGEST_IN_A_CIRCLE = 5
 _NAME, _LABEL = 18, 17  # points: the large letters of states and of arrows
 _WIDE = 0.6  # the width of a letter of size 1; the font's are at most as wide, but for m and w
 _SMALLEST, _FARTHEST = 36, 1.5  # points: the width of a state with a short name; inches: beyond that, nobody sees the graph
+_INCH = 0.7 * 2.54  # cm, made smaller as the letters of a page are: 14 points become 10, 12 become 8
 _MOST_STATES_IN_A_NOTEBOOK = 100  # dot would take minutes for more, and nobody could read it
 
 _DOT_NODES: Mapping[Outcome | None, Mapping[str, str]] = {
@@ -95,6 +99,56 @@ def render(machine: Machine, format: RenderFormat, *, large: bool = False) -> by
         OutputError: if `format` is none of these, or ``dot`` is missing or fails.
     """
     return rendered(_digraph(machine, large=large), format, machine.name)
+
+
+class DotLayout(NamedTuple):
+    """Where ``dot`` puts the states and arrows of a drawing, in cm; states are circles.
+
+    Args:
+        states: the centre of each state, and its width.
+        arrows: for each pair of states with an arrow between them the points of its Bézier curve, and its end.
+        labels: the centre of each arrow's label.
+        start: the curve of the arrow that marks the start state.
+    """
+
+    states: Mapping[str, tuple[InCm, float]]
+    arrows: Mapping[tuple[str, str], tuple[InCm, ...]]
+    labels: Mapping[tuple[str, str], InCm]
+    start: tuple[InCm, ...]
+
+
+def dot_layout(machine: Machine) -> DotLayout | None:
+    """Return where ``dot`` puts everything; None if it is missing or fails, or there are too many states for it."""
+    if len(machine.states) > _MOST_STATES_IN_A_NOTEBOOK:
+        return None
+    drawing = _digraph(machine)
+    drawing.node_attr["shape"] = "circle"
+    try:
+        found = json.loads(drawing.pipe(format="json0", quiet=True))
+    except (graphviz.ExecutableNotFound, CalledProcessError, OSError, ValueError):
+        return None
+    nodes = {node["_gvid"]: node for node in found["objects"] if "pos" in node}
+    states = {name: q for q, name in _ids(machine).items()}
+    arrows, labels = dict[tuple[str, str], tuple[InCm, ...]](), dict[tuple[str, str], InCm]()
+    start: tuple[InCm, ...] = ()
+    for edge in found["edges"]:
+        tail, head = (states.get(nodes[edge[end]]["name"], "") for end in ("tail", "head"))
+        end, *curve = edge["pos"].removeprefix("e,").split()
+        points = tuple(map(_point, [*curve, end]))
+        if "lp" in edge:
+            arrows[tail, head], labels[tail, head] = points, _point(edge["lp"])
+        else:
+            start = points
+    centres = {
+        states[n["name"]]: (_point(n["pos"]), float(n["width"]) * _INCH) for n in nodes.values() if n["name"] in states
+    }
+    return DotLayout(centres, arrows, labels, start)
+
+
+def _point(text: str) -> InCm:
+    """Return a point that Graphviz writes in points, 72 per inch, in cm."""
+    x, y = (float(part) * _INCH / 72 for part in text.split(","))
+    return x, y
 
 
 def save(machine: Machine, path: str | Path) -> None:

@@ -6,7 +6,6 @@ of one block and the tape. Numba is optional; this module loads without it. It s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import EngineError, visible
+from tm2tfr.errors import EngineError
 from tm2tfr.extras import required
 from tm2tfr.native.function import Caller, KeptFunction
 from tm2tfr.sources.turing.simulator import Result
@@ -26,7 +25,6 @@ MOST_CELLS = 2**22
 _BLOCK = 2**15  # configurations at a time when the caller wants only the result: they fit the processor's cache
 _FOR_EVER = 2**62
 _MARGIN = 8  # blank cells on either side of the input, so that a short run rarely needs more
-_SAVED = ("step", "state", "head", "lowest", "highest", "first")
 
 
 class Block(NamedTuple):
@@ -66,8 +64,10 @@ class CompiledSimulation:
     """
 
     def __init__(self, machine: Machine, word: str = "", *, max_steps: int | None = None) -> None:
-        machine.check_input(word)
-        self._begin(machine, max_steps)
+        self._machine, self._advance = machine, _kernel(machine.name)
+        self._limit = _FOR_EVER if max_steps is None else min(max(0, max_steps), _FOR_EVER)
+        self._blank = machine.tape_alphabet.index(machine.blank)
+        self._rules = rules_of(machine)
         self.restart(word)
 
     def restart(self, word: str) -> None:
@@ -83,13 +83,6 @@ class CompiledSimulation:
         self._tape = self._cells(np.array([*around, *(number[a] for a in word or machine.blank), *around]))
         self._origin = _MARGIN
         self._place = np.array([-1, machine.states.index(machine.start), *[self._origin] * 3], dtype=np.int64)
-
-    def _begin(self, machine: Machine, max_steps: int | None) -> None:
-        """Prepare the parts that do not change during a run."""
-        self._machine, self._advance = machine, _kernel(machine.name)
-        self._limit = _FOR_EVER if max_steps is None else min(max(0, max_steps), _FOR_EVER)
-        self._blank = machine.tape_alphabet.index(machine.blank)
-        self._rules = rules_of(machine)
 
     # ── the run ─────────────────────────────────────────────────────────────────────────────────────────
     @property
@@ -176,45 +169,6 @@ class CompiledSimulation:
     def _cells(self, symbols: NDArray[Any]) -> NDArray[Any]:
         """Return a tape in the smallest integer type that can represent every symbol."""
         return symbols.astype(np.min_scalar_type(-len(self._machine.tape_alphabet)))
-
-    # ── checkpoints ─────────────────────────────────────────────────────────────────────────────────────
-    def save(self) -> dict[str, NDArray[Any]]:
-        """Return the state that `restore` needs: ``place`` (6,) and the cells used so far, ``tape`` (n_cells,)."""
-        used = np.flatnonzero(self._tape != self._blank)
-        step, state, head, lowest, highest = self._place.tolist()
-        first, last = min([lowest, *used[:1].tolist()]), max([highest, *used[-1:].tolist()])
-        cells = [at - self._origin for at in (head, lowest, highest, first)]
-        return {"place": np.array([step, state, *cells], dtype=np.int64), "tape": self._tape[first : last + 1].copy()}
-
-    @classmethod
-    def restore(
-        cls, machine: Machine, saved: Mapping[str, NDArray[Any]], *, max_steps: int | None = None
-    ) -> CompiledSimulation:
-        """Return the run of `machine` as it was when `saved`; the limit counts from the beginning of the run.
-
-        Raises:
-            EngineError: if `saved` is not from a run of `machine`, or if Numba is not installed.
-        """
-        tape, place = (np.asarray(saved.get(key, ())) for key in ("tape", "place"))
-        if not _fits(machine, tape, place):
-            what = f"{visible(machine.name)}: the saved run is not one of this machine"
-            raise EngineError(f"{what}: restore it with the machine it was saved with, or start again")
-        run = cls.__new__(cls)
-        run._begin(machine, max_steps)
-        step, state, head, lowest, highest, first = place.tolist()
-        run._tape, run._origin = run._cells(tape), -first
-        run._place = np.array([step, state, head - first, lowest - first, highest - first], dtype=np.int64)
-        return run
-
-
-def _fits(machine: Machine, tape: NDArray[Any], place: NDArray[Any]) -> bool:
-    """Whether these are a state, cells and symbols of `machine`."""
-    if place.shape != (len(_SAVED),) or tape.ndim != 1 or not len(tape) or {tape.dtype.kind, place.dtype.kind} != {"i"}:
-        return False
-    step, state, head, lowest, highest, first = place.tolist()
-    known = 0 <= state < len(machine.states) and tape.min() >= 0 and tape.max() < len(machine.tape_alphabet)
-    stands = first <= lowest <= min(head, 0) and max(head, 0) <= highest < first + len(tape)
-    return bool(known and stands and step >= -1 and (machine.tape == "two-way" or lowest == 0))
 
 
 def rules_of(machine: Machine) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:

@@ -3,8 +3,9 @@ r"""A machine as LaTeX: the table of δ, and the state graph in TikZ. Both compi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from tm2tfr.sources.turing.drawing import DotLayout, InCm, dot_layout
 from tm2tfr.sources.turing.graph import to_graph
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule
 from tm2tfr.text.tex import maths, needs
@@ -51,12 +52,11 @@ def _maths(name: str) -> str:
 
 # ── TikZ ────────────────────────────────────────────────────────────────────────────────────────────────
 def tikz(machine: Machine) -> str:
-    r"""Return the state graph as a ``tikzpicture``, with the states on a circle and the start state at its left.
+    r"""Return the state graph as a ``tikzpicture``, laid out by Graphviz's program ``dot`` where it is installed.
 
-    An arrow is labelled ``0,1 → x, R`` as in the other drawings.
+    Otherwise, and if there are more than 100 states, they are on a circle with the start state at its left. An arrow is
+    labelled ``0,1 → x, R`` as in the other drawings.
     """
-    n = len(machine.states)
-    radius = max(2.2, 0.62 * n)
     lines = [
         _PICTURE,
         r"\begin{tikzpicture}[",
@@ -65,33 +65,61 @@ def tikz(machine: Machine) -> str:
         r"  label/.style={fill=white, inner sep=1pt, align=center, font=\scriptsize},",
         r"  every node/.style={font=\small}, >=latex]",
     ]
+    where = dot_layout(machine)
+    body = _on_a_circle(machine) if where is None else _laid_out(machine, where)
+    return "\n".join([*lines, *body, r"\end{tikzpicture}", ""])
+
+
+def _laid_out(machine: Machine, where: DotLayout) -> Iterator[str]:
+    """Yield the nodes and arrows where ``dot`` puts them."""
+    ids = {q: f"s{k}" for k, q in enumerate(machine.states)}
+    for q, ((x, y), width) in where.states.items():
+        style = f"state{_STYLES[machine.outcome_of(q)]}, minimum size={width:.2f}cm"
+        yield rf"  \node[{style}] ({ids[q]}) at ({x:.2f}, {y:.2f}) {{{_maths(q)}}};"
+    yield rf"  \draw[->] {_curve(where.start)};"
+    for q, r, said in _arrows(machine):
+        x, y = where.labels[q, r]
+        yield rf"  \draw[->] {_curve(where.arrows[q, r])};"
+        yield rf"  \node[label] at ({x:.2f}, {y:.2f}) {{{said}}};"
+
+
+def _curve(points: Sequence[InCm]) -> str:
+    """Return a Bézier curve of 3n + 1 points, and a line to the last point."""
+    first, *others = (f"({x:.2f}, {y:.2f})" for x, y in points)
+    pieces = (f".. controls {a} and {b} .. {c}" for a, b, c in zip(*[iter(others[:-1])] * 3, strict=True))
+    return " ".join([first, *pieces, f"-- {others[-1]}"])
+
+
+def _on_a_circle(machine: Machine) -> Iterator[str]:
+    """Yield the nodes and arrows of a drawing with the states on a circle."""
+    n = len(machine.states)
+    radius = max(2.2, 0.62 * n)
     order = [machine.start, *(q for q in machine.states if q != machine.start)]
     angles = {q: (180 - 360 * k / n) % 360 for k, q in enumerate(order)}
     ids = {q: f"s{k}" for k, q in enumerate(order)}
     for q, angle in angles.items():
         style = _STYLES[machine.outcome_of(q)]
         x, y = (radius * f(math.radians(angle)) for f in (math.cos, math.sin))
-        lines.append(rf"  \node[state{style}] ({ids[q]}) at ({x:.2f}, {y:.2f}) {{{_maths(q)}}};")
-    lines.append(rf"  \draw[->] ([xshift=-8mm]{ids[machine.start]}.west) -- ({ids[machine.start]}.west);")
-    lines += _edges(machine, ids, angles)
-    return "\n".join([*lines, r"\end{tikzpicture}", ""])
+        yield (rf"  \node[state{style}] ({ids[q]}) at ({x:.2f}, {y:.2f}) {{{_maths(q)}}};")
+    yield (rf"  \draw[->] ([xshift=-8mm]{ids[machine.start]}.west) -- ({ids[machine.start]}.west);")
+    for q, r, said in _arrows(machine):
+        if q == r:
+            out, back = angles[q] + 20, angles[q] - 20
+            if q == machine.start:  # beside the arrow that marks it
+                out, back = angles[q] - 50, angles[q] - 80
+            bend = f"out={out:.0f}, in={back:.0f}, looseness=7"
+            place = f"midway, anchor={((out + back) / 2 + 180) % 360:.0f}"
+        else:
+            bend, place = "bend left=14", "pos=0.4"
+        yield rf"  \draw[->] ({ids[q]}) to[{bend}] node[label, {place}] {{{said}}} ({ids[r]});"
 
 
-def _edges(machine: Machine, ids: dict[str, str], angles: dict[str, float]) -> Iterator[str]:
-    graph = to_graph(machine)
-    for q, targets in graph.adjacency():
+def _arrows(machine: Machine) -> Iterator[tuple[str, str, str]]:
+    """Yield (q, r, the label) for each pair of states with a rule from q to r."""
+    for q, targets in to_graph(machine).adjacency():
         for r, edges in targets.items():
             actions: dict[str, list[str]] = {}
             for a, edge in edges.items():
                 write = "" if edge["write"] == a else f"{_maths(edge['write'])}, "
                 actions.setdefault(write + MOVE_LETTERS[edge["move"]], []).append(_maths(a))
-            said = r" \\ ".join(rf"{','.join(read)} $\to$ {action}" for action, read in actions.items())
-            if q == r:
-                out, back = angles[q] + 20, angles[q] - 20
-                if q == machine.start:  # beside the arrow that marks it
-                    out, back = angles[q] - 50, angles[q] - 80
-                bend = f"out={out:.0f}, in={back:.0f}, looseness=7"
-                place = f"midway, anchor={((out + back) / 2 + 180) % 360:.0f}"
-            else:
-                bend, place = "bend left=14", "pos=0.4"
-            yield rf"  \draw[->] ({ids[q]}) to[{bend}] node[label, {place}] {{{said}}} ({ids[r]});"
+            yield q, r, r" \\ ".join(rf"{','.join(read)} $\to$ {action}" for action, read in actions.items())

@@ -13,7 +13,7 @@ from tm2tfr.sources.turing.formats import bbchallenge, lists, registry
 from tm2tfr.sources.turing.formats.lists import ListedMachine
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.source import MAX_BYTES, decoded
+from tm2tfr.text.source import MACHINE_BYTES, decoded
 
 STDIN = "-"
 
@@ -81,7 +81,8 @@ def load_list(where: str | Path) -> tuple[ListedMachine, ...] | None:
         return None
     if not lists.is_list(_beginning(name).decode(errors="replace").removeprefix("\ufeff")):
         return None
-    return lists.read_list(decoded(shelf.contents(shelf.MACHINES, name), file=shelf.display(name), noun="list of machines"))
+    contents = shelf.contents(shelf.MACHINES, name)
+    return lists.read_list(decoded(contents, file=shelf.display(name), most=MACHINE_BYTES, noun="list of machines"))
 
 
 def _beginning(name: str) -> bytes:
@@ -93,7 +94,7 @@ def _standard_input() -> bytes:
     if sys.stdin is None:
         raise ReadError("<stdin>: standard input is closed: name a file")
     try:
-        data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        data = sys.stdin.buffer.read(MACHINE_BYTES + 1)
     except OSError as error:
         raise ReadError(f"<stdin>: standard input cannot be read ({error.strerror}): name a file") from None
     if is_safetensors(data[:9], len(data)):

@@ -23,7 +23,7 @@ from tm2tfr.targets.common.reading import METADATA
 from tm2tfr.targets.common.settings import differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
 from tm2tfr.targets.gpt2.directory import TENSORS, load
-from tm2tfr.targets.gpt2.labelling import fitted_labelling
+from tm2tfr.targets.gpt2.labelling import exports_of_labeller, fitted_labelling, masks_of
 from tm2tfr.targets.gpt2.reference import Reference
 from tm2tfr.targets.gpt2.running import required
 from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
@@ -131,16 +131,18 @@ def classifier(stock: Stock, decoder: Decoder, truth: Right, **options: Any) -> 
     """Return `decoder` as a token classifier.
 
     Raises:
-        ExportError: if it does not label sequences, has heads of another mask, or the options do not fit.
+        ExportError: if it does not label sequences, has heads of another mask or a number as output, or the options
+            do not fit.
     """
     name = visible(name_of(truth, "these weights"))
     if not decoder.labeller:
         what = f"{name}: --to {stock.name} takes weights that label a sequence, and these generate one"
         raise ExportError(f"{what}: use --to gpt2, lens, torch or onnx")
-    others = {head.mask for layer in decoder.layers for head in layer.heads} - {stock.mask}
-    if others:
+    if others := masks_of(decoder) - {stock.mask}:
         seen = "every head sees every position" if stock.mask == "none" else "no head sees a later position"
         what = f"{name}: in {stock.title} {seen}, and these weights have heads with the mask {' and '.join(sorted(others))}"
-        way = f"--to {stock.other}, torch or onnx" if len(others) == 1 and "past" not in others else "--to torch or onnx"
-        raise ExportError(f"{what}: use {way}")
+        raise ExportError(f"{what}: {exports_of_labeller(decoder)}")
+    if decoder.outputs[0].labels is None:
+        what = f"{name}: the output {decoder.outputs[0].name!r} is a number, and a token classifier answers with labels"
+        raise ExportError(f"{what}: {exports_of_labeller(decoder)}")
     return Classifier(decoder, fitted_labelling(decoder, name, stock.title, **options))

@@ -29,7 +29,6 @@ class Stock:
         format: the ``format`` in the names of an export.
         architecture: the class of `transformers`.
         mask: that its heads have.
-        other: the target for labellers with heads of another mask.
     """
 
     name: str
@@ -37,7 +36,6 @@ class Stock:
     format: str
     architecture: str
     mask: Mask
-    other: str
 
     def config(self, made: Classifier) -> dict[str, Any]:
         """Return what the configuration says of the architecture's own parts."""
@@ -64,7 +62,6 @@ BERT = Stock(
     format="tm2tfr-bert",
     architecture="MegatronBertForTokenClassification",
     mask="none",
-    other="gpt2",
 )
 GPT2 = Stock(
     name="gpt2",
@@ -72,7 +69,6 @@ GPT2 = Stock(
     format="tm2tfr-gpt2",
     architecture="GPT2ForTokenClassification",
     mask="future",
-    other="bert",
 )
 
 

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tm2tfr.errors import ExportError
 from tm2tfr.targets.common.reading import Array
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2
 from tm2tfr.transformer.outputs import Output
 
 
 class Classifier(LabellingGpt2):
-    """A labeller as a token classifier; see `LabellingGpt2`.
-
-    Raises:
-        ExportError: see `Gpt2`; also if the first output is a number.
-    """
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.output.labels is None:
-            what = f"the output {self.output.name!r} is a number, and a token classifier answers with labels"
-            raise ExportError(f"{what}: use --to torch or --to onnx")
+    """A labeller as a token classifier, whose first output has labels; see `LabellingGpt2`."""
 
     @property
     def output(self) -> Output:

@@ -209,6 +209,15 @@ tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForCausalLM.from
 print(tokenizer.decode(run[0]))
 ```
 
+A pipeline joins the input and its run without a space. These lines print the run with the input and a space before it:
+
+```python
+from transformers import pipeline
+
+{_text(gpt2, machine)}
+print(text, pipeline("text-generation", ".")(text, return_full_text=False)[0]["generated_text"])
+```
+
 {assurance(gpt2, machine, statement, "a longer run ends there, and a longer prompt is an error")}
 
 **What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. {stream}
@@ -230,6 +239,12 @@ def _run(gpt2: Gpt2, machine: Right) -> str:
     rules, own = machine.parted
     return f"""machine, word = {rules!r}, {own!r}
 run = model.generate(**tokenizer(f"{{machine}} {{word}}", return_tensors="pt"))"""
+
+
+def _text(gpt2: Gpt2, machine: Right) -> str:
+    """Return the Python that names the input ``text``."""
+    text = " ".join(filter(None, machine.parted)) if isinstance(machine, Prompted) else card.example(machine)
+    return f"text = {card.typed(text, gpt2.vocabulary)!r}"
 
 
 def introduction(gpt2: Gpt2, machine: Right) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.errors import counted
 from tm2tfr.targets.common.card import right
 from tm2tfr.targets.common.comparison import WITHOUT
 from tm2tfr.targets.common.exported import Exported, Rehearsal
@@ -27,7 +28,8 @@ class Gpt2Exported(Exported):
     def facts(self) -> tuple[str, ...]:
         """The size of the model, and what is guaranteed, in words."""
         gpt2, recipe = self.gpt2, self.gpt2.recipe
-        size = f"{len(gpt2.decoder.layers)} layers, {gpt2.heads} heads, width {gpt2.width}, {recipe.dtype}"
+        depth, heads = counted(len(gpt2.decoder.layers), "layer"), counted(gpt2.heads, "head")
+        size = f"{depth}, {heads}, width {gpt2.width}, {recipe.dtype}"
         parameters = gpt2.bytes // int(recipe.dtype[-2:]) * 8
         return (
             f"GPT-2: {size}, {parameters / 1e6:,.2f} million parameters",

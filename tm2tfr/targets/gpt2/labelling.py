@@ -29,7 +29,7 @@ from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.soft import power_of_two
-from tm2tfr.transformer.weights import Decoder, Head
+from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask
 
 SHARP = {"float64": 2.0**10, "float32": 2.0**7}
 """dtype -> 1/τ: e^-1024 is 0 in float64; e^-128 is 0 in float32."""
@@ -77,12 +77,42 @@ def _refuse_close(decoder: Decoder, name: str, title: str) -> None:
     """Raise ExportError unless every head of weights for any length claims by how much its one best score is ahead."""
     if not frame_of(decoder):
         what = f"{name}: weights for sequences of any length have scores that lie too close for the softmax of {title}"
-        raise ExportError(f"{what}: compile them for a longest sequence, or use --to torch or onnx")
+        raise ExportError(f"{what}: compile them for a longest sequence, or {exports_of_labeller(decoder)}")
+    if (unclaimed := _without_gap(decoder)) is not None:
+        layer, head = unclaimed
+        what = f"{name}: nothing is claimed about the gap of head {head.name!r} in layer {layer.name!r}"
+        raise ExportError(f"{what}, so that no softmax is known to be sharp enough: {exports_of_labeller(decoder)}")
+
+
+def _without_gap(decoder: Decoder) -> tuple[Layer, Head] | None:
+    """Return the first head that scores positions and claims no gap between the best score and the next, with its layer."""
     for layer in decoder.layers:
         for head in layer.heads:
             if not head.uniform and (head.claim is None or head.claim.gap is None):
-                what = f"{name}: nothing is claimed about the gap of head {head.name!r} in layer {layer.name!r}"
-                raise ExportError(f"{what}, so that no softmax is known to be sharp enough: use --to torch or onnx")
+                return layer, head
+    return None
+
+
+def exports_of_labeller(decoder: Decoder) -> str:
+    """Return advice with every export that takes these weights, such as ``use --to lens, torch or onnx``.
+
+    An export with a softmax of its own needs scores far enough apart, and has one mask for all heads; a token classifier
+    (GPT-2, BERT) answers with labels, not with numbers.
+    """
+    sharp = not decoder.soft and (decoder.positions is not None or (frame_of(decoder) and _without_gap(decoder) is None))
+    masks, labels = masks_of(decoder), decoder.outputs[0].labels is not None
+    fits = {
+        "gpt2": sharp and labels and masks <= {"future"},
+        "bert": sharp and labels and masks <= {"none"},
+        "lens": sharp and len(masks) <= 1 and "past" not in masks,
+        "torch": True,
+    }
+    return f"use --to {', '.join(name for name, fit in fits.items() if fit)} or onnx"
+
+
+def masks_of(decoder: Decoder) -> frozenset[Mask]:
+    """Return the masks of the heads of `decoder`."""
+    return frozenset(head.mask for layer in decoder.layers for head in layer.heads)
 
 
 class _Components(NamedTuple):

@@ -9,12 +9,18 @@ from tm2tfr.errors import ExportError, visible
 from tm2tfr.targets.common.card import name_of
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.gpt2.chosen import chosen
-from tm2tfr.targets.gpt2.labelling import LabellingGpt2, LabellingRecipe, fitted_labelling
+from tm2tfr.targets.gpt2.labelling import (
+    LabellingGpt2,
+    LabellingRecipe,
+    exports_of_labeller,
+    fitted_labelling,
+    masks_of,
+)
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tabled import Gpt2Tabled
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_export
 from tm2tfr.transformer.provenance import is_hidden
-from tm2tfr.transformer.weights import Decoder, Mask
+from tm2tfr.transformer.weights import Decoder
 
 TRANSFORMER_LENS = "TransformerLens"
 
@@ -72,11 +78,6 @@ def _labelling(
         what = (
             f"{name}: in {TRANSFORMER_LENS} all heads see every position, or none sees a later one, and these weights have"
         )
-        raise ExportError(f"{what} heads with the mask {' and '.join(sorted(masks))}: use --to torch or onnx")
+        raise ExportError(f"{what} heads with the mask {' and '.join(sorted(masks))}: {exports_of_labeller(decoder)}")
     refuse_export(decoder, TRANSFORMER_LENS, known=LabellingGpt2.known)
     return fitted_labelling(decoder, name, TRANSFORMER_LENS, positions=positions, max_head=max_head, dtype=dtype)
-
-
-def masks_of(decoder: Decoder) -> frozenset[Mask]:
-    """Return the masks of the heads of `decoder`."""
-    return frozenset(head.mask for layer in decoder.layers for head in layer.heads)

@@ -8,10 +8,13 @@ import tracemalloc
 import pytest
 
 from tests.strategies import tries
+from tm2tfr.api.subject import Subject
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.circuit.evaluate import evaluate_words
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.transformer import provenance
+from tm2tfr.transformer.storage import dumps, loads
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +61,18 @@ def test_a_large_cycle_is_found() -> None:
     text = "\n".join(["INPUT(a)", "OUTPUT(g0)", *lines, f"g{last} = AND(a, g0)"])
     with pytest.raises(SpecError, match=rf"f:3:1: the net 'g0' depends on itself: g0 -> g{last} -> .* -> … -> g0: break"):
         registry.read(text, file="f", format="bench")
+
+
+def test_weights_state_a_circuit_of_more_than_16_mib_that_is_read_again() -> None:
+    stem = "unit." * 60  # long names, so that few gates are enough
+    gates, nets = [], ["a", "b"]
+    for number in range(20_000):
+        gates.append(Gate(f"{stem}{number}", TABLES[number % 4], (nets[-1], nets[-2])))
+        nets.append(gates[-1].net)
+    circuit = Circuit(name="long", inputs=("a", "b"), gates=tuple(gates), outputs=(("s", nets[-1]),))
+    subject = Subject.of(loads(dumps(Subject.of(circuit).decoder)))
+    assert len(provenance.source(subject.decoder.provenance) or "") > 16 << 20
+    assert subject.program == circuit
 
 
 def test_memory_is_bounded_by_the_size_of_the_text() -> None:

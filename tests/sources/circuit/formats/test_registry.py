@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import io
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from tm2tfr.errors import ConversionError, NotFoundError, ReadError, SpecError
+from tm2tfr.api.subject import Subject
+from tm2tfr.errors import CompileError, ConversionError, NotFoundError, ReadError, SpecError
 from tm2tfr.sources.circuit.formats import registry
-from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS, CIRCUIT_READABLE, CIRCUIT_WRITABLE
+from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS, CIRCUIT_READABLE, CIRCUIT_WRITABLE, CircuitFormat
 from tm2tfr.sources.circuit.library import registry as library
+from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.turing.library import shipped, shipped_text
 
 FULL_ADDER = library.load("full-adder")
 
 
 def test_the_names_of_the_formats() -> None:
-    assert CIRCUIT_READABLE == ("yaml", "bench", "aag", "aig", "blif", "truth-table", "expression")
+    assert CIRCUIT_READABLE == ("yaml", "bench", "aag", "aig", "blif", "pla", "truth-table", "expression")
     assert (*CIRCUIT_READABLE, "verilog") == CIRCUIT_WRITABLE
 
 
@@ -96,6 +100,17 @@ def test_what_is_not_read(file: str, format: str | None, words: str) -> None:
 def test_what_is_not_written() -> None:
     with pytest.raises(ConversionError, match=r"circuits cannot be written as 'vhdl': use one of yaml, bench"):
         registry.write(FULL_ADDER, "vhdl")
+
+
+def test_a_circuit_that_weights_cannot_state_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    yaml = CIRCUIT_FORMATS["yaml"]._replace(most=1)
+    monkeypatch.setitem(cast("dict[str, CircuitFormat]", CIRCUIT_FORMATS), "yaml", yaml)
+    nets = ["a", *("n" * 300_000 + str(k) for k in range(4))]
+    gates = tuple(Gate(net, "10", (before,)) for before, net in pairwise(nets))
+    circuit = Circuit(name="long", inputs=("a",), gates=gates, outputs=(("s", nets[-1]),))
+    words = "long: 4 gates are 2 MiB as YAML, and weights state the circuit of at most 1 MiB: give its nets shorter names"
+    with pytest.raises(CompileError, match=words):
+        _ = Subject.of(circuit).decoder
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

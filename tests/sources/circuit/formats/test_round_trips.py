@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sources.circuit.random_circuits import circuits
-from tm2tfr.errors import ConversionError
+from tm2tfr.errors import ConversionError, SpecError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample
@@ -118,6 +118,54 @@ def test_our_yaml_keeps_everything(circuit: Circuit) -> None:
     loaded = registry.read(registry.write(whole, "yaml", examples), file="f", format="yaml")
     assert loaded.circuit == whole
     assert loaded.examples == examples
+
+
+def document(second: str) -> str:
+    """Return a document whose first and last gates are simple."""
+    return f"inputs: [a, b, 'c d']\ngates:\n  x: XOR a b\n{second}  y: [AND, x, 'c d']\noutputs: [x, y]\n"
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "",
+        "  z: x & a\n",
+        "  # a comment\n",
+        "# a comment\n",
+        "\n",
+        "  z: 'AND a b'\n",
+        '  "z": AND a b\n',
+        "  z: [AND, a,\n    b]\n",
+        "  z: AND  a b\n",
+    ],
+)
+def test_gates_that_are_simple_lines_mean_the_same_beside_others(second: str) -> None:
+    circuit = registry.read(document(second), file="f", format="yaml").circuit
+    assert circuit.inputs == ("a", "b", "c d")
+    assert {gate.net: (gate.table, gate.operands) for gate in circuit.gates if gate.net != "z"} == {
+        "x": ("0110", ("a", "b")),
+        "y": ("0001", ("x", "c d")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("  y:", "  x:", r"f:4:3: the net 'x' is defined a second time; the first is in line 3"),
+        ("XOR a b", "XOR a e", r"f:3:12: nothing drives the net 'e'"),
+        ("XOR a b", "XAR a b", r"f:3:6: unknown function 'XAR' \(did you mean 'XOR'\?\)"),
+        ("XOR a b", "MUX a b", r"f:3:6: MUX has 3 operands, not 2"),
+        ("outputs: [x, y]", "outputs: [x, y", r"f:5:10: this '\[' is not closed properly"),
+    ],
+)
+def test_mistakes_beside_simple_gates_have_their_places(old: str, new: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        registry.read(document("").replace(old, new), file="f", format="yaml")
+
+
+def test_simple_lines_within_a_text_are_no_gates() -> None:
+    text = 'description: "\ngates:\n  x: XOR a b\n"\ninputs: [a, b]\n"gates": {s: AND a b}\noutputs: [s]\n'
+    assert [gate.net for gate in registry.read(text, file="f", format="yaml").circuit.gates] == ["s"]
 
 
 def test_our_yaml_keeps_the_encoding_of_texts() -> None:
@@ -226,6 +274,7 @@ def test_a_netlist_is_written_in_the_words_of_its_format() -> None:
         "aig": b'aig 6 2 0 2 4\n11\n12\n\x01\x03\x04\x01\x01\x02\x08\x02i0 a\ni1 b\no0 half\no1 c\nc\n# circuit "half"\n',
         "blif": '# circuit "half"\n.model half\n.inputs a b\n.outputs half c\n'
         ".names a b half\n01 1\n10 1\n.names a b c\n11 1\n.end\n",
+        "pla": '# circuit "half"\n.i 2\n.o 2\n.ilb a b\n.ob half c\n.type f\n01 10\n10 10\n11 01\n.e\n',
         "truth-table": '# circuit "half"\na b | half c\n00 | 00\n01 | 10\n10 | 10\n11 | 01\n',
         "expression": '# circuit "half"\n# inputs a b\n# outputs half c\nhalf = a ^ b\nc = a & b\n',
     }

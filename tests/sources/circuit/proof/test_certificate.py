@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
+from tests.sources.circuit.proof.mutants import with_two_more
 from tests.sources.circuit.random_circuits import circuits
 from tests.sources.circuit.running import PAPER, all_inputs, random_of, wrong_bits
 from tm2tfr.engines import engine
@@ -19,7 +18,6 @@ from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.proof import CircuitRefusal, prove
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder, FeedForward, Norm, matrices, replaced
 
@@ -186,31 +184,6 @@ def test_weights_of_another_shape_are_refused() -> None:
 
 
 # ── what only rounding breaks: right in rational numbers, wrong as engines compute it ───────────────────────
-def with_two_more(decoder: Decoder) -> Decoder:
-    """Return the same weights with two more directions, the last ones, that nothing reads or writes."""
-    layout = Residual((*decoder.layout.subspaces, Subspace("u", holds="u"), Subspace("v", holds="v")))
-    upright = ("token_embedding", "position_embedding", "position_table", "output_bias")
-
-    def wider(path: str, m: Matrix) -> Matrix:
-        name = path.rpartition(".")[2]
-        tall = name in upright or name == "output"
-        shape = (layout.width, m.shape[1]) if tall else (m.shape[0], layout.width)
-        return m if name in ("input_bias", "unembedding_bias") else Matrix(shape, m.rows, m.columns, m.values)
-
-    def part(owner: Any, prefix: str, names: Sequence[str]) -> Any:
-        return replace(owner, **{name: wider(prefix + name, getattr(owner, name)) for name in names})
-
-    layer = decoder.layers[0]
-    layer = replace(
-        layer,
-        heads=tuple(part(head, "", ("query", "key", "value", "output")) for head in layer.heads),
-        feed_forward=part(layer.feed_forward, "", ("input", "output", "output_bias")),
-    )
-    names = ("token_embedding", "position_embedding", "position_table", "unembedding")
-    outer = {name: wider(name, getattr(decoder, name)) for name in names}
-    return replace(decoder, layout=layout, layers=(layer,), **outer)
-
-
 def with_entries(decoder: Decoder, path: str, entries: dict[tuple[int, int], float]) -> Decoder:
     for (row, column), value in entries.items():
         decoder = changed(decoder, path, row, column, value)

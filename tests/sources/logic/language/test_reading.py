@@ -118,12 +118,24 @@ PROGRAMS = {
     ),
     "latest_j [j < i, first(j)] last(i)": ("And([latest < key Not(Previous(true)): true; false], Not(Next(true)))"),
     "prev Q_a(i) & count(Q_b(i)) > 1": "And(Previous(in∈a), (CountLeft(in∈b) > 1))",
+    "2 * # [j <= i] Q_a(j) = # ← [Q_b(i)] # [j <= i is a comment": "(2*CountLeft(in∈a)+0 == CountLeft(in∈b))",
+    "latest_j [j < i, Q_a(j)] Q_b(j) : 0": "[latest < key in∈a: in∈b; false]",
+    "latest_j [j < i, Q_a(j)] Q_b(j) : 1": "[latest < key in∈a: in∈b; true]",
+    "!▶_j [j < i, Q_a(j)] Q_b(j) : 1": "Not([latest < key in∈a: in∈b; true])",
+    "¬ ! latest_j [j < i, Q_a(j)] Q_b(j)": "Not(Not([latest < key in∈a: in∈b; false]))",
+    "psum_j [j <= i] !Q_a(j)": "CountLeft(Not(in∈a))",
+    "#[j <= i] !!Q_a(j) = 1": "(CountLeft(Not(Not(in∈a))) == 1)",
 }
 
 
 @pytest.mark.parametrize(("text", "want"), PROGRAMS.items())
 def test_an_expression_of_a_program(text: str, want: str) -> None:
     assert shown(read(f"x(i) = {text}", file="x.srasp").program.root) == want
+
+
+def test_a_comment_may_begin_like_a_sum() -> None:
+    text = "# [j <= i] is where a sum looks\nx(i) = Q_a(i) # [j <= i] and a note\n# ←[too]\n"
+    assert shown(read(text, file="x.srasp").program.root) == "in∈a"
 
 
 def test_macros_are_expanded_where_they_are_called() -> None:

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+import tm2tfr
 from tests.sources.logic.language.random_programs import Maker
 from tests.sources.logic.language.test_reading import FORMULAS, PROGRAMS, shown
 from tests.strategies import tries
@@ -68,10 +69,15 @@ WRITTEN = {
         "Q_a ∧ Q_b ∨ ¬(Q_c ∨ ⊖Q_a)",
         r"Q_{a} \land Q_{b} \lor \lnot (Q_{c} \lor \ominus Q_{a})",
     ),
-    "(Q[a] | Q[b]) since Q[b]": (
+    "Q[a] S Q[b]": (
         "Q[a] S Q[b]",
         "(Q_a ∨ Q_b) since Q_b",
         r"Q_{a} \mathbin{\mathbf{S}} Q_{b}",
+    ),
+    "(Q[a] | Q[b]) since Q[b]": (
+        "(Q[a] | Q[b]) since Q[b]",
+        "(Q_a ∨ Q_b) since Q_b",
+        r"(Q_{a} \lor Q_{b}) \mathbin{\mathbf{since}} Q_{b}",
     ),
     "once Q[a] until next Q[ab]": (
         "once Q[a] until next Q[ab]",
@@ -90,6 +96,33 @@ WRITTEN = {
         r"\mathrm{power\_of\_2}(\overleftarrow{\#}[\mathit{last}])",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(Q[a] | Q[b]) since Q[b]",
+        "Q[a] S Q[b]",
+        "true since Q[b]",
+        "once Q[b]",
+        "!(true since !Q[a])",
+        "!once !Q[a]",
+        "historically Q[a]",
+        "true until Q[b]",
+        "eventually Q[b]",
+        "!eventually !Q[a]",
+        "always Q[a]",
+        "(Q[a] | Q[b]) until Q[b]",
+        "Q[a] U Q[b]",
+    ],
+)
+def test_an_operator_is_shown_as_it_was_typed(text: str) -> None:
+    program = formula(text, alphabet="ab")
+    assert text_of(program.root) == text
+    assert tm2tfr.compile(program).outputs[0].name == text
+    stored = write(program)  # what is stored with weights is shown so as well
+    assert stored.splitlines()[-1] in (text, f"({text})")
+    assert text_of(read(stored, file="stored.tl").program.root) == text
 
 
 @pytest.mark.parametrize(("text", "want"), WRITTEN.items())

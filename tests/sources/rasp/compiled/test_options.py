@@ -8,8 +8,10 @@ import pytest
 
 import tm2tfr
 from tm2tfr.errors import CompileError, InputError
+from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.weights import digest
 
 LOADED = '# alphabet: ab\nload "helper";\ntwice = next * 2;\n'
 BOTH = """# alphabet: ab
@@ -37,7 +39,7 @@ def test_weights_are_those_of_the_program_with_its_options() -> None:
     decoder = tm2tfr.compile("sort", sop="target", alphabet=["b", "a", 3], max_length=3)
     program = tm2tfr.Subject.of(decoder).right
     assert (program.chosen, program.alphabet, program.name) == ("target", ("b", "a", 3), "sort")
-    assert [output.name for output in decoder.outputs] == ["target", "sorted"]
+    assert [output.name for output in decoder.outputs] == ["target"]
     assert decoder.vocabulary == ("b", "a", "3")
     assert tm2tfr.compile(program, max_length=3).outputs == decoder.outputs
 
@@ -66,8 +68,19 @@ def test_what_may_look_ahead_and_does_not_on_short_inputs_is_compiled_with_a_not
     )
 
 
+@pytest.mark.slow
+def test_of_an_s_op_that_is_not_the_last_what_it_needs_is_compiled() -> None:
+    program = tm2tfr.load("long-addition").choosing("column")
+    decoder = tm2tfr.compile(program)
+    assert [output.name for output in decoder.outputs] == ["column", "is_first_number", "digit", "rest", "above"]
+    heads = tuple(len(layer.heads) for layer in decoder.layers if layer.heads)
+    assert heads == analyse(program).heads == (1, 2, 1)
+    again = tm2tfr.Subject.of(decoder)
+    assert digest(tm2tfr.compile(again.right, **provenance.options(decoder.provenance))) == digest(decoder)
+
+
 def test_an_s_op_that_is_undefined_where_the_chosen_one_is_not_is_no_output() -> None:
-    decoder = tm2tfr.compile(read(BOTH, file="both.rasp").program, sop="last", max_length=3)
+    decoder = tm2tfr.compile(read(f"{BOTH}last = last;", file="both.rasp").program, max_length=3)
     assert [output.name for output in decoder.outputs] == ["last", "previous"]
     assert provenance.notes(decoder.provenance) == (
         "inverse is not an output: it is undefined on an input on which last is not",
@@ -81,6 +94,14 @@ def test_a_program_of_several_files_is_stored_as_one_text(tmp_path: Path) -> Non
     assert "load" not in (provenance.source(decoder.provenance) or "")
     tm2tfr.save_weights(decoder, tmp_path / "main.safetensors")
     assert tm2tfr.check(tmp_path / "main.safetensors", "abab").result.outcome == "2468"
+
+
+def test_the_s_op_that_is_assigned_last_is_compiled_as_well_where_the_text_is_written_anew(tmp_path: Path) -> None:
+    (tmp_path / "helper.rasp").write_text("next = indices + 1;\n")
+    (tmp_path / "main.rasp").write_text('# alphabet: ab\nload "helper";\nx = next * 2;\ny = x + 1;\nx = x;\n')
+    decoder = tm2tfr.compile(tmp_path / "main.rasp", max_length=4)
+    assert [output.name for output in decoder.outputs] == ["x", "next", "y"]
+    assert tm2tfr.check(decoder, "ab").result.outcome == "24"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_dot() -> None:
 		s5 [label=indices fillcolor="#f4f5f7" style=filled]
 	}}
 	subgraph cluster_1 {{
-		color="#adb5bd" label="layer 1" labeljust=l style=rounded
+		color="#adb5bd" label="attention layer 1" labeljust=l style=rounded
 		h1_1 [label={head} shape=plain style=""]
 	}}
 	s5 -> h1_1:key:n [color="#4c6ef5"]
@@ -62,12 +62,12 @@ def test_mermaid() -> None:
     s0(["tokens"])
     s5(["indices"])
   end
-  subgraph layer1["layer 1"]
+  subgraph attentionlayer1["attention layer 1"]
     h1_1["head 1#58; full#95;s<br>select#40;1, 1, #61;#61;#41;<br>\
 #95;1 #61; aggregate indicator#40;indices #61;#61; 0#41;, default 0"]
     s#("length<br>#61; round#40;1 #47; #95;1#41;")
   end
-  subgraph layer2["layer 2"]
+  subgraph attentionlayer2["attention layer 2"]
     h2_1["head 1#58; flip<br>select#40;indices, #40;length #45; indices#41; #45; 1, #61;#61;#41;<br>\
 reverse #61; aggregate tokens, default 0"]
   end

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,9 @@ import pytest
 
 from tests.sources.rasp.language.running import on, program, variables
 from tm2tfr.errors import SpecError
+from tm2tfr.sources.rasp import read as reading
+from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.language.nodes import Maker
 from tm2tfr.sources.rasp.read import read
 
 F = Fraction
@@ -179,6 +184,28 @@ def test_load_imports_what_is_not_private_from_beside_the_file(tmp_path: Path) -
         read('load "loop";', file="x.rasp", folder=tmp_path)
 
 
+def test_a_loaded_file_loads_as_well_from_beside_the_program_and_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The authors' interpreter looks in the current folder alone, whatever file says ``load``."""
+    program, here = tmp_path / "program", tmp_path / "here"
+    for folder, value in ((program / "lib", 1), (program, 2), (here, 3)):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"c{value}.rasp").write_text(f"value = indices + {value};\n")
+    (program / "lib" / "c2.rasp").write_text("value = indices;\n")
+    monkeypatch.chdir(here)
+    for name, value in (("c1", 1), ("c2", 0), ("c3", 3), ("lib/c1", 1)):
+        (program / "lib" / "a.rasp").write_text(f'load "{name}";\nmade = value;\n')
+        made = read('load "lib/a";\nanswer = made + 0;', file="x.rasp", folder=program).program
+        assert evaluate(made, "a").values[made.sop] == (value,)
+    (program / "lib" / "a.rasp").write_text('load "c4";\n')
+    why = (
+        "there is no file 'c4.rasp' beside this one or the program, or in the current folder: fix the name, or add the file"
+    )
+    with pytest.raises(SpecError, match=re.escape(why)):
+        read('load "lib/a";', file="x.rasp", folder=program)
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -193,3 +220,10 @@ def test_load_imports_what_is_not_private_from_beside_the_file(tmp_path: Path) -
 def test_what_would_never_end_is_refused(text: str, what: str) -> None:
     with pytest.raises(SpecError, match=what):
         variables(text)
+
+
+def test_too_many_nodes_are_told_at_their_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "Maker", partial(Maker, most=500))
+    what = r"^x\.rasp:3:1: the program has more than 100,000 s-ops and selectors: use shorter lists, or fewer calls\n"
+    with pytest.raises(SpecError, match=what):
+        read("a = indices;\n\nfor i in range(1000) { a = a + i; }", file="x.rasp")

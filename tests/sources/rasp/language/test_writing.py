@@ -49,6 +49,14 @@ def test_the_text_of_a_program() -> None:
     )
 
 
+def test_variables_are_assigned_in_their_order() -> None:
+    text = "late = indices + 1;\ns = select(indices, 0, ==);\nearly = late * 2;\nlate = late;\nagain = late;\n"
+    made = program(text)
+    again = program(write(made))
+    assert list(again.sops) == list(made.sops) == ["early", "late", "again"]
+    assert (write(again), write(made).splitlines()[-2:]) == (write(made), ["late = again;", "again = again;"])
+
+
 def test_values_as_text() -> None:
     values = [1, -1, True, "a", Fraction(1, 2), Fraction(-3, 8), Fraction(2), Fraction(1, 3), Fraction(-1, 3)]
     assert [literal(value) for value in values] == [

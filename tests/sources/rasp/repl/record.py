@@ -19,13 +19,16 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from tests.sources.rasp.headers import Word, header, names
 from tests.sources.rasp.repl.authors import Repl, inside
 from tests.sources.rasp.repl.floats import CASES
 from tests.sources.rasp.repl.inputs import inputs
 
+T = TypeVar("T")
 FOLDER = Path(__file__).parent
 VALUES, ANALYSIS, FLOATS = FOLDER / "values.jsonl.gz", FOLDER / "analysis.json", FOLDER / "floats.json"
 AUTHORS = ("paper_examples.rasp", "long_addition.rasp", "rover.rasp")
@@ -38,10 +41,18 @@ def digest(text: str) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
+class Recordings(dict[str, T]):
+    """What is recorded, by the name of a program; a program without a recording fails its test with the way to make one."""
+
+    def __missing__(self, name: str) -> T:
+        what = f"nothing is recorded of the program {name!r}: clone github.com/tech-srl/RASP as CHECKOUT, and run"
+        pytest.fail(f"{what} 'python -m tests.sources.rasp.repl.record CHECKOUT'")
+
+
 @cache
-def recorded() -> dict[str, tuple[dict[str, Any], list[tuple[Word, list[Any]]]]]:
+def recorded() -> Recordings[tuple[dict[str, Any], list[tuple[Word, list[Any]]]]]:
     """Return, of each recorded program by name, its head and its inputs with the values of its s-ops."""
-    found: dict[str, tuple[dict[str, Any], list[tuple[Word, list[Any]]]]] = {}
+    found = Recordings[tuple[dict[str, Any], list[tuple[Word, list[Any]]]]]()
     for line in gzip.decompress(VALUES.read_bytes()).decode().splitlines():
         entry = json.loads(line)
         if isinstance(entry, dict):

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tests.sources.rasp.headers import names
-from tests.sources.rasp.repl.record import ANALYSIS, AUTHORS
+from tests.sources.rasp.repl.record import ANALYSIS, AUTHORS, Recordings
 from tests.sources.rasp.running import read, shipped_program
 from tm2tfr.sources.rasp.analyse import RaspHead, analyse
 from tm2tfr.sources.rasp.program import Program
 
-THEIRS = json.loads(ANALYSIS.read_text(encoding="utf-8"))
+THEIRS = Recordings[Any](json.loads(ANALYSIS.read_text(encoding="utf-8")))
 
 
 def _head(program: Program, head: RaspHead) -> list[Any]:

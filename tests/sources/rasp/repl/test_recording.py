@@ -39,6 +39,11 @@ def test_it_is_of_the_programs_as_they_are() -> None:
     }, again
 
 
+def test_a_program_without_a_recording_fails_with_the_command_that_makes_one() -> None:
+    with pytest.raises(pytest.fail.Exception, match="run 'python -m tests.sources.rasp.repl.record CHECKOUT'$"):
+        recorded()["none-such"]
+
+
 @pytest.mark.parametrize("name", names())
 def test_a_program_says_what_a_plain_function_does(name: str) -> None:
     head, rows = recorded()[name]

@@ -68,6 +68,27 @@ def test_small_things_do_not_matter(change: object) -> None:
     assert result(other, "", max_steps=6).ones == 3
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (" ".join(SIX_STEPS.split()),),
+        (" ".join(HEAD.split()), " ".join(f"In state A:\n{A_0}{A_1}".split()), " ".join(B.split())),
+        tuple(" ".join(part.split()) for part in (HEAD, "In state A:", A_0, A_1, "In state B:", *B.split("\n", 1)[1:])),
+        (" ".join(SIX_STEPS.replace("- ", "").split()),),
+    ],
+)
+def test_several_sentences_may_be_on_a_line(lines: tuple[str, ...]) -> None:
+    assert read("\n".join(lines)) == read(SIX_STEPS)
+
+
+def test_what_is_wrong_within_a_line_is_said_where_it_stands() -> None:
+    text = " ".join(SIX_STEPS.split())
+    at = text.index("- Move one slot to the left")
+    said = fails(text.replace("- Move one slot to the left.", "- Go left.", 1), "advent-of-code")
+    assert said[-1].startswith(f"f:1:{at + 1}: {SENTENCE}")
+    assert fails("Begin in state A Begin in state B.", "advent-of-code")[-1].startswith(f"f:1:1: {SENTENCE}")
+
+
 def test_a_long_run_is_no_example() -> None:
     machine = read(SIX_STEPS.replace("6 steps", "12,586,542 steps"))
     assert machine.examples == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,7 @@ def test_what_is_wrong_is_said_all_at_once_and_where() -> None:
     assert fails("\n \n", "bbchallenge") == ["f: this text contains no machine: write rows such as 1RB1LB_1LA1RZ"]
     assert fails("_".join(["1RA"] * 27), "bbchallenge")[0].startswith("f:1:105: there are 27 rows: the states are ABC")
     assert fails("1RB1LB_1LA1RZ\n\n1RB---_1LA1RZ") == [
-        "f:3:1: a second machine begins here: keep one machine per file; 'tm2tfr check' and 'tm2tfr sweep' go through a "
-        "list"
+        "f: this is a list of 2 machines: go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them"
     ]
     assert fails("1RA" * 11, "bbchallenge")[0].startswith(
         "f:1:1: the row of state A has 11 cells, at most 10 are allowed: "
@@ -90,6 +90,17 @@ def test_as_an_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             library.load(other)
     Path("1RB1LB_1LA1RZ").write_text("0RZ1RZ", encoding="utf-8")  # a file goes first
     assert len(library.load("1RB1LB_1LA1RZ").transitions) == 2
+
+
+def test_machines_with_one_symbol_or_no_rule_are_known_by_their_text() -> None:
+    rules = [None, *product("AZ", "0", (-1, 1))]
+    for states, symbols in ((1, 1), (2, 1), (1, 2)):
+        keys = list(product("AB"[:states], "01"[:symbols]))
+        for chosen in product(rules, repeat=len(keys)):
+            transitions = {key: Rule(*rule) for key, rule in zip(keys, chosen, strict=True) if rule is not None}
+            text = bbchallenge.write(Machine(transitions=transitions, start="A", blank="0", states=(*"ABZ",))).text
+            assert bbchallenge.looks_like(text), text
+            assert bbchallenge.write(read(text)).text == text
 
 
 def test_out() -> None:

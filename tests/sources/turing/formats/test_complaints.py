@@ -10,7 +10,7 @@ from tests.sources.turing.formats.golden import FOLDER, Case, cases, said
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.text import nodes
-from tm2tfr.text.source import MAX_BYTES, MOST_SHOWN
+from tm2tfr.text.source import MACHINE_BYTES, MOST_SHOWN
 
 GOLDEN = [(path.stem, case) for path in sorted(FOLDER.glob("*.txt")) for case in cases(path)]
 
@@ -69,11 +69,12 @@ def test_every_complaint_says_where_what_and_what_to_do() -> None:
         ("name: \ud800\n", "f.yaml:1:7: the character U+D800 is not allowed in a text: "),
         ("name: a\ufeff\n", "f.yaml:1:8: the character U+FEFF is not allowed in a text: "),
         (
-            "#" * (MAX_BYTES + 1),
-            "f.yaml: the text is larger than 1 MiB: no machine needs that much: check that this is the right file",
+            "#" * (MACHINE_BYTES + 1),
+            "f.yaml: the text is larger than 8 MiB: reading it would take more than half a minute and 1 GB of memory: "
+            "remove its spaces and comments, or split it if it is a list",
         ),
-        ("#" + "é" * (MAX_BYTES // 2), "f.yaml: the text is larger than 1 MiB: "),
-        (b"\xff" * (MAX_BYTES + 1), "f.yaml: the text is larger than 1 MiB: "),
+        ("#" + "é" * (MACHINE_BYTES // 2), "f.yaml: the text is larger than 8 MiB: "),
+        (b"\xff" * (MACHINE_BYTES + 1), "f.yaml: the text is larger than 8 MiB: "),
     ],
 )
 def test_what_is_no_text(text: str | bytes, words: str) -> None:
@@ -95,7 +96,7 @@ def test_all_control_characters_at_once() -> None:
 
 def test_the_largest_text_is_read() -> None:
     machine = "blank: _\nstart state: a\ntable:\n  a:\n#"
-    assert native.read(machine + "x" * (MAX_BYTES - len(machine)), file="f.yaml").machine.states == ("a",)
+    assert native.read(machine + "x" * (MACHINE_BYTES - len(machine)), file="f.yaml").machine.states == ("a",)
 
 
 def test_nobody_is_shown_more_than_twenty_complaints() -> None:

@@ -45,6 +45,12 @@ delta =
 HEAD = COPIED.split("delta", maxsplit=1)[0]
 
 
+def test_a_bare_wildcard_in_a_list_wants_quotes() -> None:
+    text = YAML.replace("'?': [q2, '?', R]", "'?': [q2, ?, R]")
+    line = text[: text.index("[q2, ?, R]")].count("\n") + 1
+    assert fails(text) == [f"f:{line}:15: '?' without quotes begins a key in YAML: put it in quotes: '?'"]
+
+
 @pytest.mark.slow
 @given(left=st.text("01", max_size=4), right=st.text("01", max_size=4))
 def test_a_program_does_what_its_author_says(left: str, right: str) -> None:

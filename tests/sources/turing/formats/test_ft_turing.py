@@ -50,6 +50,20 @@ def document(**changed: Any) -> str:
     return json.dumps(SUBTRACTION | changed, indent="\t")
 
 
+def test_a_missing_name_and_names_that_are_listed_twice_are_said() -> None:
+    text = document(alphabet=["1", "1", ".", "-", "="], states=[*SUBTRACTION["states"], "right"], finals=["HALT", "HALT"])
+    machine, said = warned(text.replace('"name": "minus"', '"version": "1"'))
+    assert (machine.name, machine.states) == ("f", tuple(SUBTRACTION["states"]))
+    twice = "a second time; the first is in line"
+    assert [line.partition(": warning: ")[2] for line in said] == [
+        "there is no key 'name': add it: until then the machine is called 'f'",
+        "unknown key 'version': it is ignored: correct it, or remove it",
+        f"'1' is in the alphabet {twice} 4: remove one of the two",
+        f"'right' is in the states {twice} 12: remove one of the two",
+        f"'HALT' is in the finals {twice} 21: remove one of the two",
+    ]
+
+
 @pytest.mark.parametrize("file", ["f", "minus.json", "<stdin>", "f.txt"])
 def test_a_machine_is_read_by_its_text(file: str) -> None:
     machine = read(document(), file=file)

@@ -167,7 +167,7 @@ def test_out() -> None:
 def test_what_it_cannot_say() -> None:
     words = (
         "copy: JFLAP cannot express this machine: it halts without a verdict, but every run there accepts or rejects: "
-        "declare wh"
+        "say what every halt is"
     )
     with pytest.raises(ConversionError, match=words):
         jflap.write(load("copy"))

@@ -7,7 +7,7 @@ import pytest
 from tests.sources.turing.formats.reading import fails, read, warned
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.turing.formats import bbchallenge
-from tm2tfr.sources.turing.formats.lists import is_list, read_list
+from tm2tfr.sources.turing.formats.lists import is_list, read_list, repeated
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.text.source import Source
@@ -38,6 +38,10 @@ def texts(text: str) -> list[str]:
         "B1R B1L A1L Z1R\nB1R Z1R B1L C0R C1L A1L\n",
         " 1 B1R B1L A1L Z1R  4 6 \n 2 B1R Z1R B1L C0R C1L A1L  5 21 \n",
         f"{BB2}\n{BB3}\n{BB2}\n",
+        f"6 2 {BB2}\n21 3 {BB3}\n",
+        f"{BB2} - ---\n- {BB3} -\n",
+        f"tm: {BB2} 6\nsecond {BB3} 21\n",
+        "6, 2, 1RB 1LB  1LA 1RZ\n21 3 1RB 1RZ  1LB 0RC  1LC 1LA  halt\n",
     ],
 )
 def test_the_ways_to_write_a_list(text: str) -> None:
@@ -49,6 +53,34 @@ def test_columns_and_lines_are_kept() -> None:
     assert [(each.line, each.columns) for each in found] == [(2, ("halt", "6")), (3, ("halt", "21")), (4, ("endless",))]
     assert [result(each.machine, max_steps=50).steps for each in found] == [6, 21, 50]
     assert found[0].machine.name == BB2
+
+
+def test_fields_before_a_machine_are_columns() -> None:
+    found = read_list(Source(f"37 9 {BB2} halt # the best\n2 {BB3}\nbest {ENDLESS}\n", "f"))
+    assert [each.columns for each in found] == [("37", "9", "halt"), (), ("best",)]
+
+
+def test_an_undefined_cell_may_be_three_dots() -> None:
+    assert texts("1RB ...  1LA 0RB\n1RB 1LA  ... ...\n") == ["1RB---_1LA0RB", "1RB1LA_------"]
+    assert read("1RB ...  1LA 0RB\n").transitions == read("1RB---_1LA0RB").transitions
+    assert bbchallenge.is_argument("1RB ...  1LA 0RB")
+
+
+def test_one_machine_with_comments_is_a_machine() -> None:
+    assert not is_list(f"# a comment\n{BB2}\n# Another_one 2x2\n")
+    assert read(f"# a comment\n{BB2} # at the end\n").transitions == read(BB2).transitions
+    assert read(f"{BB2}\n# Another_one 2x2\n", "bbchallenge").transitions == read(BB2).transitions
+
+
+def test_repeated_machines_are_counted() -> None:
+    found = read_list(Source(f"{BB2}\n{BB3}\n{BB2}\n1RB 1LB  1LA 1RZ\n{BB3}\n", "f"))
+    assert [(each.line, each.times) for each in found] == [(1, 3), (2, 2)]
+    said = "3 lines of this list repeat a machine, the first time 1RB1LB_1LA1RZ of line 1: each machine is run once"
+    assert repeated(found) == said
+    assert repeated(read_list(Source(f"{BB2}\n{BB3}\n{BB3}\n", "f"))) == (
+        "1 line of this list repeats a machine, the first time 1RB1RZ_1LB0RC_1LC1LA of line 2: each machine is run once"
+    )
+    assert repeated(read_list(Source(CSV, "f"))) is None
 
 
 def test_the_older_notation() -> None:
@@ -81,11 +113,17 @@ def test_a_forgotten_underscore_is_remarked_on() -> None:
 
 
 def test_a_list_is_no_machine() -> None:
-    said = ["f: this is a list of machines: go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them"]
-    assert fails(CSV) == said
-    remedy = "keep one machine per file; 'tm2tfr check' and 'tm2tfr sweep' go through a list"
-    assert fails(f"{BB2}\n{BB3}\n") == [f"f:2:1: a second machine begins here: {remedy}"]
-    assert fails("B1R B1L A1L Z1R\nB1R B1L A1L Z1R\n") == [f"f:2:1: a second machine begins here: {remedy}"]
+    remedy = "go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them"
+    for number, text in (
+        ("3 machines", CSV),
+        ("2 machines", f"{BB2}\n{BB3}\n"),
+        ("1 machine", "B1R B1L A1L Z1R\nB1R B1L A1L Z1R\n"),
+        ("1 machine", f"{BB2} 6 4\n"),
+        ("30 machines", "".join(f"1RB1LB_1LA0L{a}\n1RB1LB_1LA0R{a}\n" for a in "CDEFGHIJKLMNOPQ")),
+    ):
+        for format in (None, "bbchallenge"):
+            if format is None or text != CSV:
+                assert fails(text, format) == [f"f: this is a list of {number}: {remedy}"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +174,7 @@ BROKEN = [
     ("1RB 1LB  1LA", "f:4:10: the row of state B has 1 cells, the first one 2"),
     ("1RB 1LB  1LA 5RZ", "f:4:14: '5RZ' writes 5"),
     ("1RB 1LB 1LA 1RZ", f"f:4:1: {NO_MACHINE}"),
-    ("1RB 1LB  1LA 1R", "f:4:10: the row of state B has 1 cells, the first one 2"),
+    ("1RB 1LB  1LA 1R", f"f:4:1: {NO_MACHINE}"),
     ("1RB 1SB  1LA 1RZ", "f:4:5: '1SB' is not a cell"),
     ("B1R B1L A1L", f"f:4:1: {NO_MACHINE}"),
     ("B1R B1L A1L Z1", f"f:4:1: {NO_MACHINE}"),
@@ -145,7 +183,12 @@ BROKEN = [
     ("B1R B1L A1L b1R", f"f:4:1: {NO_MACHINE}"),
     ("B2R B1L A1L Z1R B1R", "f:4:13: the row of state B has 2 cells, the first one 3"),
     ("(1RB1LB_1LA1RZ)", f"f:4:1: {NO_MACHINE}"),
-    ("tm: 1RB1LB_1LA1RZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB1LB_1LA1XZ 1RB1LB_1LA1RZ", f"f:4:1: {NO_MACHINE}"),
+    ("1RB 1XB  1LA 1RZ  1RA 0RA", f"f:4:1: {NO_MACHINE}"),
+    ("1RB 1L  1LA 1RZ  1RA 0RA", f"f:4:1: {NO_MACHINE}"),
+    ("1RB 1LB  1LA 1RZ  1X 0RA", f"f:4:1: {NO_MACHINE}"),
+    ("1RB 1LB  1LA 1RZ  1rA 0RA", f"f:4:1: {NO_MACHINE}"),
+    ("x 1RB 1LB  1LA 1RZ", f"f:4:1: {NO_MACHINE}"),
     ("=1RB1LB_1LA1RZ", f"f:4:1: {NO_MACHINE}"),
     ("1RB1LB_1LA1RZ=6", f"f:4:1: {NO_MACHINE}"),
     ("1 2 3", f"f:4:1: {NO_MACHINE}"),

@@ -131,10 +131,11 @@ def test_halts() -> None:
     assert (machine.accept, machine.reject) == (("halt-accept",), ("halt-reject",))
     assert [result(machine, w).outcome for w in ("1", "0", "")] == ["accept", "reject", "reject"]
     machine, said = warned("0 1 1 r halt-accept\n0 0 0 r halt\nhalt 1 1 r 0")
-    assert (machine.reject, len(machine.transitions)) == (("halt",), 2)
+    assert (machine.decides, len(machine.transitions)) == (False, 2)
+    assert [result(machine, w).outcome for w in ("1", "0", "")] == ["halt", "halt", "halt"]
     assert said == [
-        "f:2:9: warning: state 'halt' halts without a verdict in a program that has verdicts: it counts as a rejection: "
-        "name it halt-accept or halt-reject",
+        "f:2:9: warning: state 'halt' halts without a verdict, and where one halt has none, no halt has one here: "
+        "name it halt-accept or halt-reject to have all of them",
         "f:3:1: warning: no run continues from state 'halt': remove the rule, or rename the state",
     ]
 
@@ -181,7 +182,7 @@ def test_all_that_is_wrong_is_said_where_it_stands() -> None:
 def test_wildcards_that_stand_for_too_much() -> None:
     lines = [f"s{k} {chr(0x4E00 + k)} * r s{k + 1}" for k in range(1001)]
     assert fails("\n".join(["* * * r *", *lines]), "morphett") == [
-        "f: 1,003 states or transitions times 1,002 symbols are more than 1,000,000 rules: use fewer states or symbols"
+        "f: these are 1,005,006 rules, and at most 1,000,000 are read: use fewer states or symbols"
     ]
 
 

@@ -15,10 +15,30 @@ from tests.strategies import machines
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.spec import Example, Machine, Rule
-from tm2tfr.text import nodes
+from tm2tfr.text import nodes, source
 
 HEAD = "blank: ' '\nstart state: a\n"
 LOADERS = {loader.__name__: (loader,) for loader in nodes.LOADERS}
+
+
+@pytest.mark.parametrize(
+    ("line", "tapes"), [("type: 3tape", 3), ("tapes: 2", 2), ("num_tapes: 12", 12), ("number of tapes: 2 tapes", 2)]
+)
+def test_several_tapes_are_said_once(line: str, tapes: int) -> None:
+    text = f"{line}\n{HEAD}table:\n  a:\n    [[0, 1, ' ']]: [[1, 1, 1], R]\n"
+    with pytest.raises(SpecError) as caught:
+        native.read(text, file="f.yaml")
+    assert [str(d).split("\n")[0].partition(": ")[2] for d in caught.value.diagnostics] == [
+        f"this machine has {tapes} tapes, but machines here have one: convert it to one tape first"
+    ]
+    one = native.read(f"type: 1tape\n{HEAD}table:\n  a:\n    1: R\n", file="f.yaml")
+    assert one.warnings == ()
+
+
+def test_more_rules_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_RULES", 5)
+    with pytest.raises(SpecError, match=r"^f: these are 6 rules, and at most 5 are read: use fewer states or symbols$"):
+        native.read(f"{HEAD}table:\n  a:\n    [1, 2, 3]: R\n  b:\n    [1, 2, 3]: R\n", file="f")
 
 
 @pytest.fixture(params=LOADERS)

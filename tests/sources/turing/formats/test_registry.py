@@ -48,15 +48,44 @@ def test_a_format_is_known_by_its_text(format: str, file: str, before: bytes) ->
 
 
 def test_or_by_the_ending_of_its_file() -> None:
-    assert fails("0 1 1 r halt", file="f.yaml")[0].startswith("f.yaml:1:1: the document is text, not a mapping")
-    assert fails("0 1 1 r halt", file="f.jff")[0].startswith("f.jff:1:1: this is not XML")
+    assert fails("0 1 1 r", file="f.yaml")[0].startswith("f.yaml:1:1: the document is text, not a mapping")
+    assert fails("0 1 1 r", file="f.jff")[0].startswith("f.jff:1:1: this is not XML")
     assert read(PALINDROMES, file="f.tm").decides
     assert read(COPIED, file="F.TM").tape == "one-way"
-    assert fails("blank: _", file="f.tm") == [
-        "f.tm: this is neither doty nor morphett, as far as can be seen: if it is a machine, name the format with --from, "
-        "one of doty, morphett"
-    ]
     assert "f.tm:1:1: there is no line 'start_state = …': add it above 'delta ='" in fails("blank: _", "doty", file="f.tm")
+
+
+@pytest.mark.parametrize("format", TEXTS)
+@pytest.mark.parametrize("file", ["f.tm", "f.jff", "f.json", "f.py"])
+def test_the_ending_of_a_file_is_a_hint_only(format: str, file: str) -> None:
+    assert registry.read(TEXTS[format], file=file) == registry.read(
+        TEXTS[format], file=file, format=format.partition(",")[0]
+    )
+
+
+def test_a_text_of_no_format_is_blamed_on_none_of_those_with_its_ending() -> None:
+    known = f"name the format with --from, one of {', '.join(choices.READABLE)}{registry.OF_OTHERS}"
+    for text in ("states: a b\na, 0 -> b, 1, R\n", "#! start a\na 0 1 R b\n", '{"tapes": {}, "states": {}, "name": "x"}'):
+        assert fails(text, file="f.tm") == [
+            f"f.tm: this is in none of the formats that are read, as far as can be seen: if it is a machine, {known}"
+        ]
+
+
+def test_yaml_on_few_lines_is_yaml_by_its_ending() -> None:
+    text = "{name: far, blank: _, start state: go, table: {\n  go: {1: R, _: {write: x, R: go}}}}\n"
+    assert registry.format_of(text, "far.yaml") == "yaml"
+
+
+def test_a_large_machine_in_json_begins_with_its_states() -> None:
+    text = ft_turing().replace('"states": [', '"states": [' + " " * (1 << 17))
+    assert registry.format_of(text, "f.json") == registry.format_of(text, "f") == "ft_turing"
+
+
+def test_an_empty_document_is_no_machine() -> None:
+    for text in ("---\n", "# nothing\n", "\n"):
+        assert fails(text, file="f.yaml") == [
+            "f.yaml: the document is empty: a machine has at least the keys 'blank', 'start state' and 'table'"
+        ]
 
 
 FOREIGN = {

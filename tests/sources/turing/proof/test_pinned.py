@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.attack_certificates import grown, with_heads
+from tests.mutations.weights import grown, with_layer
 from tests.sources.turing.proof.test_refusals import mutated, refusals, with_unit
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -257,7 +257,7 @@ def test_components_that_only_queries_or_only_keys_have_do_not_count() -> None:
         head = decoder.layers[n].heads[-1]
         more = {name: grown(getattr(head, name), 1, 0, {}) for name in ("query", "key")}
         more[part] = grown(getattr(head, part), 1, 0, {(head.query.shape[0], decoder.layout.index("1")): 3.0})
-        assert refusals(with_heads(decoder, n, (*decoder.layers[n].heads[:-1], replace(head, **more))), machine) == []
+        assert refusals(with_layer(decoder, n, heads=(*decoder.layers[n].heads[:-1], replace(head, **more))), machine) == []
 
 
 def test_logits_are_counted_in_their_finest_unit() -> None:

@@ -1,9 +1,10 @@
 """AIGER (https://fmv.jku.at/aiger), circuits of two-input ANDs and negations, in its ASCII form ``.aag``.
 
 A literal is twice the number of a variable, plus 1 if it is negated; 0 and 1 are the constants. ``aag M I L O A`` is
-followed by I inputs, L latches (none here), O outputs and A lines ``lhs rhs0 rhs1``, then symbols such as ``i0 carry in``,
-and after a line ``c`` comments. Inputs without a symbol are called ``i0``, ``i1``, …, outputs ``o0``, …, the AND of
-variable 7 ``n7``. The binary form is in `aiger_binary`.
+followed by I inputs, L latches ``lhs next reset``, O outputs and A lines ``lhs rhs0 rhs1``, then symbols such as
+``i0 carry in``, and after a line ``c`` comments, which may contain any bytes: berkeley-abc ends the name of a circuit with
+a NUL, and writes it in the line of the ``c`` or in the next one. Inputs without a symbol are called ``i0``, ``i1``, …,
+latches ``l0``, …, outputs ``o0``, …, the AND of variable 7 ``n7``. The binary form is in `aiger_binary`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 
 from tm2tfr.sources.circuit.formats.and_graph import and_graph
-from tm2tfr.sources.circuit.formats.draft import UNROLL, NetDraft
+from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import restore, symbol_lines
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -27,9 +28,13 @@ MOST_INPUTS = 2_000_000
 _HEADER = re.compile(r"(aag|aig)((?: [0-9]+){5,9})")
 _SYMBOL = re.compile(r"([ilobcjf])([0-9]+) (.*)")
 _SHAPE = "write 'aag M I L O A': the highest variable, then the numbers of inputs, latches, outputs and ANDs"
+_NOUNS = {"i": ("input", "inputs"), "l": ("latch", "latches"), "o": ("output", "outputs")}
+"""The sign of a symbol -> what it names, and the field of `Header` with their number."""
 _TABLES = ("0001", "0010", "0100", "1000")
 """The AND of two literals, by 2·(the first is negated) + (the second is negated)."""
-_COMMENTS = "c"
+COMMENTS = re.compile(rb"^c(?![0-9])", re.MULTILINE)
+"""Where the comments begin; ``c0 name`` is the symbol of a constraint."""
+_COMMENT = re.compile("c(?![0-9])")
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Header:
 
     variables: int
     inputs: int
+    latches: int
     outputs: int
     ands: int
 
@@ -50,11 +56,28 @@ class AigerFile:
     header: Header
     inputs: dict[int, int | None] = field(default_factory=dict)
     """Variable -> line."""
+    latches: dict[int, tuple[int, str, int | None]] = field(default_factory=dict)
+    """Variable -> the literal that it takes in, its first value, empty if there is none, and the line."""
     outputs: list[tuple[int, int | None]] = field(default_factory=list)
     ands: dict[int, tuple[int, int, int | None]] = field(default_factory=dict)
     """Variable -> two literals and the line."""
     symbols: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """``i0`` or ``o0`` -> name and line."""
+    """``i0``, ``l0`` or ``o0`` -> name and line."""
+
+    def read_latch(self, line: int, literal: int | None) -> None:
+        """Read a latch: ``lhs next reset``, or without the left side, which is `literal`, in the binary form."""
+        shape = "a latch is two or three literals, 'lhs next reset'" if literal is None else "a latch is 'next reset'"
+        text = self.draft.log.source.lines[line]
+        given = 2 if literal is None else 1
+        found = _literals(self, line, given + (len(text.split()) > given), shape)
+        if not found:
+            return
+        own, following, *reset = found if literal is None else (literal, *found)
+        if reset and reset[0] not in (0, 1, own):
+            what = f"the latch {own} begins with {reset[0]}"
+            self.draft.error(line, str(reset[0]), what, f"write 0, 1, or {own} for a value that is not known")
+        elif literal is not None or _definable(self, own, line, "a latch"):
+            self.latches[own >> 1] = (following, "" if reset == [own] else str(reset[0]) if reset else "0", line)
 
     def read_outputs(self, first: int) -> None:
         """Read the outputs from the line `first` on."""
@@ -67,7 +90,7 @@ class AigerFile:
         lines = self.draft.log.source.lines
         comments = []
         for number in range(first, len(lines)):
-            if lines[number].rstrip() == _COMMENTS:
+            if _COMMENT.match(lines[number]):
                 comments = [(number + 1 + k, text) for k, text in enumerate(lines[number + 1 :])]
                 break
             if lines[number].strip():
@@ -76,16 +99,16 @@ class AigerFile:
         restore(self.draft, comments)
 
     def symbol(self, line: int, text: str) -> None:
-        """Read the name of an input or an output."""
+        """Read the name of an input, a latch or an output."""
         found = _SYMBOL.fullmatch(text)
-        if found is None or found[1] not in "io" or not found[3].strip():
+        if found is None or found[1] not in _NOUNS or not found[3].strip():
             what = "this is neither the name of an input or output nor the beginning of the comments"
             remedy = "write 'i0 name', 'o0 name', or 'c' before comments; check the numbers in the header"
             self.draft.error(line, None, what, remedy)
             return
         kind, number, name = found.groups()
-        known = self.header.inputs if kind == "i" else self.header.outputs
-        noun = "input" if kind == "i" else "output"
+        noun, part = _NOUNS[kind]
+        known = getattr(self.header, part)
         place = kind + (number.lstrip("0") or "0")
         if len(number) > 9 or int(number) >= known:
             what = f"there is no {noun} {number}; there are {known:,}, counted from 0"
@@ -99,32 +122,41 @@ class AigerFile:
         """Put nets with names in the place of literals."""
         draft = self.draft
         fresh = FreshNames(name for name, _ in self.symbols.values())
-        taken = {name for place, (name, _) in self.symbols.items() if place[0] == "i"}
+        taken = {name for place, (name, _) in self.symbols.items() if place[0] in "il"}
         nets: dict[int, str] = {}
         for number, (variable, line) in enumerate(self.inputs.items()):
             name, at = self.symbols.get(f"i{number}", ("", line))
             nets[variable] = name or unused(f"i{number}", taken, fresh)
             draft.add_input(nets[variable], at)
+        for number, variable in enumerate(self.latches):
+            name, _ = self.symbols.get(f"l{number}", ("", None))
+            nets[variable] = name or unused(f"l{number}", taken, fresh)
         for variable in self.ands:
             nets[variable] = unused(f"n{variable}", taken, fresh)
         for variable, (left, right, line) in self.ands.items():
             draft.add_gate(nets[variable], *_gate(left, right, nets), line)
         made: dict[int, str] = {}
         named = {name for place, (name, _) in self.symbols.items() if place[0] == "o"}
-        for number, (literal, line) in enumerate(self.outputs):
+
+        def net_of(literal: int, line: int | None) -> str:
             if literal not in made and literal > 1 and not literal & 1:
                 made[literal] = nets.get(literal >> 1, "")
             elif literal not in made:
                 made[literal] = fresh(f"const{literal}" if literal < 2 else f"not_{nets.get(literal >> 1, '')}")
                 operands = () if literal < 2 else (nets.get(literal >> 1, ""),)
                 draft.add_gate(made[literal], str(literal) if literal < 2 else "10", operands, line)
+            return made[literal]
+
+        for number, (literal, line) in enumerate(self.outputs):
             name, at = self.symbols.get(f"o{number}", ("", line))
-            draft.add_output(name or unused(f"o{number}", named, fresh), made[literal], at)
+            draft.add_output(name or unused(f"o{number}", named, fresh), net_of(literal, line), at)
+        for variable, (literal, reset, line) in self.latches.items():
+            draft.add_register(nets[variable], net_of(literal, line), reset, line)
 
     def check_used(self, literal: int, line: int | None) -> bool:
         """Return whether something defines the variable of a literal; if not, report it."""
         variable = literal >> 1
-        if not variable or variable in self.inputs or variable in self.ands:
+        if not variable or variable in self.inputs or variable in self.ands or variable in self.latches:
             return True
         what = f"nothing defines variable {variable} (literal {literal})"
         self.draft.error(line, str(literal), what, "make it an input, or the left side of an AND")
@@ -151,25 +183,28 @@ def looks_like(text: str) -> bool:
     return text.startswith("aag ")
 
 
-def read(source: Source) -> LoadedCircuit:
-    """Read a circuit.
+def read(source: Source, *, cut: bool = False) -> LoadedCircuit:
+    """Read a circuit; `cut` it at its latches.
 
     Raises:
         SpecError: with every error.
     """
-    draft = NetDraft(Log(source), name=stem(source.file))
+    draft = NetDraft(Log(source), name=stem(source.file), cut=cut)
     graph = AigerFile(draft, read_header(draft, "aag"))
     header, lines = graph.header, source.lines
-    needed = header.inputs + header.outputs + header.ands
-    there = next((k for k, text in enumerate(lines) if text.rstrip() == _COMMENTS), len(lines)) - 1
+    needed = header.inputs + header.latches + header.outputs + header.ands
+    there = next((k for k, text in enumerate(lines) if _COMMENT.match(text)), len(lines)) - 1
     if there < needed:
         what = f"the header announces {needed:,} lines, but only {there:,} follow"
         draft.error(0, None, what, "check whether the file is complete, and the numbers in the header")
         raise draft.log.failure()
-    first_output = 1 + header.inputs
+    first_latch = 1 + header.inputs
+    first_output = first_latch + header.latches
     first_and = first_output + header.outputs
-    for number in range(1, first_output):
+    for number in range(1, first_latch):
         _read_input(graph, number)
+    for number in range(first_latch, first_output):
+        graph.read_latch(number, None)
     graph.read_outputs(first_output)
     for number in range(first_and, first_and + header.ands):
         _read_and(graph, number)
@@ -188,6 +223,8 @@ def conclude(graph: AigerFile) -> None:
         graph.check_used(left, line)
         graph.check_used(right, line)
     for literal, line in graph.outputs:
+        graph.check_used(literal, line)
+    for literal, _, line in graph.latches.values():
         graph.check_used(literal, line)
     graph.draft.log.conclude()
 
@@ -214,9 +251,6 @@ def read_header(draft: NetDraft, form: str) -> Header:
         what = f"{inputs:,} inputs are more than {MOST_INPUTS:,}, the most that are read"
         draft.error(0, words[1], what, "check the header")
         raise draft.log.failure()
-    if latches:
-        what = f"this circuit has {'1 latch' if latches == 1 else f'{latches:,} latches'}"
-        draft.error(1 + inputs if form == "aag" else 0, None, f"{what}, the first one here", UNROLL)
     if any(others):
         what = "this file has properties for model checkers (B, C, J or F is not 0)"
         draft.error(0, None, what, "write them as outputs: only a circuit's inputs, ANDs and outputs are read")
@@ -225,11 +259,11 @@ def read_header(draft: NetDraft, form: str) -> Header:
         relation = "at least" if form == "aag" else "exactly"
         what = f"the highest variable M is {most:,}, but I + L + A is {total:,}"
         draft.error(0, words[0], what, f"M is {relation} I + L + A: correct the header")
-    if not inputs:
+    if not inputs and not latches:
         draft.error(0, None, "there is no input", "a circuit here has at least one: add one that nothing reads")
     if draft.log.found:
         raise draft.log.failure()
-    return Header(most, inputs, outputs, ands)
+    return Header(most, inputs, latches, outputs, ands)
 
 
 def _literals(graph: AigerFile, line: int, count: int, shape: str) -> list[int] | None:
@@ -268,8 +302,10 @@ def _definable(graph: AigerFile, literal: int, line: int, noun: str) -> bool:
         what = f"{noun} is {literal}, {'a constant' if not variable else 'a negated literal'}"
         graph.draft.error(line, str(literal), what, "write an even literal from 2 on")
         return False
-    if variable in graph.inputs or variable in graph.ands:
-        first = graph.inputs[variable] if variable in graph.inputs else graph.ands[variable][2]
+    lines = [graph.inputs[variable]] if variable in graph.inputs else []
+    lines += [known[variable][2] for known in (graph.ands, graph.latches) if variable in known]
+    if lines:
+        first = lines[0]
         where = "" if first is None else f"; the first is in line {first + 1}"
         what = f"variable {variable} (literal {literal}) is defined a second time{where}"
         graph.draft.error(line, str(literal), what, "remove one of the two, or correct the literal")

@@ -1,7 +1,8 @@
 """AIGER's binary form, ``.aig``: inputs and left sides are implied, the ANDs are differences of literals in bytes.
 
-After the header ``aig M I L O A`` and a line for each output, each AND is ``lhs - rhs0`` and ``rhs0 - rhs1``, seven bits a
-byte, the lowest ones first, with the highest bit set in all bytes but the last. Symbols and comments follow as in `aiger`.
+After the header ``aig M I L O A`` and a line for each latch and output, each AND is ``lhs - rhs0`` and ``rhs0 - rhs1``,
+seven bits a byte, the lowest ones first, with the highest bit set in all bytes but the last. Symbols and comments follow as
+in `aiger`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tm2tfr.errors import Diagnostic, SpecError, counted
-from tm2tfr.sources.circuit.formats.aiger import AigerFile, conclude, read_header
+from tm2tfr.sources.circuit.formats.aiger import COMMENTS, AigerFile, conclude, read_header
 from tm2tfr.sources.circuit.formats.and_graph import and_graph
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
@@ -27,37 +28,38 @@ def looks_like(data: bytes) -> bool:
     return data.startswith(b"aig ")
 
 
-def read(data: bytes, *, file: str) -> LoadedCircuit:
-    """Read a circuit.
+def read(data: bytes, *, file: str, cut: bool = False) -> LoadedCircuit:
+    """Read a circuit; `cut` it at its latches.
 
     Raises:
         SpecError: with the errors of the file; those behind a damaged byte cannot be seen.
     """
     first, *_ = data[:_LONGEST_LINE].split(b"\n", 1)
-    draft = NetDraft(Log(Source(first.decode("latin-1"), file)), name=stem(file))
+    draft = NetDraft(Log(Source(first.decode("latin-1"), file)), name=stem(file), cut=cut)
     header = read_header(draft, "aig")
-    if len(data) - len(first) < 2 * header.outputs + 2 * header.ands:
-        parts = f"{counted(header.outputs, 'output')} and {counted(header.ands, 'AND')}"
+    if len(data) - len(first) < 2 * header.latches + 2 * header.outputs + 2 * header.ands:
+        latches = f"{header.latches:,} latches, " if header.latches else ""
+        parts = f"{latches}{counted(header.outputs, 'output')} and {counted(header.ands, 'AND')}"
         what = f"the header announces {parts}, but the file ends before"
         draft.error(0, None, what, _CUT)
         raise draft.log.failure()
     start = len(first) + 1
     lines = [first]
-    for _ in range(header.outputs):
+    for _ in range(header.latches + header.outputs):
         end = data.find(b"\n", start, start + _LONGEST_LINE)
         lines.append(data[start:end] if end >= 0 else b"")
         start = end + 1 if end >= 0 else start
-    ands, after = _ands(data, start, 2 * (1 + header.inputs), header.ands, file)
+    ands, after = _ands(data, start, 2 * (1 + header.inputs + header.latches), header.ands, file)
     # the binary part as empty lines, so that the lines of the symbols keep their numbers
     head = b"\n".join(lines) + b"\n"
-    source = decoded(
-        head + b"\n" * data.count(b"\n", start, after) + data[after:], file=file, most=len(data) + 1, noun="circuit"
-    )
-    draft.log = Log(source)
+    text = head + b"\n" * data.count(b"\n", start, after) + data[after:]
+    draft.log = Log(decoded(text, file=file, most=len(data) + 1, noun="circuit", comments=COMMENTS))
     graph = AigerFile(draft, header, inputs=dict.fromkeys(range(1, 1 + header.inputs)), ands=ands)
-    graph.read_outputs(1)
+    for number in range(header.latches):
+        graph.read_latch(1 + number, 2 * (1 + header.inputs + number))
+    graph.read_outputs(1 + header.latches)
     conclude(graph)
-    graph.symbol_table(1 + header.outputs)
+    graph.symbol_table(1 + header.latches + header.outputs)
     return draft.loaded()
 
 

@@ -3,7 +3,7 @@
 The functions are AND, OR, XOR, NAND, NOR and XNOR of any number of operands (XNOR is the complement of the parity), NOT
 and BUF (or BUFF) of one, ``MUX(s, a, b)`` (a if s is 0, otherwise b), MAJ of three; ``s = vdd`` and ``s = gnd`` are the
 constants. ``s = LUT 0x8 (a, b)`` is berkeley-abc's table: bit m of the number is the value where the first operand is
-bit 0 of m, the second one bit 1, and so on.
+bit 0 of m, the second one bit 1, and so on. ``q = DFF(d)`` is a register, at which the circuit can be cut.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterator
 
 from tm2tfr.errors import counted, did_you_mean
-from tm2tfr.sources.circuit.formats.draft import UNROLL, NetDraft
+from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
+from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.splitting import ASSOCIATIVE
 from tm2tfr.text.source import Log, Source
 
-MOST_TABLE_OPERANDS = 16
 _WRITTEN_SHORT = 6
 
 _PORT = re.compile(r"\s*(INPUT|OUTPUT)\s*\(\s*([^\s=(),]+)\s*\)\s*", re.IGNORECASE)
@@ -44,13 +44,13 @@ def looks_like(text: str) -> bool:
     return bool(_PORT.fullmatch(first) or _GATE.fullmatch(first) or _LUT.fullmatch(first))
 
 
-def read(source: Source) -> LoadedCircuit:
-    """Read a circuit.
+def read(source: Source, *, cut: bool = False) -> LoadedCircuit:
+    """Read a circuit; `cut` it at its registers.
 
     Raises:
         SpecError: with every error.
     """
-    draft = NetDraft(Log(source), name=stem(source.file))
+    draft = NetDraft(Log(source), name=stem(source.file), cut=cut)
     comments = []
     for number, text in enumerate(source.lines):
         line, hash_sign, _ = text.partition("#")
@@ -72,6 +72,9 @@ def read(source: Source) -> LoadedCircuit:
 
 def _read_gate(draft: NetDraft, line: int, net: str, function: str, inside: str) -> None:
     name = _FUNCTIONS.get(function) or _FUNCTIONS.get(function.upper())
+    if name is None and function.upper() in _CLOCKED and inside.strip() and len(inside.split(",")) == 1:
+        draft.add_register(net, inside.strip(), "", line)
+        return
     if name is None:
         draft.broken.add(net)
         _unknown(draft, line, net, function)
@@ -107,7 +110,8 @@ def _operands(draft: NetDraft, line: int, net: str, inside: str) -> list[str] | 
 
 def _unknown(draft: NetDraft, line: int, net: str, function: str) -> None:
     if function.upper() in _CLOCKED:
-        draft.error(line, function, f"the net {net!r} is the output of a flip-flop or latch ({function})", UNROLL)
+        what = f"the net {net!r} is the output of a flip-flop or latch ({function}) of several operands"
+        draft.error(line, function, what, f"write {net} = {function}(a), and what its other operands do as gates")
     else:
         close = did_you_mean(function.upper(), _FUNCTIONS)
         draft.error(line, function, f"unknown function {function!r}{close}", f"use one of {_KNOWN}")

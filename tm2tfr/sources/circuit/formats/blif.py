@@ -1,7 +1,8 @@
 r"""Berkeley's BLIF, one combinational model: ``.model``, ``.inputs``, ``.outputs``, ``.names`` with covers, ``.end``.
 
 ``.names a b s`` is followed by the rows of a cover, ``1- 1``: a sign 0, 1 or - for each operand, then the value of the net,
-which is the same in all rows; no row is the constant 0. A ``\`` at the end of a line continues it, ``#`` begins a comment.
+which is the same in all rows; no row is the constant 0. ``.latch d q`` is a register, at which the circuit can be cut;
+``.exdc`` begins external don't-cares, which are skipped. A ``\`` at the end of a line continues it, ``#`` begins a comment.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import cache
 from itertools import product
 
 from tm2tfr.errors import counted, did_you_mean
-from tm2tfr.sources.circuit.formats.draft import UNROLL, NetDraft
+from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import Cover
@@ -23,8 +24,10 @@ from tm2tfr.text.source import Log, Source
 _ROW = re.compile(r"\s*([01-]+)(?:\s+([01]))?\s*")
 _LEGAL = re.compile(r"[A-Za-z0-9_$][A-Za-z0-9_.\[\]$:<>/-]*")
 _FIRST = re.compile(r"\.(model|inputs|outputs|names)\b")
-_CLOCKED = (".latch", ".mlatch", ".clock")
-_HIERARCHY = (".subckt", ".gate", ".search", ".exdc")
+_HIERARCHY = (".subckt", ".gate", ".mlatch", ".search")
+_CONSTANTS = frozenset({"$false", "$true", "$undef"})
+"""What Yosys defines in every model."""
+_LATCH = re.compile(r"(?P<data>\S+)\s+(?P<net>\S+)(?:\s+(?:fe|re|ah|al|as)\s+\S+)?(?:\s+(?P<reset>[0-3]))?")
 _TIMING: tuple[str, ...] = (
     ".area",
     ".delay",
@@ -46,13 +49,13 @@ def looks_like(text: str) -> bool:
     return _FIRST.match(first.lstrip()) is not None
 
 
-def read(source: Source) -> LoadedCircuit:
-    """Read a circuit.
+def read(source: Source, *, cut: bool = False) -> LoadedCircuit:
+    """Read a circuit; `cut` it at its latches.
 
     Raises:
         SpecError: with every error.
     """
-    draft = NetDraft(Log(source), name=stem(source.file))
+    draft = NetDraft(Log(source), name=stem(source.file), cut=cut, optional=_CONSTANTS)
     reader = _Reader(draft)
     for number, line in _logical(source.lines):
         reader.line(number, line)
@@ -98,15 +101,29 @@ class _Reader:
     names: _Names | None = None
     model: int | None = None
     ended: bool = False
+    skipping: bool = False
 
     def line(self, number: int, text: str) -> None:
         """Read a line."""
+        if self.skipping:
+            self.skipping = text.split(maxsplit=1)[0] != ".end"
+            return
         if not text.lstrip().startswith("."):
             self.row(number, text)
             return
         self.finish()
+        draft = self.draft
         word, *rest = text.split()
-        if self.ended and word != ".exdc":
+        if word == ".exdc":
+            self.skipping = True
+            what = "the external don't-cares from here to '.end' are skipped"
+            draft.warn(
+                number,
+                word,
+                what,
+                "leave them: where they hold, every answer is right, and the circuit gives that of its covers",
+            )
+        elif self.ended:
             what = "a second model begins here" if word == ".model" else "there is text behind '.end'"
             self.draft.error(number, word, what, "flatten the hierarchy (in yosys: flatten), or keep one model per file")
         elif word == ".model":
@@ -138,11 +155,10 @@ class _Reader:
         draft = self.draft
         if word == ".names":
             draft.error(number, word, "'.names' is followed by no net", "write '.names a b s': the operands, then the net")
-        elif word in _CLOCKED:
-            net = rest[1] if word == ".latch" and len(rest) > 1 else None
-            draft.broken.update([net] if net else [])
-            noun = f"the net {net!r} is the output of a latch" if net else f"'{word}' belongs to a sequential circuit"
-            draft.error(number, net or word, noun, UNROLL)
+        elif word == ".latch":
+            self.latch(number, " ".join(rest))
+        elif word == ".clock":
+            draft.warn(number, word, "'.clock' is ignored", "leave it: a circuit that is cut at its registers has no clock")
         elif word in _HIERARCHY:
             draft.broken.update(text.partition("=")[2] for text in rest)
             remedy = "write it as .names (in yosys: flatten; techmap; write_blif)"
@@ -151,6 +167,16 @@ class _Reader:
             draft.warn(number, word, f"'{word}' is ignored", "remove it: a circuit here has no time, area or attributes")
         else:
             draft.error(number, word, f"unknown command {word!r}{did_you_mean(word, _KNOWN)}", _REMEDY)
+
+    def latch(self, number: int, rest: str) -> None:
+        """Read a ``.latch``."""
+        found = _LATCH.fullmatch(rest)
+        if found is None:
+            self.draft.broken.update(rest.split()[1:2])
+            shape = "write '.latch data net', then perhaps its type (re, fe, ah, al, as), its clock, and 0 to 3"
+            self.draft.error(number, ".latch", "this is no latch", shape)
+            return
+        self.draft.add_register(found["net"], found["data"], {"0": "0", "1": "1"}.get(found["reset"] or "", ""), number)
 
     def row(self, number: int, text: str) -> None:
         """Read a row of a cover."""

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 from tm2tfr.errors import Span, counted, listing
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
@@ -22,8 +23,25 @@ _ENOUGH = 5 * MOST_DIAGNOSTICS
 _INSIDE = (r"[^\s=(),|:;\\&^~{}'\"]", r"\w")
 """What a name goes on with, in most formats, and in those where it may stand in brackets."""
 
-UNROLL = "only combinational circuits are read: unroll it in time, or cut it at the registers (outputs in, inputs out)"
+UNROLL = (
+    "only combinational circuits are read: cut it there with --cut-registers (cut_registers=True), or unroll it in time"
+)
 """What to do about a latch or a flip-flop."""
+_BIT = re.compile(r"(.+?)((?:\[[0-9]+\])*)")
+
+
+class Register(NamedTuple):
+    """A latch or a flip-flop, whose output is a net of this name.
+
+    Args:
+        data: the net that it takes in.
+        reset: its first value, ``0`` or ``1``; empty where none is stated.
+        line: where it stands.
+    """
+
+    data: str
+    reset: str
+    line: int | None
 
 
 @dataclass
@@ -44,6 +62,12 @@ class NetDraft:
     lines: array[int] = field(default_factory=lambda: array("q"))
     broken: set[str] = field(default_factory=set)
     """Nets whose definition could not be read: this was reported in its place, and nothing more is said about them."""
+    registers: dict[str, Register] = field(default_factory=dict)
+    """Net -> the latch or flip-flop that it is the output of."""
+    cut: bool = False
+    """Whether to cut the circuit at its registers; otherwise they are an error."""
+    optional: frozenset[str] = frozenset()
+    """Nets that are left out, without a word, if they reach no output."""
     places: dict[tuple[int, str | None, bool], tuple[int, int] | None] = field(default_factory=dict)
     """(line, token, whether its last place is meant) -> where it begins and ends."""
 
@@ -78,14 +102,21 @@ class NetDraft:
     # ── what the text defines ───────────────────────────────────────────────────────────────────────────
     def add_input(self, net: str, line: int | None) -> None:
         """Add an input."""
-        if net in self.inputs or net in self.drivers:
+        if self.driven(net):
             self.twice(net, line)
             return
         self.inputs[net] = line
 
+    def add_register(self, net: str, data: str, reset: str, line: int | None) -> None:
+        """Add a latch or a flip-flop; see `Register`."""
+        if self.driven(net):
+            self.twice(net, line)
+            return
+        self.registers[net] = Register(data, reset, line)
+
     def add_gate(self, net: str, function: NetFunction, operands: Sequence[str], line: int | None) -> None:
         """Add the definition of a net."""
-        if net in self.inputs or net in self.drivers:
+        if self.driven(net):
             self.twice(net, line)
             return
         self.drivers[net] = len(self.functions)
@@ -106,13 +137,19 @@ class NetDraft:
         """Report that a net has two drivers."""
         if net in self.inputs:
             first, what = self.inputs[net], f"the net {net!r} is an input already"
+        elif net in self.registers:
+            first, what = self.registers[net].line, f"the net {net!r} is the output of a register already"
         else:
             first, what = self.line_of(self.drivers[net]), f"the net {net!r} is defined a second time"
         self.error(line, net, what + _in(first), "remove or rename one of the two", last=line == first)
 
+    def driven(self, net: str) -> bool:
+        """Whether a net is an input, the output of a register, or defined."""
+        return net in self.inputs or net in self.drivers or net in self.registers
+
     def knows(self, net: str) -> bool:
-        """Whether a net is an input, is defined, or is taken."""
-        return net in self.inputs or net in self.drivers or net in self.broken
+        """Whether a net is driven, or taken."""
+        return self.driven(net) or net in self.broken
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Give some nets other names, which no net has."""
@@ -120,6 +157,10 @@ class NetDraft:
         self.drivers = {names.get(net, net): number for net, number in self.drivers.items()}
         self.operands = [tuple(names.get(net, net) for net in operands) for operands in self.operands]
         self.outputs = {name: (names.get(net, net), line) for name, (net, line) in self.outputs.items()}
+        self.registers = {
+            names.get(net, net): register._replace(data=names.get(register.data, register.data))
+            for net, register in self.registers.items()
+        }
 
     def line_of(self, number: int) -> int | None:
         """Return the line of a definition."""
@@ -132,12 +173,42 @@ class NetDraft:
         Raises:
             SpecError: with every error of the text.
         """
+        if self.registers:
+            self._cut_registers()
         self._undefined()
         order = self._order()
         self.log.conclude()
-        self._unused(order)
-        circuit = self._circuit(order)
+        circuit = self._circuit(self._needed(order))
         return LoadedCircuit(circuit=circuit, warnings=self.log.conclude(), examples=examples)
+
+    def _cut_registers(self) -> None:
+        """Make the outputs of registers inputs, and what they take in outputs; if that is not asked for, report them."""
+        first, *others = self.registers
+        if not self.cut:
+            are = "is" if len(others) == 1 else "are"
+            more = f", as {are} {len(others):,} more: {listing(others, most=8)}" if others else ""
+            self.error(self.registers[first].line, first, f"the net {first!r} is the output of a register{more}", UNROLL)
+        fresh = FreshNames([*self.outputs, *self.inputs, *self.drivers, *self.registers])
+        following, resets = list[str](), dict[str, list[str]]()
+        for net, register in self.registers.items():
+            self.inputs[net] = register.line
+            name = _following(net)
+            following.append(fresh(name) if name in self.outputs or self.driven(name) else name)
+            self.outputs[following[-1]] = (register.data, register.line)
+            resets.setdefault(register.reset, []).append(net)
+        if self.cut:
+            count = len(self.registers)
+            what = f"{counted(count, 'register')} {'is' if count == 1 else 'are'} cut: "
+            what += f"now inputs: {listing([first, *others], most=4)}; now outputs: {listing(following, most=4)}"
+            said = [
+                f"{listing(nets, most=4)} {f'with {reset}' if reset else 'with a value that the file does not state'}"
+                for reset, nets in sorted(resets.items(), reverse=True)
+            ]
+            remedy = f"the registers begin: {'; '.join(said)}"
+            self.warn(self.registers[first].line, first, what, remedy)
+            self.description = " ".join(
+                filter(None, [self.description, f"Cut at its registers, which begin: {'; '.join(said)}."])
+            )
 
     def _undefined(self) -> None:
         """Report what is missing: inputs, outputs, drivers; each net once, where it is read first."""
@@ -179,14 +250,17 @@ class NetDraft:
             self.error(self.line_of(cycle[0]), path[0], what, "break the cycle: a circuit has no feedback")
         return ahead
 
-    def _unused(self, order: Iterable[int]) -> None:
-        """Warn about gates that reach no output, and inputs that nothing reads."""
+    def _needed(self, order: Iterable[int]) -> list[int]:
+        """Return the definitions that make up the circuit; warn about gates that reach no output and inputs without use."""
         nets = list(self.drivers)
         needed = {net for net, _ in self.outputs.values()}
         dead = list[int]()
-        for number in reversed(list(order)):
+        omitted = set[int]()
+        for number in reversed(order := list(order)):
             if nets[number] in needed:
                 needed.update(self.operands[number])
+            elif nets[number] in self.optional:
+                omitted.add(number)
             else:
                 dead.append(number)
         if dead:
@@ -198,6 +272,7 @@ class NetDraft:
         if unused := [net for net in self.inputs if net not in read]:
             what = f"{counted(len(unused), 'input')} {'is' if len(unused) == 1 else 'are'} never read: "
             self.warn(self.inputs[unused[0]], unused[0], what + listing(unused, most=4), "fix this if it is not intended")
+        return [number for number in order if number not in omitted]
 
     def _circuit(self, order: Iterable[int]) -> Circuit:
         nets = list(self.drivers)
@@ -218,6 +293,12 @@ class NetDraft:
             source=self.source,
             encoding=self.encoding,
         )
+
+
+def _following(net: str) -> str:
+    """Return the name of the next value of a register: ``q_next[3]`` of ``q[3]``, so that buses stay buses."""
+    found = _BIT.fullmatch(net)
+    return f"{found[1]}_next{found[2]}" if found else f"{net}_next"
 
 
 def _in(line: int | None) -> str:

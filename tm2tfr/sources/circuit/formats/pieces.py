@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from tm2tfr.sources.circuit.netlist import MOST_OPERANDS, Gate
 from tm2tfr.sources.circuit.splitting import TABLES, FreshNames, split
 
+MOST_TABLE_OPERANDS = 16
+"""The widest function that is written down as a table."""
 _COMPLEMENT = str.maketrans("01", "10")
 
 
@@ -39,11 +40,17 @@ class Cover:
 
     def table(self, operands: int) -> str:
         """Return the table, 2^operands bits."""
-        bits = [complement(self.value)] * 2**operands
+        rows = 2**operands
+        every = 2**rows - 1
+        ones = [every // (2 ** (rows >> place) + 1) for place in range(1, operands + 1)]  # where each operand is 1
+        met = 0
         for cube in self.cubes:
-            for point in product(*("01" if sign == "-" else sign for sign in cube)):
-                bits[int("0" + "".join(point), 2)] = self.value
-        return "".join(bits)
+            point = every
+            for sign, one in zip(cube, ones, strict=True):
+                if sign != "-":
+                    point &= one if sign == "1" else every ^ one
+            met |= point
+        return f"{met if self.value == '1' else every ^ met:0{rows}b}"
 
 
 NetFunction = str | Cover
@@ -53,7 +60,7 @@ NetFunction = str | Cover
 def gates_of(net: str, function: NetFunction, operands: Sequence[str], fresh: FreshNames) -> list[Gate]:
     """Return what drives `net` as gates in topological order, of which it is the last; the others have fresh names."""
     if isinstance(function, Cover):
-        if len(operands) > MOST_OPERANDS:
+        if len(operands) > MOST_OPERANDS and _fewer_as_sum(net, function, operands):
             return _renamed(net, _sum(net, function, operands, fresh))
         function = function.table(len(operands))
     if function[0] not in "01":
@@ -61,6 +68,14 @@ def gates_of(net: str, function: NetFunction, operands: Sequence[str], fresh: Fr
     if len(operands) > MOST_OPERANDS:
         return _renamed(net, _shannon(net, function, operands, fresh))
     return [Gate(net, function, tuple(operands))]
+
+
+def _fewer_as_sum(net: str, cover: Cover, operands: Sequence[str]) -> bool:
+    """Return whether a cover takes fewer gates as a sum of products than as a table, or is too wide for a table."""
+    if len(operands) > MOST_TABLE_OPERANDS:
+        return True
+    products = len(_sum(net, cover, operands, FreshNames(())))
+    return products < len(_shannon(net, cover.table(len(operands)), operands, FreshNames(())))
 
 
 def _renamed(net: str, gates: list[Gate]) -> list[Gate]:

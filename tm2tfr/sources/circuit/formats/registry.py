@@ -6,71 +6,71 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple, cast
+from types import ModuleType
+from typing import Any, cast
 
+from tm2tfr.choices import CIRCUIT_TEXTS, CircuitText
 from tm2tfr.errors import ConversionError, NotFoundError, ReadError, did_you_mean
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.text.source import decoded
 
-MOST_BYTES = 256 << 20
-"""The size of the largest file that is read."""
 STDIN = "-"
 _SNIFFED = 1 << 16
 
 
-class CircuitFormat(NamedTuple):
-    """A format: its name, its module, the endings of its files, and whether the module reads it.
+class CircuitFormat(CircuitText):
+    """A format, as `tm2tfr.choices` registers it, with its module.
 
-    The module has ``looks_like(text)`` and ``read(source)`` if it `reads`, and ``write(circuit)``. A `binary` one has
-    ``read(data, file=…)`` of bytes instead, and writes bytes.
+    The module has ``looks_like(text)`` and ``read(source)`` if the format `reads`, and ``write(circuit)``. A `binary` one
+    has ``read(data, file=…)`` of bytes instead, and writes bytes. Where the pattern ``COMMENTS`` of a module matches,
+    comments of any bytes begin. One that has `registers` takes ``cut``, whether to cut the circuit at them.
     """
 
-    name: str
-    module: str
-    endings: tuple[str, ...]
-    reads: bool = True
-    binary: bool = False
-    most: int = MOST_BYTES
+    __slots__ = ()
 
     def call(self, function: str, *arguments: Any, **named: Any) -> Any:
         """Call a function of the module."""
-        return getattr(import_module(f"{__package__}.{self.module}"), function)(*arguments, **named)
+        return getattr(self.loaded(), function)(*arguments, **named)
+
+    def loaded(self) -> ModuleType:
+        """Return the module."""
+        return import_module(f"{__package__}.{self.module}")
 
 
-CIRCUIT_FORMATS: Mapping[str, CircuitFormat] = {
-    f.name: f
-    for f in (
-        CircuitFormat("yaml", "native", (".yaml", ".yml"), most=16 << 20),
-        CircuitFormat("bench", "bench", (".bench",)),
-        CircuitFormat("aag", "aiger", (".aag",)),
-        CircuitFormat("aig", "aiger_binary", (".aig",), binary=True),
-        CircuitFormat("blif", "blif", (".blif",)),
-        CircuitFormat("truth-table", "truth_table", (".tt",), most=64 << 20),
-        CircuitFormat("expression", "expression", (".expr",), most=16 << 20),
-        CircuitFormat("verilog", "verilog", (".v",), reads=False),
-    )
-}
+CIRCUIT_FORMATS: Mapping[str, CircuitFormat] = {text.name: CircuitFormat(*text) for text in CIRCUIT_TEXTS}
 """Name -> format."""
+MOST_BYTES = max(f.most for f in CIRCUIT_FORMATS.values()) << 20
+"""The size of the largest file that is read."""
 CIRCUIT_READABLE: tuple[str, ...] = tuple(f.name for f in CIRCUIT_FORMATS.values() if f.reads)
 """The formats that circuits are read from."""
 CIRCUIT_WRITABLE: tuple[str, ...] = tuple(CIRCUIT_FORMATS)
 """The formats that circuits are written in."""
 
 
-def read(text: str | bytes, *, file: str, format: str | None = None) -> LoadedCircuit:
+def read(text: str | bytes, *, file: str, format: str | None = None, cut_registers: bool = False) -> LoadedCircuit:
     """Read a circuit in any of the formats, determined by `format`, the file's ending, or the text.
 
+    Args:
+        cut_registers: cut it at its registers: their outputs become inputs, and what they take in becomes outputs.
+
     Raises:
-        ConversionError: if no such format is read, or none is recognised.
+        ConversionError: if no such format is read, or none is recognised; for `cut_registers` and a format without any.
         SpecError: with every error of the text.
     """
     chosen = _named(format, CIRCUIT_READABLE, "read from") if format else _guess(text, file)
+    if cut_registers and not chosen.registers:
+        known = ", ".join(f.name for f in CIRCUIT_FORMATS.values() if f.registers)
+        raise ConversionError(f"{file}: {chosen.name} has no registers to cut, as {known} have: omit --cut-registers")
+    cut = {"cut": True} if cut_registers else {}
     if chosen.binary:
         data = text.encode() if isinstance(text, str) else text
-        if len(data) <= chosen.most:
-            return cast(LoadedCircuit, chosen.call("read", data, file=file))
-    return cast(LoadedCircuit, chosen.call("read", decoded(text, file=file, most=chosen.most, noun="circuit")))
+        if len(data) <= chosen.most << 20:
+            return cast(LoadedCircuit, chosen.call("read", data, file=file, **cut))
+    source = decoded(
+        text, file=file, most=chosen.most << 20, noun="circuit", comments=getattr(chosen.loaded(), "COMMENTS", None)
+    )
+    return cast(LoadedCircuit, chosen.call("read", source, **cut))
 
 
 def from_expression(text: str) -> LoadedCircuit:
@@ -106,7 +106,7 @@ def write(circuit: Circuit, format: str, examples: tuple[CircuitExample, ...] = 
     return cast("str | bytes", chosen.call("write", circuit, *more))
 
 
-def load_with_warnings(where: str | Path, *, format: str | None = None) -> LoadedCircuit:
+def load_with_warnings(where: str | Path, *, format: str | None = None, cut_registers: bool = False) -> LoadedCircuit:
     """Load a circuit from a file, or from standard input for ``-``, with warnings and examples.
 
     Raises:
@@ -116,9 +116,10 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
         SpecError: with every error of the text.
     """
     if where == STDIN:
-        return read(standard_input(), file="<stdin>", format=format)
+        return read(standard_input(), file="<stdin>", format=format, cut_registers=cut_registers)
     name = str(where)
-    return read(_contents(name), file=name if name.isprintable() else repr(name), format=format)
+    shown = name if name.isprintable() else repr(name)
+    return read(_contents(name), file=shown, format=format, cut_registers=cut_registers)
 
 
 def by_ending(file: str) -> CircuitFormat | None:
@@ -150,7 +151,7 @@ def _guess(text: str | bytes, file: str) -> CircuitFormat:
         raise ConversionError(f"{what}: name one of {', '.join(CIRCUIT_READABLE)} as the format")
     if not chosen.reads:
         what = f"{file}: {chosen.name} is only written, not read"
-        raise ConversionError(f"{what}: convert it to BLIF first (in yosys: synth; flatten; abc; write_blif)")
+        raise ConversionError(f"{what}: convert it to BLIF first (in yosys: synth -flatten -auto-top; write_blif)")
     return chosen
 
 

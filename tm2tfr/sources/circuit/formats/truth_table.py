@@ -25,11 +25,12 @@ from tm2tfr.sources.circuit.evaluate import evaluate_words
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
+from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.splitting import FreshNames
 from tm2tfr.text.source import Log, Source
 
-MOST_INPUTS = 16
+MOST_INPUTS = MOST_TABLE_OPERANDS
 MOST_OUTPUTS = 256
 MOST_CASES = 16 * 2**MOST_INPUTS
 """For which rows may stand, some of them repeatedly."""
@@ -267,11 +268,11 @@ def _lines(circuit: Circuit) -> Iterator[str]:
     inputs, outputs, comments = name_comments(circuit, lambda name: name.isprintable() and _NAME.fullmatch(name))
     yield from comments
     yield f"{' '.join(inputs)} | {' '.join(outputs)}"
-    tables = list(_tables(circuit))
-    yield from (f"{number:0{k}b} | {''.join(table[number] for table in tables)}" for number in range(2**k))
+    rows = map("".join, zip(*tables(circuit), strict=True))
+    yield from (f"{number:0{k}b} | {row}" for number, row in enumerate(rows))
 
 
-def _tables(circuit: Circuit) -> Iterator[str]:
+def tables(circuit: Circuit) -> Iterator[str]:
     """Yield the table of each output."""
     rows = 2 ** len(circuit.inputs)
     ones = 2**rows - 1

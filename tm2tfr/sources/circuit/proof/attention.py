@@ -17,13 +17,13 @@ In both, scores must not depend on the bits, so that this holds for all inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, isqrt
+from math import isqrt
 
 import numpy as np
 
 from tm2tfr.sources.circuit.proof.refused import Refused
 from tm2tfr.sources.circuit.proof.spans import Interval, Rounding, quantum_of
-from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, gained
+from tm2tfr.sources.circuit.proof.stream import Embedded, Normed
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Head
 
@@ -66,9 +66,10 @@ def looks(stream: Embedded, head: Head, normed: Normed | None, first: int, nets:
     grains = [0.0 if normed is not None else _grain(stream, matrix) for matrix in (query, key)]
     if all(grains):
         plain = [stream.forms(matrix)[:, :, 0] for matrix in (query, key)]
-        limits = [float("inf") if rounding.digits is None else grain * 2.0**rounding.digits for grain in grains]
-        small = bool((np.abs(plain[0]) <= limits[0]).all())
-        if small and (found := _by_position(head, plain[0], plain[1], first, nets, limits[1])) is not None:
+        limits = [grain * 2.0 ** (rounding.digits or 53) for grain in grains]  # `plain` itself is in float64
+        small = bool((np.abs(plain[0]) < limits[0]).all()) and bool(rounding.digits or (plain[1] <= limits[1]).all())
+        largest = None if rounding.digits is None else limits[1]
+        if small and (found := _by_position(head, plain[0], plain[1], first, nets, largest)) is not None:
             return found
     return _one_hot(head, _either(queries), _either(keys), first, nets, rounding)
 
@@ -106,14 +107,14 @@ def _depends(stream: Embedded, matrix: Matrix) -> bool:
 def _read(stream: Embedded, normed: Normed | None, matrix: Matrix, rounding: Rounding) -> Interval:
     """Return what a matrix reads: (rows, positions, 2)."""
     if normed is None:
-        off = rounding.error(stream.width, stream.forms(matrix, sizes=True))
+        off = rounding.error(stream.terms, stream.forms(matrix, sizes=True))
         return Interval.exactly(stream.forms(matrix)).widened(off)
-    scaled, sums, weights, constants = gained(matrix, normed.norm)
-    forms, sizes = stream.forms(scaled), stream.forms(scaled, sizes=True)
-    return normed.read(Interval.exactly(forms), sums, constants, weights, sizes, rounding.gamma(stream.width))
+    return normed.read_embedded(stream, matrix, rounding)
 
 
-def _by_position(head: Head, queries: Floats, keys: Floats, first: int, nets: list[str], largest: float) -> Looks | None:
+def _by_position(
+    head: Head, queries: Floats, keys: Floats, first: int, nets: list[str], largest: float | None
+) -> Looks | None:
     """Return where a head with the keys (j, j²) looks; None if it has others; they are exact up to `largest`."""
     places = np.arange(keys.shape[1], dtype=np.float64)
     if len(keys) == 2 and queries[0, -1] < 0:
@@ -133,8 +134,9 @@ def _by_position(head: Head, queries: Floats, keys: Floats, first: int, nets: li
         at = int(wrong[0])
         witness = f"position {first + at} looks for position {found[at]:g}"
         raise Refused("attention", f"head {head.name!r} looks for no position from 0 to its own", witness, nets[at])
-    astray = 2 * sum(exp(-factor * d * d) for d in range(1, 200)) * (1 + 2**-30) if head.weighting == "softmax" else 0.0
-    limit = None if largest == float("inf") else isqrt(int(largest)) + 1
+    apart = np.arange(1.0, max(200, len(places)))
+    astray = 2 * float(np.exp(-factor * apart**2).sum()) * (1 + 2**-30) if head.weighting == "softmax" else 0.0
+    limit = None if largest is None else isqrt(int(largest)) + 1
     return Looks(head, found.astype(np.int64)[:, None], astray / (1 + astray), 0.0, limit)
 
 
@@ -151,14 +153,15 @@ def _one_hot(head: Head, queries: Interval, keys: Interval, first: int, nets: li
     stray_key, key = float(off.max(initial=0.0)), keys[np.arange(len(own)), own]
     if len(set(own.tolist())) < len(own) or not key.lo.min(initial=np.inf) > 1e6 * stray_key:
         raise Refused("attention", f"head {head.name!r} has neither one-hot keys nor the keys j and j²", "keys overlap")
-    scores = queries * Interval(key.lo[:, None], key.hi[:, None])
-    rest = stray_key * queries.size.sum(axis=0, keepdims=True)
-    scores = scores.widened(rest + rounding.error(len(own), (queries.size * key.size[:, None]).sum(axis=0))[None, :])
-    lo, hi = np.zeros((count, count)), np.zeros((count, count))
-    lo[own], hi[own] = scores.lo, scores.hi  # (key position, position)
+    products = queries * Interval(key.lo[:, None], key.hi[:, None])
+    scores = Interval(np.zeros((count, count)), np.zeros((count, count)))  # (key position, position)
+    scores.lo[own], scores.hi[own] = products.lo, products.hi
+    # The other components of a key add to its score, also at a position that has no component of its own.
+    rest = stray_key * queries.size.sum(axis=0)
+    scores = scores.widened(rest + rounding.error(len(own), (queries.size * key.size[:, None]).sum(axis=0)))
     future = np.arange(count)[:, None] > np.arange(count)[None, :]
-    lo[future], hi[future] = -np.inf, -np.inf
-    return _best(head, Interval(lo[:, first:], hi[:, first:]), first, nets)
+    scores.lo[future], scores.hi[future] = -np.inf, -np.inf
+    return _best(head, scores[:, first:], first, nets)
 
 
 def _best(head: Head, scores: Interval, first: int, nets: list[str]) -> Looks:

@@ -26,7 +26,7 @@ from tm2tfr.sources.circuit.proof.spans import DIGITS, Interval, Rounding, quant
 from tm2tfr.sources.circuit.proof.stream import Embedded, Normed
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.parts import AHEAD, OUTPUTS, parts
-from tm2tfr.transformer.weights import Decoder, digest, matrices
+from tm2tfr.transformer.weights import Decoder, digest, matrices, norms
 
 RUNS: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
 """Engine -> the dtypes for which there are certificates."""
@@ -117,8 +117,7 @@ class CircuitProof:
         table = _shape(decoder, circuit)
         if plain.engine != "dense" and (decoder.soft or decoder.normed):
             raise Refused("shape", f"the {plain.engine} engine runs no softmax and no norms", "use the dense engine")
-        if plain.dtype != "rational":
-            _refuse_sizes(decoder, plain.dtype)
+        _refuse_sizes(decoder, plain.dtype)
         stream, digits, quantum = Embedded(decoder, table), DIGITS[plain.dtype], _quantum(decoder)
         rounding = Rounding(digits, 0.0 if decoder.soft or decoder.normed else quantum)
         exact = rounding if decoder.normed else Rounding(digits, quantum)  # scores come before any softmax
@@ -171,16 +170,19 @@ def _quantum(decoder: Decoder) -> float:
 
 
 def _refuse_sizes(decoder: Decoder, dtype: str) -> None:
-    """Refuse numbers that may get too large or too small for `dtype`.
+    """Refuse numbers that may get too large or too small for `dtype`, or for the proof of what rationals do.
 
-    Six weights of at least `SMALLEST`, divided by three norms, are a normal number, and so is the rounding of it.
+    A product of six weights of at least `SMALLEST` is a normal number, and so is the rounding of it; what is lost where
+    norms divide by large numbers is part of the bounds, see `Rounding.lost`.
     """
-    if decoder.largest > np.finfo(dtype).max or not reach(decoder, dtype).everything:
-        raise Refused("rounding", f"numbers may get too large for {dtype}", f"a weight is {decoder.largest:.3g}")
+    floats, where = (dtype, dtype) if dtype in SMALLEST else ("float64", "float64, in which the proof computes")
+    largest = max([decoder.largest, *(norm.epsilon for _, norm in norms(decoder))])
+    if largest > np.finfo(floats).max or not reach(decoder, floats).everything:
+        raise Refused("rounding", f"numbers may get too large for {where}", f"a weight or epsilon is {largest:.3g}")
     values = np.abs(np.concatenate([matrix.values for matrix in matrices(decoder).values()]))
     smallest = float(values.min(initial=np.inf))
-    if smallest < SMALLEST[dtype]:
-        raise Refused("rounding", f"numbers may get too small for {dtype}", f"a weight is {smallest:.3g}")
+    if smallest < SMALLEST[floats]:
+        raise Refused("rounding", f"numbers may get too small for {where}", f"a weight is {smallest:.3g}")
 
 
 def _attention_norm(decoder: Decoder, stream: Embedded, rounding: Rounding) -> Normed | None:
@@ -194,4 +196,4 @@ def _attention_norm(decoder: Decoder, stream: Embedded, rounding: Rounding) -> N
         raise Refused("embedding", "mean and variance before attention depend on the bit", "0 and 1 differ")
     size = stream.forms(Matrix.from_dense(np.ones((1, stream.width))), sizes=True)[0]
     total, squares = Interval.exactly(stream.total), Interval.exactly(stream.squares)
-    return Normed.of(norm, stream.width, total, squares, size, rounding)
+    return Normed.of(norm, stream.width, stream.terms, total, squares, size, rounding)

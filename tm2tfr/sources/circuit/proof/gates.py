@@ -13,9 +13,9 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.attention import Looks
 from tm2tfr.sources.circuit.proof.refused import CircuitRefusal, Refused
 from tm2tfr.sources.circuit.proof.spans import Interval, Rounding, applied
-from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, gained
-from tm2tfr.transformer.matrix import Floats, Matrix
-from tm2tfr.transformer.weights import Decoder, Layer
+from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, NormedMatrix
+from tm2tfr.transformer.matrix import Floats, Ints, Matrix
+from tm2tfr.transformer.weights import Decoder, FeedForward
 
 MOST_REFUSALS = 20
 _MOST_SLOTS = 6
@@ -72,51 +72,119 @@ def expected(circuit: Circuit, found: Sequence[Looks]) -> Wanted:
     return Wanted(cases, possible, bits)
 
 
+@dataclass(frozen=True)
 class Brought:
-    """What the heads add to the stream, by case: (directions, cases), for the directions that they write to."""
+    """What the heads add to the stream, case by case.
 
-    def __init__(
-        self, stream: Embedded, found: Sequence[Looks], normed: Normed | None, cases: NDArray[np.int64], r: Rounding
-    ):
-        self.rows = np.unique(np.concatenate([looks.head.output.rows for looks in found]))
-        self.span = Interval(*(np.zeros((len(self.rows), len(cases))) for _ in range(2)))
-        slot = 0
-        for looks in found:
-            many = looks.places.shape[1]
-            self.span = self.span + self._added(stream, looks, normed, cases[:, slot : slot + many], r)
-            slot += many
+    Args:
+        rows: (directions,) the directions that they write to.
+        span: (directions, cases) what they add there, all together.
+        size: (directions, cases) the sum of the absolute values that each of them adds: heads may cancel, roundings do not.
+    """
 
-    def _added(
-        self, stream: Embedded, looks: Looks, normed: Normed | None, cases: NDArray[np.int64], rounding: Rounding
-    ) -> Interval:
-        head = looks.head
-        values = stream.forms(head.value)
-        if (values != values[:, :1]).any():
-            raise Refused(
-                "attention", f"the value of head {head.name!r} depends on the position", "another than position 0"
-            )
-        off = rounding.error(stream.width, stream.forms(head.value, sizes=True).max(axis=1))
+    rows: Ints
+    span: Interval
+    size: Floats
+
+
+def _brought(
+    stream: Embedded,
+    found: Sequence[Looks],
+    normed: Normed | None,
+    cases: NDArray[np.int64] | None,
+    rounding: Rounding,
+) -> Brought:
+    """Return what the heads bring in each of these cases, (cases, slots); None: wherever they look, as one case."""
+    rows, slot = np.unique(np.concatenate([looks.head.output.rows for looks in found])), 0
+    added = []
+    for looks in found:
+        many = looks.places.shape[1]
+        bits = None if cases is None else cases[:, slot : slot + many]
+        output = looks.head.output.dense()[rows]
+        carried = _carried(stream, looks, normed, bits, rounding)
+        off = rounding.error(output.shape[1], np.abs(output) @ carried.size)
+        added.append(applied(output, carried).widened(off))
+        slot += many
+    whole = Interval(np.sum([each.lo for each in added], axis=0), np.sum([each.hi for each in added], axis=0))
+    return Brought(rows, whole, np.sum([each.size for each in added], axis=0))
+
+
+def _carried(
+    stream: Embedded, looks: Looks, normed: Normed | None, cases: NDArray[np.int64] | None, rounding: Rounding
+) -> Interval:
+    """Return the weighted mean of a head's values, (d_v, cases), see `_brought`."""
+    head = looks.head
+    values = stream.forms(head.value)
+    if (values != values[:, :1]).any():
+        raise Refused("attention", f"the value of head {head.name!r} depends on the position", "another than position 0")
+    if normed is None:
+        off = rounding.error(stream.terms, stream.forms(head.value, sizes=True).max(axis=1))
         span = Interval.exactly(values[:, 0]).widened(off)
-        if normed is not None:
-            scaled, sums, weights, constants = gained(head.value, normed.norm)
-            forms, sizes = stream.forms(scaled), stream.forms(scaled, sizes=True)
-            read = normed.read(Interval.exactly(forms), sums, constants, weights, sizes, rounding.gamma(stream.width))
-            span = Interval(read.lo.min(axis=1), read.hi.max(axis=1))
-        low, high = span.lo.min(axis=1)[:, None], span.hi.max(axis=1)[:, None]
-        each = Interval(span.lo[:, cases], span.hi[:, cases])  # (d_v, cases, slots)
-        right = Interval(each.lo.mean(axis=2), each.hi.mean(axis=2))
-        uneven = looks.tilt * (each.hi.max(axis=2) - each.lo.min(axis=2))
-        stray = Interval(
-            right.lo + looks.stray * np.minimum(low - right.lo, 0) - uneven,
-            right.hi + looks.stray * np.maximum(high - right.hi, 0) + uneven,
-        )
-        if head.weighting == "softmax":
-            stray = stray.widened(rounding.gamma(3 * stream.positions) * right.size.max(initial=0.0))
-        else:
-            stray = stray.widened(rounding.error(2, right.size))
-        output = head.output.dense()[self.rows]
-        written = applied(output, stray)
-        return written.widened(rounding.error(output.shape[1], np.abs(output) @ stray.size))
+    else:
+        read = normed.read_embedded(stream, head.value, rounding)
+        span = Interval(read.lo.min(axis=1), read.hi.max(axis=1))
+    low, high = span.lo.min(axis=1)[:, None], span.hi.max(axis=1)[:, None]
+    most = float(span.size.max(initial=0.0))
+    summed = rounding.gamma(3 * stream.positions) * most + rounding.lost(stream.positions) * (1 + most)
+    if cases is None:
+        return Interval(low, high).widened(summed)
+    each = Interval(span.lo[:, cases], span.hi[:, cases])  # (d_v, cases, slots)
+    right = Interval(each.lo.mean(axis=2), each.hi.mean(axis=2))
+    uneven = looks.tilt * (each.hi.max(axis=2) - each.lo.min(axis=2))
+    stray = Interval(
+        right.lo + looks.stray * np.minimum(low - right.lo, 0) - uneven,
+        right.hi + looks.stray * np.maximum(high - right.hi, 0) + uneven,
+    )
+    return stray.widened(summed if head.weighting == "softmax" else rounding.error(2, right.size))
+
+
+@dataclass(frozen=True)
+class Through:
+    """What becomes of a stream after attention, at some positions.
+
+    Args:
+        hidden: (units, positions, bit fed, cases) the hidden units after ReLU.
+        output: (width, units) the matrix that they are written by.
+        fixed: (width,) the bias of the feed-forward part.
+        last: the norm before the unembedding.
+    """
+
+    hidden: Interval
+    output: Floats
+    fixed: Floats
+    last: Normed | None
+
+
+def _through(decoder: Decoder, stream: Embedded, added: Brought, where: slice, rounding: Rounding) -> Through:
+    """Return what becomes of the stream at the positions `where`.
+
+    Raises:
+        Refused: where a part is beyond the proof, or a norm may divide by 0.
+    """
+    layer = decoder.layers[0]
+    if layer.feed_forward is None:
+        raise Refused("gate", "there is no feed-forward part", "the layer only has heads")
+    output, fixed = layer.feed_forward.output.dense(), layer.feed_forward.output_bias.dense()[:, 0]
+    span = Interval(added.span.lo[:, None, None, :], added.span.hi[:, None, None, :])
+    normed = None
+    if layer.feed_forward_norm is not None:
+        total = Interval.exactly(stream.total[where, :, None]) + _summed(span)
+        squares, size = _squares(stream, where, added.rows, span), _everything(stream, added, where)
+        normed = Normed.of(layer.feed_forward_norm, stream.width, stream.terms, total, squares, size, rounding)
+    hidden = _hidden(stream, layer.feed_forward, added, where, normed, rounding)
+    if decoder.norm is None:
+        return Through(hidden, output, fixed, None)
+    rows = np.union1d(added.rows, np.flatnonzero(output.any(axis=1) | (fixed != 0)))
+    written = applied(output[rows], hidden) + Interval.exactly(fixed[rows][:, None, None, None])
+    own = np.searchsorted(rows, added.rows)
+    written.lo[own] += span.lo
+    written.hi[own] += span.hi
+    moved = applied(output.sum(axis=0)[None, :], hidden)[0] + Interval.exactly(fixed.sum())
+    total = Interval.exactly(stream.total[where, :, None]) + _summed(span) + moved
+    size = _everything(stream, added, where) + float(np.abs(fixed).sum())
+    size = size + np.tensordot(np.abs(output).sum(axis=0), hidden.size, axes=1)
+    terms, squares = stream.terms + output.shape[1], _squares(stream, where, rows, written)
+    return Through(hidden, output, fixed, Normed.of(decoder.norm, stream.width, terms, total, squares, size, rounding))
 
 
 def answers(
@@ -125,30 +193,32 @@ def answers(
     """Return the logit of 1 less that of 0, up to a positive factor where a norm comes before: (gates, bit fed, cases).
 
     Raises:
-        Refused: where a part is beyond the proof.
+        Refused: where a part is beyond the proof, or a norm may divide by 0 at any position.
     """
-    layer, first = decoder.layers[0], stream.positions - want.bits.shape[1]
-    added = Brought(stream, found, normed, want.cases, rounding)
-    total, squares = _moments(stream, added, first) if layer.feed_forward_norm or decoder.norm else (None, None)
-    hidden, output = _hidden(stream, layer, added, first, (total, squares), rounding)
+    first = stream.positions - want.bits.shape[1]
+    if decoder.layers[0].feed_forward_norm or decoder.norm:  # those before the first answer are run as well
+        _through(decoder, stream, _brought(stream, found, normed, None, rounding), slice(0, first), rounding)
+    added = _brought(stream, found, normed, want.cases, rounding)
+    after = _through(decoder, stream, added, slice(first, None), rounding)
+    hidden, output, fixed = after.hidden, after.output, after.fixed
     change, weights, biases = _logits(decoder)
     bias = float(biases[1] - biases[0])
-    fixed = _bias(layer, stream.width)
     forms, sizes = stream.forms(change)[0, first:], stream.forms(weights, sizes=True)[0, first:]
     dense, sized = change.dense(), weights.dense()
     base = Interval.exactly(forms[:, :, None]) + applied(dense[:, added.rows], added.span)[0][None, None, :]
     whole = base + applied(dense @ output, hidden)[0] + Interval.exactly(float((dense @ fixed)[0]) + bias)
-    size = sizes[:, :, None] + (sized[:, added.rows] @ added.span.size)[0][None, None, :]
+    size = sizes[:, :, None] + (sized[:, added.rows] @ added.size)[0][None, None, :]
     size = size + np.tensordot((sized @ np.abs(output))[0], hidden.size, axes=1)
     size = size + float((sized @ np.abs(fixed))[0]) + float(np.abs(biases).sum())
-    if decoder.norm is None or total is None:
-        return whole.widened(rounding.error(output.shape[1] + stream.width, size))
-    moved = applied(output.sum(axis=0)[None, :], hidden)[0] + Interval.exactly(fixed.sum())
-    mean = Interval((total.lo + moved.lo) / stream.width, (total.hi + moved.hi) / stream.width)
-    everything = _everything(stream, added, first) + float(np.abs(fixed).sum())
-    everything = everything + np.tensordot(np.abs(output).sum(axis=0), hidden.size, axes=1)
-    off = rounding.gamma(stream.width) * (everything / stream.width * float(sized.sum()) + size)
-    return (whole - Interval.exactly(dense.sum()) * mean).widened(off)
+    terms = stream.terms + output.shape[1]
+    weight = float(sized.sum())
+    lost = rounding.lost(output.shape[1]) * weight  # what underflow takes from the products of units is multiplied
+    if after.last is None:
+        return whole.widened(rounding.error(terms, size) + lost)
+    plain = float(np.abs(decoder.unembedding.values).sum())
+    normed_lost = rounding.lost(terms) * (1 + plain + weight) / after.last.scale.lo
+    off = after.last.off * weight + rounding.gamma(terms) * size + lost + normed_lost
+    return (whole - Interval.exactly(dense.sum()) * after.last.mean).widened(off)
 
 
 def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, Floats]:
@@ -162,67 +232,55 @@ def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, Floats]:
         return change, _sum_of_sizes(decoder.unembedding), biases
     if decoder.unembedding_bias.nonzero or decoder.norm.bias.nonzero:
         raise Refused("gate", "the proof knows a last norm without biases", "a bias of the norm or the unembedding")
-    return gained(change, decoder.norm)[0], _sum_of_sizes(gained(decoder.unembedding, decoder.norm)[0]), biases
-
-
-def _bias(layer: Layer, width: int) -> Floats:
-    return np.zeros(width) if layer.feed_forward is None else layer.feed_forward.output_bias.dense()[:, 0]
+    return (
+        NormedMatrix.of(change, decoder.norm).matrix,
+        _sum_of_sizes(NormedMatrix.of(decoder.unembedding, decoder.norm).matrix),
+        biases,
+    )
 
 
 def _sum_of_sizes(matrix: Matrix) -> Matrix:
     return Matrix.from_dense(np.abs(matrix.dense()).sum(axis=0, keepdims=True))
 
 
-def _everything(stream: Embedded, added: Brought, first: int) -> Floats:
-    """Return the sum of the absolute values of the entries: (gates, bit fed, cases)."""
+def _everything(stream: Embedded, added: Brought, where: slice) -> Floats:
+    """Return the sum of the absolute values of all terms of the stream after attention: (positions, bit fed, cases)."""
     ones = Matrix.from_dense(np.ones((1, stream.width)))
-    whole: Floats = stream.forms(ones, sizes=True)[0, first:, :, None] + added.span.size.sum(axis=0)[None, None, :]
+    whole: Floats = stream.forms(ones, sizes=True)[0, where, :, None] + added.size.sum(axis=0)[None, None, :]
     return whole
 
 
-def _moments(stream: Embedded, added: Brought, first: int) -> tuple[Interval, Interval]:
-    """Return the sum of the entries after attention and that of their squares: (gates, bit fed, cases)."""
-    total = Interval.exactly(stream.total[first:, :, None]) + Interval(
-        added.span.lo.sum(axis=0)[None, None, :], added.span.hi.sum(axis=0)[None, None, :]
-    )
-    chosen = {(n, int(row)): 1.0 for n, row in enumerate(added.rows)}
-    before = stream.forms(Matrix.from_entries((len(added.rows), stream.width), chosen))[:, first:, :, None]
-    span = Interval(added.span.lo[:, None, None, :], added.span.hi[:, None, None, :])
-    after = (Interval.exactly(before) + span).squared()
-    rest = stream.squares[first:, :, None] - (before**2).sum(axis=0)
-    return total, Interval(rest + after.lo.sum(axis=0), rest + after.hi.sum(axis=0))
+def _summed(span: Interval) -> Interval:
+    return Interval(span.lo.sum(axis=0), span.hi.sum(axis=0))
+
+
+def _squares(stream: Embedded, where: slice, rows: Ints, span: Interval) -> Interval:
+    """Return the sum of the squares of the entries after `span` is added in `rows`: (positions, bit fed, cases)."""
+    chosen = {(n, int(row)): 1.0 for n, row in enumerate(rows)}
+    before = stream.forms(Matrix.from_entries((len(rows), stream.width), chosen))[:, where, :, None]
+    after = _summed((Interval.exactly(before) + span).squared())
+    return Interval.exactly(stream.squares[where, :, None] - (before**2).sum(axis=0)) + after
 
 
 def _hidden(
-    stream: Embedded,
-    layer: Layer,
-    added: Brought,
-    first: int,
-    moments: tuple[Interval | None, Interval | None],
-    rounding: Rounding,
-) -> tuple[Interval, Floats]:
-    """Return the hidden units after ReLU, (units, gates, bit fed, cases), and the output matrix, (width, units)."""
-    if layer.feed_forward is None:
-        raise Refused("gate", "there is no feed-forward part", "the layer only has heads")
-    reads, biases = layer.feed_forward.input, layer.feed_forward.input_bias.dense()[:, 0]
-    norm, (total, squares) = layer.feed_forward_norm, moments
-    scaled, sums, weights, constants = (reads, biases, biases, biases) if norm is None else gained(reads, norm)
-    forms, sizes = stream.forms(scaled)[:, first:, :, None], stream.forms(scaled, sizes=True)[:, first:, :, None]
+    stream: Embedded, layer: FeedForward, added: Brought, where: slice, normed: Normed | None, rounding: Rounding
+) -> Interval:
+    """Return the hidden units after ReLU: (units, positions, bit fed, cases)."""
+    reads, biases = layer.input, layer.input_bias.dense()[:, 0][:, None, None, None]
+    reading = None if normed is None else NormedMatrix.of(reads, normed.norm)
+    scaled = reads if reading is None else reading.matrix
     own = scaled.dense()[:, added.rows]
     brought = applied(own, added.span)
-    whole = Interval.exactly(forms) + Interval(brought.lo[:, None, None, :], brought.hi[:, None, None, :])
-    sizes = sizes + (np.abs(own) @ added.span.size)[:, None, None, :]
-    wide = biases[:, None, None, None]
-    if norm is None or total is None or squares is None:
-        terms = int(np.bincount(reads.rows, minlength=1).max()) + 1
-        off = rounding.error(terms, sizes + np.abs(wide))
+    forms = Interval.exactly(stream.forms(scaled)[:, where, :, None])
+    whole = forms + Interval(brought.lo[:, None, None, :], brought.hi[:, None, None, :])
+    sizes = stream.forms(scaled, sizes=True)[:, where, :, None] + (np.abs(own) @ added.size)[:, None, None, :]
+    if normed is None or reading is None:
+        terms = int(np.bincount(reads.rows, minlength=1).max()) + 1 + len(stream.decoder.features)
+        off = rounding.error(terms, sizes + np.abs(biases))
     else:
-        normed = Normed.of(norm, stream.width, total, squares, _everything(stream, added, first), rounding)
-        gamma = rounding.gamma(stream.width)
-        whole = normed.read(whole, sums, constants, weights, sizes, gamma)
-        off = gamma * (np.abs(wide) + sizes * normed.scale.hi)
-    sum_ = (whole + Interval.exactly(wide)).widened(off)
-    return sum_.rectified(), layer.feed_forward.output.dense()
+        whole = normed.read(reading, whole, sizes, stream.terms, rounding)
+        off = rounding.gamma(stream.terms) * (np.abs(biases) + sizes * normed.scale.hi)
+    return (whole + Interval.exactly(biases)).widened(off).rectified()
 
 
 def wrong_gates(circuit: Circuit, want: Wanted, found: Interval) -> list[CircuitRefusal]:

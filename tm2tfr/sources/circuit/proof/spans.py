@@ -2,7 +2,8 @@
 
 Standard model: an operation is off by at most u of its result, u = 2^-p; so a sum of k products, in any order, with weights
 and terms that are rounded themselves, is off by at most γ_{k+8} of the sum of their absolute values, γ_k = ku/(1 - ku).
-Where all terms are multiples of one power of two and their absolute values sum up to at most 2^p of it, nothing is rounded.
+Underflow takes at most the smallest normal number from a product besides; sums lose nothing by it. Where all terms are
+multiples of one power of two and their absolute values sum up to at most 2^p of it, nothing is rounded.
 The bounds themselves are computed in float64, and so every error is taken twice, with at least the u of float64.
 """
 
@@ -18,6 +19,8 @@ from tm2tfr.transformer.matrix import Floats
 
 DIGITS = {"float32": 24, "float64": 53, "rational": None}
 """dtype -> p, the number of binary digits; None: nothing is rounded."""
+_TINY = {24: 2.0**-126, 53: 2.0**-1022}
+"""p -> the smallest normal number."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,14 @@ class Rounding:
         used = (terms + 8) * self.unit
         return 2 * used / (1 - used) if used < 0.5 else float("inf")
 
+    def lost(self, terms: int) -> float:
+        """Return how much so many products may lose by underflow, those of the bounds, which are in float64, included."""
+        return 2 * (terms + 8) * _TINY[self.digits or 53]
+
     def error(self, terms: int, size: Floats) -> Floats:
         """Return how much a sum of products may be off; size: the sum of the absolute values of the terms."""
         exact = self.quantum > 0 and bool((size <= self.quantum * 2.0 ** min(53, self.digits or 53)).all())
-        return np.zeros_like(size) if exact else size * self.gamma(terms)
+        return np.zeros_like(size) if exact else size * self.gamma(terms) + self.lost(terms)
 
 
 def quantum_of(*arrays: Floats) -> float:

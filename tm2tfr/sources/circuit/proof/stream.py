@@ -34,6 +34,11 @@ class Embedded:
         return self.table.shape[1]
 
     @property
+    def terms(self) -> int:
+        """The most numbers that are added up where a row of a matrix reads the stream, but for three a direction."""
+        return self.width + len(self.decoder.features)
+
+    @property
     def embeddings(self) -> tuple[Matrix, ...]:
         """The matrices whose columns are added up."""
         return self.decoder.token_embedding, self.decoder.position_embedding, self.table
@@ -101,16 +106,24 @@ class Normed:
     off: Floats
 
     @classmethod
-    def of(cls, norm: Norm, width: int, total: Interval, squares: Interval, size: Floats, rounding: Rounding) -> Normed:
+    def of(
+        cls, norm: Norm, width: int, terms: int, total: Interval, squares: Interval, size: Floats, rounding: Rounding
+    ) -> Normed:
         """Return the norm of streams of `width` entries.
 
         Args:
-            total, squares, size: the sum of the entries, that of their squares, and that of their absolute values.
+            terms: the most numbers that are added up for the sum of the entries.
+            total, squares, size: the sum of the entries, that of their squares, and that of the absolute values of all
+                that is added up in them.
+
+        Raises:
+            Refused: if the norm may divide by 0, which engines refuse.
         """
         mean = Interval(total.lo / width, total.hi / width)
-        off = rounding.gamma(width) * size / width
+        off = rounding.gamma(terms) * size / width + rounding.lost(terms)
         centred = Interval(squares.lo - width * mean.size**2, squares.hi)
-        variance = centred.widened(width * off**2 + rounding.gamma(2 * width) * size**2)  # size² ≥ Σ of all terms squared
+        rounded = rounding.gamma(terms + width) * size**2 + rounding.lost(terms + width)  # size² ≥ Σ of all terms squared
+        variance = centred.widened(width * off**2 + rounded)
         whole = Interval(variance.lo / width + norm.epsilon, variance.hi / width + norm.epsilon)
         if not (whole.lo > 0).all():
             raise Refused("embedding", "a layer norm divides by a number that is not shown to be positive", "variance 0")
@@ -118,33 +131,58 @@ class Normed:
         extra = rounding.gamma(4)
         return cls(norm, mean, Interval(root.lo * (1 - extra), root.hi * (1 + extra)), off)
 
-    def read(
-        self, forms: Interval, sums: Floats, constants: Floats, weights: Floats, sizes: Floats, gamma: float
-    ) -> Interval:
-        """Return matrix · LN(x), (rows, …), from matrix · gain · x.
+    def read(self, reading: NormedMatrix, forms: Interval, sizes: Floats, terms: int, rounding: Rounding) -> Interval:
+        """Return matrix · LN(x), (rows, …).
 
         Args:
-            sums, constants: (rows,) the row sums of matrix · gain, and matrix · bias.
-            weights, sizes: (rows,) the sums of the absolute values of matrix · gain; (rows, …) of the terms of its product.
-            gamma: the relative error of one such sum.
+            forms, sizes: (rows, …) matrix · gain · x, and the sum of the absolute values of its terms.
+            terms: the most numbers that are added up in one of them.
         """
-        wide = (-1, *(1,) * self.mean.lo.ndim)
-        centred = forms - Interval.exactly(sums.reshape(wide)) * self.mean
-        off = weights.reshape(wide) * (self.off + gamma * self.mean.size) + gamma * sizes
+        wide, gamma = (-1, *(1,) * self.mean.lo.ndim), rounding.gamma(terms)
+        sums, weights, constants, sized, plain = (
+            each.reshape(wide) for each in (reading.sums, reading.weights, reading.constants, reading.sizes, reading.plain)
+        )
+        centred = forms - Interval.exactly(sums) * self.mean
+        off = weights * (self.off + gamma * self.mean.size) + gamma * sizes
         scaled = centred.widened(off) * self.scale
-        constant = constants.reshape(wide)
-        return (scaled + Interval.exactly(constant)).widened(gamma * np.abs(constant))
+        lost = rounding.lost(terms) * (1 + weights + plain)
+        return (scaled + Interval.exactly(constants)).widened(gamma * sized + lost)
+
+    def read_embedded(self, stream: Embedded, matrix: Matrix, rounding: Rounding) -> Interval:
+        """Return matrix · LN(embedding): (rows, positions, 2)."""
+        reading = NormedMatrix.of(matrix, self.norm)
+        forms, sizes = stream.forms(reading.matrix), stream.forms(reading.matrix, sizes=True)
+        return self.read(reading, Interval.exactly(forms), sizes, stream.terms, rounding)
 
 
-def gained(matrix: Matrix, norm: Norm) -> tuple[Matrix, Floats, Floats, Floats]:
-    """Return matrix · gain, its row sums, those of its absolute values, and matrix · bias."""
-    gain, bias = norm.gain.dense()[:, 0], norm.bias.dense()[:, 0]
-    rows = matrix.shape[0]
-    weights, shifts = matrix.values * gain[matrix.columns], matrix.values * bias[matrix.columns]
-    sums, sizes, constants = (
-        np.bincount(matrix.rows, each, minlength=rows).astype(np.float64) for each in (weights, np.abs(weights), shifts)
-    )
-    return Matrix(matrix.shape, matrix.rows, matrix.columns, weights), sums, sizes, constants
+@dataclass(frozen=True)
+class NormedMatrix:
+    """What a matrix makes of a norm.
+
+    Args:
+        matrix: matrix · gain.
+        sums, weights: (rows,) its row sums, and those of its absolute values.
+        constants, sizes: (rows,) matrix · bias, and the sum of the absolute values of its terms.
+        plain: (rows,) the row sums of the absolute values of the matrix itself.
+    """
+
+    matrix: Matrix
+    sums: Floats
+    weights: Floats
+    constants: Floats
+    sizes: Floats
+    plain: Floats
+
+    @classmethod
+    def of(cls, matrix: Matrix, norm: Norm) -> NormedMatrix:
+        """Return how `matrix` reads what `norm` makes of a stream."""
+        gain, bias = norm.gain.dense()[:, 0], norm.bias.dense()[:, 0]
+        gained, shifted = matrix.values * gain[matrix.columns], matrix.values * bias[matrix.columns]
+        sums, weights, constants, sizes, plain = (
+            np.bincount(matrix.rows, terms, minlength=matrix.shape[0]).astype(np.float64)
+            for terms in (gained, np.abs(gained), shifted, np.abs(shifted), np.abs(matrix.values))
+        )
+        return cls(Matrix(matrix.shape, matrix.rows, matrix.columns, gained), sums, weights, constants, sizes, plain)
 
 
 def _ones(width: int) -> Matrix:

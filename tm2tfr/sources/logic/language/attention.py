@@ -107,6 +107,9 @@ class Attentions(Numbers):
             raise self.refuse(phrase, what, "add what it is where nothing is selected: … : '?'")
         if "j" in self.about(written[0], context):
             raise self.refuse(written[0], "a default is about i alone", "write a value at i, or a constant")
+        digit = written[0].text if written[0].operator == "whole" and values.kind == "bit" else ""
+        if digit in ("0", "1"):
+            return self.always(value=digit == "1")
         found = self._carried(written[0], context)
         if found.kind != values.kind:
             what = f"the default is a {found.kind}, and the value is a {values.kind}"

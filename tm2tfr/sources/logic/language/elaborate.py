@@ -12,7 +12,7 @@ from tm2tfr.sources.logic.language.attention import Attentions
 from tm2tfr.sources.logic.language.lexemes import BUILT_IN
 from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context, Macro, Meaningless, called
 from tm2tfr.sources.logic.language.names import ENDS
-from tm2tfr.sources.logic.language.numbers import COUNTS, PREDICATES
+from tm2tfr.sources.logic.language.numbers import COUNTS, EXTREMES, PREDICATES
 from tm2tfr.sources.logic.language.parse import Stated
 from tm2tfr.sources.logic.language.tree import Phrase
 from tm2tfr.sources.logic.nodes import (
@@ -43,10 +43,11 @@ class LogicElaborator(Attentions):
     """Makes the nodes of definitions; `definitions` has those that a program shows, by name."""
 
     definitions: dict[str, Node]
+    _last: Stated | None = None
 
     def run(self, stated: tuple[Stated, ...]) -> None:
         """Take in definitions, in the order of the text."""
-        self.definitions = {}
+        self.definitions, self._last = {}, stated[-1] if stated else None
         self.all = {str(each.name): each.name for each in reversed(stated) if each.name is not None}
         for each in stated:
             name = str(each.name) if each.name is not None else ""
@@ -100,6 +101,9 @@ class LogicElaborator(Attentions):
             self.log.add(each.parameters[0].span, "formulas are written without positions", f"write {name} := …")
             raise Meaningless
         found = self.value(body, Context("i" if self.language == "srasp" else ""))
+        if isinstance(found, tuple) and len(found) > 1 and each is not self._last and parameters:
+            self.meanings[name] = Macro(parameters, body)  # a number in cases is no node: comparisons take it apart
+            return
         node = self.number(self.uncased(found, body), body) if isinstance(found, tuple) else found
         constant = isinstance(node, Sum) and not node.terms
         if name and not name.startswith("_") and not node.name and not isinstance(node, _UNNAMED) and not constant:
@@ -167,8 +171,8 @@ class LogicElaborator(Attentions):
         name = phrase.text
         if name in COUNTS:
             return self._as_value(self.counted(phrase, context))
-        if name in PREDICATES:
-            return self.predicated(phrase, context)
+        if name in PREDICATES or (name in EXTREMES and name not in self.meanings):
+            return self.predicated(phrase, context) if name in PREDICATES else self.extreme(phrase, context)
         if name == "pos":
             self.check_place(phrase, context, "position" if self.language == "tl" else "pos")
             return self._as_value(self.make(Place, phrase))
@@ -217,20 +221,23 @@ class LogicElaborator(Attentions):
             case "next":
                 return self.make(Next, phrase, of=parts[0])
             case "once" | "eventually":
-                return self.make(_NEAREST[phrase.operator], phrase, left=true, right=parts[0])
+                return self._nearest(phrase, true, parts[0])
             case "historically" | "always":
                 other = self.make(Not, phrase, of=parts[0])
-                return self.make(Not, phrase, of=self.make(_NEAREST[phrase.operator], phrase, left=true, right=other))
+                return self.make(Not, phrase, of=self._nearest(phrase, true, other))
             case "S" | "U":
                 either = self.make(Or, phrase, parts=tuple(parts))
-                return self.make(_NEAREST[phrase.operator], phrase, left=either, right=parts[1])
+                return self._nearest(phrase, either, parts[1])
         left, right = parts
         if _disjoint(left, right):
             usual = {"since": "S", "until": "U"}[phrase.operator]
             what = f"this {phrase.operator!r} can never hold: both sides have to hold at one position, which has one token"
             remedy = f"write {usual} for the usual one, whose left side need not hold where the right one does"
             self.log.add(phrase.span, what, remedy, "warning")
-        return self.make(_NEAREST[phrase.operator], phrase, left=left, right=right)
+        return self._nearest(phrase, left, right)
+
+    def _nearest(self, phrase: Phrase, left: Node, right: Node) -> Node:
+        return self.make(_NEAREST[phrase.operator], phrase, left=left, right=right, typed=phrase.operator)
 
     def _comparison(self, phrase: Phrase, context: Context) -> Node:
         left, right = self.each(self.value, phrase.parts, context)
@@ -247,7 +254,7 @@ class LogicElaborator(Attentions):
             if not isinstance(each, tuple) and each.kind == "label":
                 raise self.refuse(part, "a label is compared with something else", "compare two labels, or two numbers")
         numbers = [each if isinstance(each, tuple) else (Branch(Affine({each: 1})),) for each in (left, right)]
-        return self.compared(phrase, *numbers)
+        return self.compared(phrase, numbers[0], numbers[1], phrase.operator)
 
     def _labels_equal(self, phrase: Phrase, left: Node, right: Node) -> Node:
         if isinstance(right, Text):

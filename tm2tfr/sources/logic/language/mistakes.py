@@ -75,8 +75,21 @@ def _at_the_end(tokens: list[Lexeme], begins: int) -> Complaint:
             return choice.span, "this 'if' has no 'else'", "write: a if condition else b"
         return choice.span, "this '?' has no ':'", "write: condition ? a : b"
     if last.type in CLOSING:
-        return last.span, "nothing stands behind the brackets", "write what is attended to or summed: … ] value(j)"
+        nothing = last.span, "nothing stands behind the brackets", "write what is attended to or summed: … ] value(j)"
+        return _sum_before(tokens, begins, len(tokens)) or nothing
     return last.span, f"an operand is missing behind {str(last)!r}", "write a formula or a number behind it"
+
+
+def _sum_before(tokens: list[Lexeme], begins: int, at: int) -> Complaint | None:
+    """Return the complaint about ``#[…]`` before the token number `at`, if nothing that is summed stands behind it."""
+    if tokens[at - 1].type != "CLOSE_SQUARE" or at - 1 <= begins:
+        return None
+    opened = open_brackets(tokens[begins : at - 1])
+    if not opened or opened[-1].type != "HASH":
+        return None
+    whole = tokens[at - 1].source.stretch(opened[-1].start, tokens[at - 1].end)
+    remedy = "write #[j <= i] Q_a(j) in a program, or #←[Q[a]] or count(Q[a]) to count a formula"
+    return whole, "nothing is summed behind these brackets, which say where", remedy
 
 
 def _definition(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> Complaint | None:
@@ -151,6 +164,8 @@ def _operator(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) ->
     before = tokens[at - 1] if at > begins else None
     if token.type not in _BINARY or "NAME" not in expected:
         return None
+    if (sum_at := _sum_before(tokens, begins, at)) is not None:
+        return sum_at
     pair = f"{before}{token}" if before is not None and before.end == token.start else ""
     if pair in _PAIRS:
         return token.source.stretch(token.start - 1, token.end), f"{pair!r} is not an operator", f"write {_PAIRS[pair]!r}"
@@ -187,6 +202,9 @@ def _operand(tokens: list[Lexeme], begins: int, at: int, expected: set[str]) -> 
     if before.type == "INT" and "NAME" not in expected and token.type in ("NAME", "COUNT", "HASH"):
         both = token.source.stretch(before.start, token.end)
         return both, "a number and what it multiplies need a sign between them", f"write {before} * {token}"
+    if before.type == "NAME" and token.type == "OPEN_SQUARE":
+        what = f"{str(before)!r} has no items: square brackets stand behind Q, sums and attention"
+        return token.span, what, f"write {before}(i) for what it is at i, or Q[a] for a token"
     if before.type == "NAME" and str(before) in FUNCTIONS:
         return before.span, f"{str(before)!r} has no brackets", f"write {before}(…)"
     what = f"an operator is missing between {str(before)!r} and {str(token)!r}"

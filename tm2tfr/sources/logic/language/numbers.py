@@ -18,6 +18,8 @@ PREDICATES: dict[str, dict[str, Any]] = {
     "power_of_2": {"predicate": "power of 2"},
     "mod": {"predicate": "mod"},
 }
+EXTREMES = {"min": "<=", "max": ">="}
+"""What is the first of two numbers where it stands in this relation to the second."""
 COUNTS: dict[str, Any] = {"count": CountLeft, "count_left": CountLeft, "count_right": CountRight}
 MOST_CASES = 64
 
@@ -65,6 +67,13 @@ class Numbers(Names):
         )
         return self._few(found, phrase)
 
+    def extreme(self, phrase: Phrase, context: Context) -> Amount:
+        """``min(a, b)``, ``max(a, b)``."""
+        if len(phrase.parts) != 2:
+            raise self.refuse(phrase, f"{phrase.text!r} takes 2 in its brackets", f"write {phrase.text}(a, b)")
+        left, right = self.each(self.cases, phrase.parts, context)
+        return self.in_cases(phrase, self.compared(phrase, left, right, EXTREMES[phrase.text]), (left, right))
+
     def number(self, linear: Affine, phrase: Phrase) -> Node:
         """Return the node of a sum; of one number alone, that number."""
         terms = linear.terms
@@ -89,15 +98,15 @@ class Numbers(Names):
             return cases
         return (Branch(Affine({self.number(linear, phrase): 1})),)
 
-    def compared(self, phrase: Phrase, left: Amount, right: Amount) -> Node:
-        """``left relation right``, where one of the cases holds."""
+    def compared(self, phrase: Phrase, left: Amount, right: Amount, relation: Any) -> Node:
+        """``left relation right``, where one of the cases holds; they are the two parts of `phrase`."""
         return self._guarded(
             tuple(Branch(a.linear, a.guards + b.guards) for a in left for b in right),
             lambda n: self.make(
                 Comparison,
                 phrase,
                 left=self.number(left[n // len(right)].linear, phrase.parts[0]),
-                relation=phrase.operator,
+                relation=relation,
                 right=self.number(right[n % len(right)].linear, phrase.parts[1]),
             ),
             phrase,

@@ -18,6 +18,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tm2tfr.errors import EngineError, counted, did_you_mean, visible
 from tm2tfr.sources.logic.nodes import needed
 from tm2tfr.sources.logic.program import LogicProgram
@@ -33,6 +35,8 @@ RUNS: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "exact":
 DIGITS: Mapping[str, int] = {"float32": 24, "float64": 53}
 MOST = 2**53
 """The most positions that are asked about."""
+_LAST = "feed_forward"
+"""The last part of a layer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +134,9 @@ class LogicProof:
         most = None
         if plain.dtype != "rational":
             for path, matrix in matrices(decoder).items():
-                if (matrix.values.astype(plain.dtype) != matrix.values).any():
+                with np.errstate(over="ignore", under="ignore"):
+                    rounded = matrix.values.astype(plain.dtype)
+                if (rounded != matrix.values).any():
                     raise NotShown("rounding", f"a weight is not a number of {plain.dtype}", path)
             most = _largest(fits, Fraction(1, 2 ** DIGITS[plain.dtype]))
             if most <= plain.ends:
@@ -154,20 +160,19 @@ class LogicProof:
         decoder = self.decoder
         nodes = {node.number: node for node in needed([self.program.root])}
         directions = Directions(decoder, nodes)
-        yield from embedded(decoder, directions)
+        yield from embedded(decoder, directions.at(-1, "embedding"))
         for n, layer in enumerate(decoder.layers):
-            before = directions.at(n - 1, "feed_forward")
+            before, middle, after = (directions.at(*stage) for stage in ((n - 1, _LAST), (n, "attention"), (n, _LAST)))
             for head in layer.heads:
                 queries, keys = rows_of(head.query), rows_of(head.key)
                 components = tuple((queries[row], keys[row]) for row in head.components.tolist())
                 if any(before[at] is None for pair in components for row in pair for at in row):
                     raise NotShown("attention", "a head compares what is not known there", head.name, n + 1)
                 yield lead(HeadScores(head, components, before), n + 1).fits
-                yield from carried(head, before, n + 1)
+            yield from carried(layer.heads, before, middle, n + 1)
             if layer.feed_forward is not None:
-                middle, after = directions.at(n, "attention"), directions.at(n, "feed_forward")
                 yield from computed(layer.feed_forward, middle, after, n + 1)
-        yield from answers(decoder, directions.at(len(decoder.layers), "feed_forward"))
+        yield from answers(decoder, directions.at(len(decoder.layers), _LAST))
 
 
 def prove(decoder: Decoder, program: LogicProgram) -> LogicProof:

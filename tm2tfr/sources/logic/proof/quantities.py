@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from tm2tfr.contract import written
@@ -34,7 +35,7 @@ class Quantity:
     """A direction.
 
     Args:
-        name: what it is claimed to hold, with its label.
+        name: what it is claimed to hold, with its label; no two directions of a stream have the same.
         kind: see above.
         factor, power: it is at most ``factor · N^power``; 1 of what is divided.
     """
@@ -59,18 +60,30 @@ class Directions:
     def at(self, layer: int, part: str) -> list[Quantity | None]:
         """Return what the directions are after `part` of `layer`; None as well before they are written."""
         found: list[Quantity | None] = []
-        for subspace in self.decoder.layout.subspaces:
-            there = written(subspace, layer, part)
-            found += self._of(subspace) if there else [None] * subspace.width
+        for subspace, known in self._known:
+            found += known if written(subspace, layer, part) else [None] * subspace.width
         return found
 
-    def _of(self, subspace: Subspace) -> list[Quantity | None]:
+    @cached_property
+    def _known(self) -> list[tuple[Subspace, list[Quantity | None]]]:
+        """Each subspace with what its directions are.
+
+        Where two subspaces have the same claim, which is equal in exact arithmetic, but need not be rounded alike, the
+        second one has a name of its own: the products of a score that are added up by names are those of one direction.
+        """
+        found: dict[str, tuple[Subspace, list[Quantity | None]]] = {}
+        for subspace in self.decoder.layout.subspaces:
+            name = subspace.holds if subspace.holds not in found else f"{subspace.holds} ({subspace.name})"
+            found[name] = subspace, self._of(subspace, name)
+        return list(found.values())
+
+    def _of(self, subspace: Subspace, name: str) -> list[Quantity | None]:
         claim = subspace_claim(subspace.holds)
         kind = None if claim is None else self._kind(claim)
         if kind is None:
             return [None] * subspace.width
         labels = [f"[{label}]" for label in subspace.labels] if subspace.labels is not None else [""]
-        return [Quantity(subspace.holds + label, *kind) for label in labels]
+        return [Quantity(name + label, *kind) for label in labels]
 
     def _kind(self, claim: SubspaceClaim) -> tuple[Whole, int, int] | None:
         found: tuple[Whole, int, int] | None = ("whole", 1, 0)

@@ -190,13 +190,14 @@ class Printer:
         return self._prefix("!", of, at)
 
     def _nowhere(self, node: Since | Until) -> bool:
-        """Return whether ``!`` of a node is ``historically`` or ``always`` something."""
+        """Return whether ``!`` of a node is ``historically`` or ``always`` something, and nobody typed it otherwise."""
         bare = node.left not in self.names and node.right not in self.names and self.style.usual
+        bare = bare and node.typed in ("", _SEEN[type(node)][1])
         return bare and _is_true(node.left) and isinstance(node.right, Not)
 
     def _nearest(self, node: Since | Until, at: str) -> Worded:
         once, _, strict, usual = _SEEN[type(node)]
-        if node.left not in self.names and self.style.usual:
+        if node.left not in self.names and self.style.usual and node.typed != strict:
             if _is_true(node.left):
                 return self._prefix(once, node.right, at)
             if isinstance(node.left, Or) and len(node.left.parts) == 2 and node.left.parts[1] is node.right:

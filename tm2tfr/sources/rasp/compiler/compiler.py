@@ -109,8 +109,8 @@ def prepared(program: Program, options: RaspOptions) -> Program:
 def compile_program(program: Program, options: RaspOptions) -> Decoder:
     """Return the weights of a program; see `tm2tfr.sources.sequence.compiler.compile_graph`.
 
-    Its outputs are the s-op that is compiled and the other named ones, but for those that are undefined on an input on
-    which that one is not, and those that cannot be compiled; the weights say which, and why.
+    Its outputs are the s-op that is compiled and other named ones, see `outputs_of`, but for those that are undefined on an
+    input on which that one is not, and those that cannot be compiled; the weights say which, and why.
 
     Raises:
         CompileError: where it cannot be compiled exactly, with the place and the reason; if it looks ahead and is asked
@@ -198,7 +198,9 @@ class _Attempt:
         """Return whether a selection may look ahead, as far as the sets of values tell: on short inputs first."""
         wanted = [node for _, node in graph.outputs]
         for length in dict.fromkeys([min(3, self._length), self._length]):
-            domains = Domains(graph, length, wanted=wanted, most=self._options.limits.values)
+            # Where nothing looks ahead, the sets are those under the mask, unless that was asked for in spite of them.
+            early, most = self._asked is None and length == self._length, self._options.limits.values
+            domains = Domains(graph, length, wanted=wanted, most=most, early=early)
             if any(facts.ahead is not None for facts in domains.facts.values()):
                 return True
         return False

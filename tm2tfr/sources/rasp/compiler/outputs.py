@@ -1,4 +1,4 @@
-"""Which s-ops of a RASP program weights answer: the one that is compiled, then the other named ones."""
+"""Which s-ops of a RASP program weights answer: the one that is compiled, then other named ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
+from tm2tfr.sources.rasp.graph import needed
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.text.words import all_words
@@ -19,10 +20,15 @@ FEW_LENGTH = 16
 
 
 def outputs_of(program: Program) -> list[NamedSOp]:
-    """Return the s-op that is compiled, then the others that the program assigns at top level, each once."""
-    found = {program.sop.number: (program.chosen, program.sop)}
+    """Return the s-op that is compiled, then others that the program assigns at top level, each once.
+
+    Beside the s-op assigned last these are all others; beside another one, those that it needs.
+    """
+    found, needs = {program.sop.number: (program.chosen, program.sop)}, {node.number for node in needed([program.sop])}
+    whole = program.chosen == next(reversed([*program.sops]), None)
     for name, sop in program.sops.items():
-        found.setdefault(sop.number, (name, sop))
+        if whole or sop.number in needs:
+            found.setdefault(sop.number, (name, sop))
     return list(found.values())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tm2tfr.sources.rasp.analyse import Analysis, analyse
@@ -85,6 +85,8 @@ class Flow:
         embedding: s-ops before the first layer.
         layers: the first one first.
         analysis: whose layers and depths these are.
+        places: (layer, head), both from 0 -> layer and head of compiled weights, from 1, by which they are called then;
+            without them, layers are counted as RASP counts attention layers.
     """
 
     program: str
@@ -94,11 +96,24 @@ class Flow:
     embedding: tuple[Elementwise, ...]
     layers: tuple[FlowLayer, ...]
     analysis: Analysis
+    places: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
     def title(self) -> str:
         """What is drawn, in a line."""
         return f"{self.program}: {self.names[self.sop.number]}" if self.program else self.names[self.sop.number]
+
+    def layer(self, depth: int) -> str:
+        """Return the number of a layer as people see it; `depth` counts from 1."""
+        return str(self.places.get((depth - 1, 0), (depth, 0))[0])
+
+    def heading(self, depth: int) -> str:
+        """Return what a layer is called; `depth` counts from 1."""
+        return f"{'layer' if self.places else 'attention layer'} {self.layer(depth)}"
+
+    def head(self, depth: int, number: int) -> int:
+        """Return the number of a head of a layer as people see it; both count from 1."""
+        return self.places.get((depth - 1, number - 1), (depth, number))[1]
 
     def depth(self, sop: SOp) -> int:
         """Return the layer of an s-op, from 1; 0: before the first."""
@@ -129,8 +144,10 @@ class Flow:
         return (sop,) if sop.number in self.names else self.sources(sop)
 
 
-def flow(program: Program | SOp, *, name: str = "") -> Flow:
-    """Return the flow of a program's chosen s-op, or of an s-op of a program called `name`."""
+def flow(
+    program: Program | SOp, *, name: str = "", places: Mapping[tuple[int, int], tuple[int, int]] | None = None
+) -> Flow:
+    """Return the flow of a program's chosen s-op, or of an s-op of a program called `name`; places: see `Flow`."""
     sop = program.sop if isinstance(program, Program) else program
     analysis = analyse(sop)
     nodes = needed([sop])
@@ -150,6 +167,7 @@ def flow(program: Program | SOp, *, name: str = "") -> Flow:
         embedding=tuple(node for node in analysis.embedding if node.number in names),
         layers=layers,
         analysis=analysis,
+        places=places or {},
     )
 
 

@@ -7,7 +7,7 @@ from what a thing is made of: into a head blue from its keys, orange from its qu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -58,13 +58,15 @@ def to_mermaid(program: Program) -> str:
 _MERMAID = {"base": ("([", "])"), "head": ("[", "]"), "sop": ("(", ")"), "answer": ("[[", "]]")}
 
 
-def render(program: Program, format: RenderFormat) -> bytes:
-    """Return the flow as the bytes of an SVG, PNG or PDF file.
+def render(
+    program: Program, format: RenderFormat, *, places: Mapping[tuple[int, int], tuple[int, int]] | None = None
+) -> bytes:
+    """Return the flow as the bytes of an SVG, PNG or PDF file; places: see `Flow`.
 
     Raises:
         OutputError: if `format` is none of these, ``dot`` is missing or fails, or there is too much to draw.
     """
-    return rendered(_digraph(flow(program)), format, program.name)
+    return rendered(_digraph(flow(program, places=places)), format, program.name)
 
 
 def save(program: Program, path: str | Path) -> None:
@@ -138,8 +140,8 @@ def _boxes(drawn: Flow) -> Iterator[tuple[str, list[tuple[str, tuple[str, ...], 
         heads = []
         for place, head in enumerate(layer.heads, start=1):
             carried = (f"{each.name} = aggregate {each.values}, default {each.default}" for each in head.carried)
-            heads.append((f"h{number}_{place}", (*head_lines(head, place), *carried), "head"))
-        yield f"layer {number}", [*heads, *(_member(drawn, sop) for sop in layer.elementwise)]
+            heads.append((f"h{number}_{place}", (*head_lines(head, drawn.head(number, place)), *carried), "head"))
+        yield drawn.heading(number), [*heads, *(_member(drawn, sop) for sop in layer.elementwise)]
 
 
 def _member(drawn: Flow, sop: Elementwise) -> tuple[str, tuple[str, ...], str]:
@@ -187,7 +189,7 @@ def _digraph(drawn: Flow) -> Any:
         edge_attr={**FONT, "arrowsize": "0.6", "color": _COLOURS[""]},
     )
     heads = {
-        f"h{number}_{place}": (place, head)
+        f"h{number}_{place}": (drawn.head(number, place), head)
         for number, layer in enumerate(drawn.layers, start=1)
         for place, head in enumerate(layer.heads, start=1)
     }

@@ -67,7 +67,9 @@ class Run:
     def label(self, sop: SOp, here: int) -> str:
         """Return an s-op as it is referred to in a layer, with the number of its own if that is an earlier one."""
         depth = self.flow.depth(sop)
-        return self.flow.named(sop) + (f" ({depth})" if sop.number in self.flow.names and 0 < depth < here else "")
+        return self.flow.named(sop) + (
+            f" ({self.flow.layer(depth)})" if sop.number in self.flow.names and 0 < depth < here else ""
+        )
 
 
 def shown_value(value: Atom) -> str:
@@ -113,7 +115,8 @@ def tokens(x: float, y: float, word: Sequence[str], wide: float, *, down: bool =
 def head_panel(run: Run, layer: int, number: int) -> Picture:
     """Return the picture of a head; `layer` and `number` count from 0."""
     head, here = run.flow.layers[layer].heads[number], layer + 1
-    title = f"head {number + 1}: {head.name}" if head.name else f"head {number + 1}"
+    called = f"head {run.flow.head(here, number + 1)}"
+    title = f"{called}: {head.name}" if head.name else called
     grid = _grid(run, head, here)
     weights = run.attention.get((layer, number))
     if weights is not None:

@@ -44,18 +44,20 @@ def drawn_run(
     *,
     attention: Mapping[tuple[int, int], Weights] | None = None,
     name: str = "",
+    places: Mapping[tuple[int, int], tuple[int, int]] | None = None,
 ) -> Run:
     """Return a run of a program's chosen s-op, or of an s-op of a program called `name`, to be drawn.
 
     Args:
         attention: (layer, head), both from 0 and as the flow has them -> where that head looks in compiled weights, (n, n).
+        places: see `Flow`.
 
     Raises:
         OutputError: if there are more than `MOST_POSITIONS` positions.
         InputError, Undefined: see `evaluate`.
     """
     given: Word = tuple(word)
-    made = flow(program, name=name)
+    made = flow(program, name=name, places=places)
     if len(given) > MOST_POSITIONS:
         what = f"drawing {visible(made.title)}: the input has {counted(len(given), 'position')}"
         raise OutputError(f"{what}, and at most {MOST_POSITIONS} can be drawn legibly: use a shorter input")
@@ -103,7 +105,7 @@ def picture(run: Run) -> Picture:
     for number, layer in enumerate(drawn.layers):
         panels = wrapped([head_panel(run, number, place) for place in range(len(layer.heads))], WIDE, PAD)
         content = [panels, *([_rows(run, number + 1, (), layer.elementwise)] if layer.elementwise else [])]
-        parts.append(_boxed(f"layer {number + 1}", stacked(content, PAD)))
+        parts.append(_boxed(drawn.heading(number + 1), stacked(content, PAD)))
     return stacked(parts, GAP + 2)
 
 
@@ -133,6 +135,8 @@ def _rows(run: Run, here: int, base: Sequence[SOp], made: Sequence[SOp]) -> Pict
 def _made(drawn: Flow, sop: SOp, here: int) -> str:
     """Return how an s-op is made, and from which earlier layers its parts come."""
     earlier = [
-        f"{drawn.named(part)} from {drawn.depth(part)}" for part in drawn.sources(sop) if 0 < drawn.depth(part) < here
+        f"{drawn.named(part)} from {drawn.layer(drawn.depth(part))}"
+        for part in drawn.sources(sop)
+        if 0 < drawn.depth(part) < here
     ]
     return drawn.expression(sop) + (f"   ({', '.join(earlier)})" if earlier else "")

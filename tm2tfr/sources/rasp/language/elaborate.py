@@ -5,7 +5,7 @@ variables, a conditional on a single value evaluates one branch and one on an s-
 a name of the library cannot be assigned, ``out`` is the value of the last expression. Unlike it:
 
 - definitions are not tried out on an example: an s-op may be undefined on some inputs (`tm2tfr.sources.rasp.evaluate`);
-- ``load "x";`` looks in the folder of the file that says it, not in the current one;
+- ``load "x";`` looks in the folder of the file that says it, then in that of the program, then in the current one;
 - calls may be nested 1,000 deep;
 - ``s-op == list``, ``"…" % value`` and lists compared with ``<`` are refused.
 """
@@ -13,17 +13,18 @@ a name of the library cannot be assigned, ``out`` is the value of the last expre
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
+from weakref import WeakValueDictionary
 
 from tm2tfr.errors import Tm2tfrError, did_you_mean
 from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.assign import assign, bind, break_names, take_apart
-from tm2tfr.sources.rasp.language.nodes import MOST_NODES, Maker, TooManyNodes
+from tm2tfr.sources.rasp.language.nodes import Maker, TooManyNodes
 from tm2tfr.sources.rasp.language.parse import parse
 from tm2tfr.sources.rasp.language.scope import (
     BROKEN,
@@ -69,7 +70,7 @@ class Elaborator:
     foreign: set[Source] = field(default_factory=set)
     example: Meta = "hello"
     requests: list[Request] = field(default_factory=list)
-    widths: dict[int, Selector] = field(default_factory=dict)
+    widths: MutableMapping[int, Selector] = field(default_factory=WeakValueDictionary)
     width_functions: frozenset[str] = frozenset()
     last: Meta = None
     """The value of the last statement that is only an expression, if no assignment came after it."""
@@ -118,7 +119,8 @@ class Elaborator:
                     self._report(refused)
                     break_names(statement, scope)
                 except (TooManyNodes, RecursionError, MemoryError) as error:
-                    self._report(StatementRefused(statement, *_too_much(error)))
+                    why = (error.what, error.remedy) if isinstance(error, TooManyNodes) else _TOO_DEEP
+                    self._report(StatementRefused(statement, *why))
                     break_names(statement, scope)
 
     def statement(self, statement: s.Statement, scope: Scope) -> None:
@@ -398,10 +400,7 @@ class Elaborator:
 _CALLED = ("select", "aggregate", "range", "zip", "len")
 
 
-def _too_much(error: BaseException) -> tuple[str, str]:
-    if isinstance(error, TooManyNodes):
-        return f"the program makes more than {MOST_NODES:,} s-ops and selectors", "use shorter lists, or fewer calls"
-    return "the statement is nested too deeply", "use variables for its parts, and check that its recursion ends"
+_TOO_DEEP = "the statement is nested too deeply", "use variables for its parts, and check that its recursion ends"
 
 
 @contextmanager

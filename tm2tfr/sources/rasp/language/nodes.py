@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args
 
+from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.sops import (
     Aggregate,
     Atom,
@@ -26,16 +27,27 @@ N = TypeVar("N", bound=Node)
 MOST_NODES = 100_000
 
 
-class TooManyNodes(Exception):  # noqa: N818  (it is caught at its statement)
-    """A program makes more than `MOST_NODES` s-ops and selectors."""
+class TooManyNodes(CompileError):  # noqa: N818  (it is caught at its statement)
+    """A program has more than `MOST_NODES` s-ops and selectors."""
+
+    what, remedy = f"the program has more than {MOST_NODES:,} s-ops and selectors", "use shorter lists, or fewer calls"
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(f"{f'{name}: ' if name else ''}{self.what}: {self.remedy}")
 
 
 @dataclass
 class Maker:
-    """Makes nodes; `part` is the part of the program's text that is being elaborated."""
+    """Makes nodes.
+
+    Args:
+        part: the part of the program's text that is being elaborated.
+        most: the most nodes that it makes.
+    """
 
     part: TextPart | None = None
     made: int = 0
+    most: float = MOST_NODES
     everywhere: Selector | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -43,8 +55,12 @@ class Maker:
         self.positions = self.indices()
 
     def node(self, kind: type[N], **fields: Any) -> N:
-        """Return a new node of a `kind`."""
-        if self.made >= MOST_NODES:
+        """Return a new node of a `kind`.
+
+        Raises:
+            TooManyNodes: if there are `most` already.
+        """
+        if self.made >= self.most:
             raise TooManyNodes
         self.made += 1
         return kind(number=self.made - 1, span=self.part.span if self.part else None, **fields)

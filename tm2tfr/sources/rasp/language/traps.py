@@ -12,6 +12,7 @@ from tm2tfr.sources.rasp.graph import needed
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Select, SOp
+from tm2tfr.sources.rasp.values import IRRATIONAL
 from tm2tfr.text.source import Log
 
 COMPARISONS = ("==", "<=", ">=", ">", "<")
@@ -109,7 +110,10 @@ def _conditionals(part: s.Expression) -> tuple[str, str] | None:
 
 
 def undefined(program: Program, words: Iterable[Word], log: Log) -> None:
-    """Warn where an s-op is undefined on each of these inputs: the authors' interpreter refuses its definition on them."""
+    """Warn where an s-op is undefined on each of these inputs.
+
+    The authors' interpreter refuses its definition on them, but for an irrational number, which is a float there.
+    """
     runs = [attempt(program.sops.values(), word) for word in words]
     warned = set()
     for sop in program.sops.values():
@@ -121,7 +125,9 @@ def undefined(program: Program, words: Iterable[Word], log: Log) -> None:
             warned.add(first.node.number)
             name = f"{sop.name!r} is undefined" if sop.name else "this is undefined"
             where = f"on the example {shown_word(first.word)!r} ({first.why})"
-            what = f"{name} {where}, so that the authors' interpreter refuses it"
+            theirs = "where the authors' interpreter has a float"
+            theirs = theirs if first.why.endswith(IRRATIONAL) else "so that the authors' interpreter refuses it"
+            what = f"{name} {where}, {theirs}"
             log.add(first.node.span or sop.span, what, _remedy(first), "warning")
 
 

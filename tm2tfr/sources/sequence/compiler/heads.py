@@ -15,7 +15,7 @@ from tm2tfr.sources.sequence.clusters import SelectorCluster
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, added
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.elementwise import Tuple, roots_of
-from tm2tfr.sources.sequence.graph import NO_KIND, Apply, Compare, Item, Operation, Position, called, text_of
+from tm2tfr.sources.sequence.graph import NO_KIND, Compare, Item, Operation, Position, called, text_of
 
 ScorePairs = tuple[tuple[BitForm, BitForm], ...]
 """Pairs of linear forms, of the query and of the key: the score is the sum of their products."""
@@ -104,17 +104,13 @@ def _equality(cluster: SelectorCluster) -> bool:
     return plain and len(cluster.keys) == len(cluster.queries) == 1
 
 
-def _together(domains: Domains, nodes: Sequence[Operation]) -> list[Tuple]:
+def _together(domains: Domains, nodes: tuple[Operation, ...]) -> list[Tuple]:
     """Return the values that `nodes` can have together."""
     if not nodes:
         return [()]
     if len(nodes) == 1:
         return [(value,) for value in domains.values(nodes[0])]
-    return [value for value in domains.values(_tuple(nodes)) if isinstance(value, tuple)]
-
-
-def _tuple(nodes: Sequence[Operation]) -> Apply:
-    return Apply(key=f"({','.join(node.key for node in nodes)})", operator="tuple", arguments=tuple(nodes))
+    return [value for value in domains.values(domains.joint(nodes)) if isinstance(value, tuple)]
 
 
 def _always(

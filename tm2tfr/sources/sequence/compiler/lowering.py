@@ -81,7 +81,8 @@ class Lowering:
             if number is not None and number.scale == 1:
                 return Output(name, None), [number.form]
         bits = self.linear(node).bits
-        return Output(name, self._domains.graph.labels(node, values)), [bits[value] for value in values]
+        labels = self._domains.graph.labels(node, values)
+        return Output(name, labels, whole=whole_numbers(values)), [bits[value] for value in values]
 
     # ── codes ───────────────────────────────────────────────────────────────────────────────────────────────
     def linear(self, node: Operation) -> Code:

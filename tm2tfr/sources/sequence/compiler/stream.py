@@ -231,7 +231,7 @@ class StreamPlan:
             here = heads if depth and n == 0 else ()
             layers.append(
                 Layer(
-                    name=f"attention {depth}" if here else f"tables {depth}.{n + 1}",
+                    name="attention" if here else "feed-forward",
                     meaning=_meaning(here, units),
                     source=self._source,
                     heads=here,

@@ -102,7 +102,8 @@ class _Unbounded:
             return Output(name, None), [found.form]
         if isinstance(found, Share):
             raise self._refused(node, "is a fraction without bound")
-        return Output(name, tuple(map(text_of, found.bits))), list(found.bits.values())
+        whole = whole_numbers(tuple(found.bits))
+        return Output(name, tuple(map(text_of, found.bits)), whole=whole), list(found.bits.values())
 
     # ── functions ───────────────────────────────────────────────────────────────────────────────────────────
     def _of(self, node: Operation) -> Found:

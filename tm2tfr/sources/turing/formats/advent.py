@@ -1,9 +1,9 @@
 """Blueprints in English, as in Advent of Code 2017, day 25 (https://adventofcode.com/2017/day/25).
 
 ``Begin in state A. Perform a diagnostic checksum after 6 steps. In state A: If the current value is 0: - Write the
-value 1. - Move one slot to the right. - Continue with state B.``, a sentence per line. The tape is two-way and its
-blank is 0; a state without rules and a value without a rule halt, which no machine of the puzzle does. The checksum, the
-number of cells that hold 1, is not part of a machine: the number of steps is in its description and, if it is at most
+value 1. - Move one slot to the right. - Continue with state B.``, one sentence or several per line. The tape is two-way and
+its blank is 0; a state without rules and a value without a rule halt, which no machine of the puzzle does. The checksum,
+the number of cells that hold 1, is not part of a machine: the number of steps is in its description and, if it is at most
 `MOST_STEPS` and no run can halt, in an example that the limit cuts off.
 """
 
@@ -43,15 +43,20 @@ _LINES = {
     "move": (r"-? *Move one slot to the (?P<value>\w+)\.?", "- Move one slot to the right."),
     "new": (rf"-? *Continue with state {_NAME}\.?", "- Continue with state A."),
 }
-_PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, (pattern, _) in _LINES.items()}
-_LIKE = re.compile(r"^[ \t]*(?:In state [^\s.:]+:|If the current value is \S+:)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+_PATTERNS = {kind: re.compile(rf"{pattern}(?:$|(?<=[.:])(?=\s))", re.IGNORECASE) for kind, (pattern, _) in _LINES.items()}
+_SPACE = re.compile(r"\s*")
+_LIKE = re.compile(
+    r"^[ \t]*(?:In state [^\s.:]+:|If the current value is \S+:)(?:[ \t]*\r?$|\s+-? *(?:Write the value|If the current) )"
+    r"|\bIn state [^\s.:]+:\s+If the current value is \S+:\s",
+    re.MULTILINE | re.IGNORECASE,
+)
 _KNOWN = "; ".join(f"'{example}'" for _, example in _LINES.values() if example)
 _COUNT = re.compile(r"checksum after ([0-9,]{1,24}) steps")
 _MOVES = {"left": -1, "right": +1}
 
 
 def looks_like(text: str) -> bool:
-    """Return whether two lines of a text are headings of a blueprint."""
+    """Return whether two headings of a blueprint are in a text, each on a line of its own or before what belongs to it."""
     return len(_LIKE.findall(text)) > 1
 
 
@@ -97,15 +102,19 @@ class _Blueprint:
         return Loaded(machine=machine, warnings=self.draft.log.conclude())
 
     def line(self, number: int, line: str) -> None:
-        """Read one sentence."""
-        begin, end_of_line = len(line) - len(line.lstrip()), len(line.rstrip())
-        for kind, pattern in _PATTERNS.items():
-            if (found := pattern.fullmatch(line, begin, end_of_line)) is not None:
-                start, end = Mark(number, found.start("value")), Mark(number, found.end("value"))
-                getattr(self, f"read_{kind}")(Scalar(start, end, found["value"], plain=True))
+        """Read the sentences of one line."""
+        at, end = len(line) - len(line.lstrip()), len(line.rstrip())
+        while at < end:
+            sentences = ((kind, pattern.match(line, at, end)) for kind, pattern in _PATTERNS.items())
+            kind, found = next((each for each in sentences if each[1] is not None), ("", None))
+            if found is None:
+                node = Node(Mark(number, at), Mark(number, end))
+                self.draft.error(node, "this is not a sentence of a blueprint", f"write one of {_KNOWN}")
                 return
-        node = Node(Mark(number, begin), Mark(number, end_of_line))
-        self.draft.error(node, "this is not a sentence of a blueprint", f"write one of {_KNOWN}")
+            mark = Mark(number, found.start("value")), Mark(number, found.end("value"))
+            getattr(self, f"read_{kind}")(Scalar(*mark, found["value"], plain=True))
+            space = _SPACE.match(line, found.end())
+            at = space.end() if space else end
 
     def read_start(self, value: Scalar) -> None:
         """Read the state in which a run begins."""

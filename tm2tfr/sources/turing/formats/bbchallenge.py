@@ -1,8 +1,9 @@
 """bbchallenge text, ``1RB1LB_1LA1RZ``: rows are the states A, B, …, cells are write, move, next state.
 
 A letter past the last row halts, by convention Z; ``---`` is undefined and halts too. The blank is 0, the start
-state A, the tape two-way. A step into a halting state is made and counts; ``---`` is not a step. Older texts have the state
-first, ``B1R B1L A1L H1R``, and do not say where a row ends: there are as many symbols as are written, at least two.
+state A, the tape two-way. A step into a halting state is made and counts; ``---``, also written ``...``, is not a step.
+Older texts have the state first, ``B1R B1L A1L H1R``, and do not say where a row ends: there are as many symbols as are
+written, at least two. ``#`` begins a comment.
 Source: https://bbchallenge.org.
 """
 
@@ -23,6 +24,8 @@ from tm2tfr.text.source import Log, Mark, Source
 LETTERS = string.ascii_uppercase
 HALT = "Z"
 UNDEFINED = "---"
+DOTS = "..."
+"""The undefined cell, as some lists write it."""
 
 _CELL = re.compile("([0-9])([LR])([A-Z])|---")
 _OLDER = re.compile("([A-Z])([0-9])([LR])")
@@ -32,19 +35,29 @@ _ARGUMENT = re.compile(
     rf"|{_LIKE}{{2,10}}(?: {{1,4}}{_LIKE}{{2,10}})+)"
     r"|(?:[A-Z][0-9][LR]|---)(?: +(?:[A-Z][0-9][LR]|---)){3,}"
 )
+_ONE_SYMBOL = re.compile(r"0[LR][A-Z](?:_(?:0[LR][A-Z]|---))*|---(?:_?---)*")
+"""What is written of a machine with one symbol or without rules: in a file it is bbchallenge text, as an argument it may be
+the name of a file."""
 _MANY_SYMBOLS = 4
 """A single row of as many cells may be several, without the underscores between them."""
 
 
 def is_argument(text: str) -> bool:
     """Return whether a machine argument looks like bbchallenge text."""
-    return len(text) > 3 and _ARGUMENT.fullmatch(text) is not None
+    return len(text) > 3 and _ARGUMENT.fullmatch(text.replace(DOTS, UNDEFINED)) is not None
 
 
 def looks_like(text: str) -> bool:
     """Return whether the contents of a file look like bbchallenge text."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in map(plain, text.splitlines()) if line.strip()]
+    if len(lines) == 1 and _ONE_SYMBOL.fullmatch(lines[0].strip()):
+        return True
     return bool(lines) and all(is_argument(re.sub(r"\s", "", line)) or _older(line) for line in lines)
+
+
+def plain(line: str) -> str:
+    """Return a line without its comment, with ``---`` for each ``...``."""
+    return line.split("#", maxsplit=1)[0].replace(DOTS, UNDEFINED)
 
 
 def read(source: Source) -> Loaded:
@@ -61,19 +74,8 @@ def read(source: Source) -> Loaded:
     if len(rows) > len(LETTERS):
         draft.error(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: write at most 26 rows")
         raise draft.log.failure()
-    for number in _further(source):
-        node = _node((Mark(number, 0), source.lines[number]))
-        remedy = "keep one machine per file; 'tm2tfr check' and 'tm2tfr sweep' go through a list"
-        draft.error(node, "a second machine begins here", remedy)
-    if any(d.severity == "error" for d in draft.log.found):
-        raise draft.log.failure()
     read_rows(draft, rows)
     return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
-
-
-def _further(source: Source) -> list[int]:
-    """Return the numbers of the lines, from 0, in which a second machine begins, or a third."""
-    return [n for n, line in enumerate(source.lines) if "_" in line or (_older(line) and len(line.split()) > 3)][1:]
 
 
 def read_rows(draft: Draft, rows: list[list[tuple[Mark, str]]]) -> None:
@@ -111,7 +113,7 @@ def _values(rules: dict[tuple[str, str], Rule], rows: int, width: int) -> dict[s
 
 def _rows(source: Source) -> list[list[tuple[Mark, str]]]:
     """Return the cells of each row; rows are separated by underscores, several spaces, or line breaks."""
-    return [row for number, line in enumerate(source.lines) for row in rows_of(number, line, 0)]
+    return [row for number, line in enumerate(source.lines) for row in rows_of(number, plain(line), 0)]
 
 
 def rows_of(number: int, line: str, start: int) -> list[list[tuple[Mark, str]]]:

@@ -49,6 +49,8 @@ _ELSEWHERE = {
     "name": "title",
     "source": "author, url, reference",
 }
+_TAPES, _NUMBER = ("type", "tapes", "num_tapes", "number of tapes"), re.compile(r"0*([1-9][0-9]{0,8})(?:[ -]?tapes?)?")
+"""The keys with which other programs say how many tapes a machine has, and such a number."""
 _MEANT = {other: ours for ours, others in _ELSEWHERE.items() for other in others.split(", ")}
 
 
@@ -58,6 +60,8 @@ def read_document(root: Map, draft: Draft) -> None:
     for key, value in draft.entries(root, "key"):
         if key.text in KEYS:
             found.setdefault(key.text, (key, value))
+        elif key.text in _TAPES and isinstance(value, Scalar) and (number := _NUMBER.fullmatch(value.text)):
+            draft.one_tape(value, number[1])
         else:
             draft.warn(
                 key,

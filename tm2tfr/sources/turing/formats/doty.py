@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tm2tfr.errors import visible
 from tm2tfr.sources.turing.formats.doty_braces import ANY, BLANK, Braces, Rules
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.formats.loaded import Loaded, stem
@@ -35,7 +36,9 @@ from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Source
 
 KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "delta")
 
-_LIKE = re.compile(r"^[^\S\n]*(?:delta\s*=|[^\s,]+\s*,\s*\S+\s*->)", re.MULTILINE)
+_DELTA = re.compile(r"^[^\S\n]*delta\s*=", re.MULTILINE)
+_RULE = re.compile(r"^[^\S\n]*(?!//)[^\s,]+\s*,\s*\S+\s*->", re.MULTILINE)
+_HEADER = re.compile(rf"^[^\S\n]*(?:{'|'.join((*KEYS, 'num_tapes'))})\s*=", re.MULTILINE)
 _YAML = re.compile(
     r"^[ \t]*(input_alphabet|tape_alphabet_extra|start_state|accept_state|reject_state|table)[ \t]*:", re.MULTILINE
 )
@@ -58,8 +61,9 @@ def is_yaml(text: str) -> bool:
 
 
 def looks_like(text: str) -> bool:
-    """Return whether a text has the keys of the present form, or a rule of the older one, or the line above the rules."""
-    return is_yaml(text) or _LIKE.search(text) is not None
+    """Return whether a text has the keys of the present form, or of the older one a rule and a key, or ``delta =``."""
+    older = _RULE.search(text) is not None and _HEADER.search(text) is not None
+    return is_yaml(text) or older or _DELTA.search(text) is not None
 
 
 def read(source: Source) -> Loaded:
@@ -103,7 +107,7 @@ class _Yaml:
             if key.text in KEYS:
                 found.setdefault(key.text, (key, value))
             elif key.text == "num_tapes" and isinstance(value, Scalar):  # as in the older form
-                self.rules.one_tape(value, value.text)
+                self.draft.one_tape(value, value.text)
             else:
                 close = self.draft.nearest(key.text, KEYS, _ELSEWHERE)
                 self.draft.warn(key, f"unknown key {key.text!r}{close}", "it is ignored: correct it, or make it a comment")
@@ -140,6 +144,10 @@ class _Yaml:
         """Return a node that must be text; report any other."""
         if isinstance(node, Scalar) and not node.empty:
             return node
+        line = self.draft.log.source.lines[node.start.line]
+        if isinstance(node, Map) and line.startswith(ANY, node.start.column):
+            self.draft.error(node, "'?' without quotes begins a key in YAML", "put it in quotes: '?'")
+            return None
         self.draft.error(node, f"expected {noun}, found {kind(node)}", "write it as text, in quotes if necessary")
         return None
 
@@ -170,9 +178,7 @@ class _Yaml:
         if read is None or new is None or write is None or move is None:
             return
         if not self.rules.rules and len(read.text) == len(write.text) == len(move.text) > 1:
-            what = f"this machine has {len(read.text)} tapes, but machines here have one"
-            self.draft.error(read, what, "convert it to one tape first")
-            raise self.draft.log.failure()
+            self.draft.one_tape(read, str(len(read.text)))
         self.rules.add({"state": state, "read": read, "new": new, "write": write, "move": move})
 
 
@@ -214,6 +220,7 @@ def _with_one_end_each(t: Translation) -> Translation:
 
 def _lines(m: Machine) -> Iterator[str]:
     yield f"# {' '.join(m.name.split()) if m.name.isprintable() else 'machine'}"
+    yield from (f"# {visible(line)}" for line in m.description.splitlines() if line.strip())
     yield f"states: {flow_list(m.states)}"
     yield f"input_alphabet: {flow_list(m.input_alphabet or ())}"
     yield f"tape_alphabet_extra: {flow_list(a for a in m.tape_alphabet if a not in (m.input_alphabet or ()))}"

@@ -15,7 +15,7 @@ from tm2tfr.errors import did_you_mean
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.spec import MOVES, Rule
-from tm2tfr.text.nodes import Node, Scalar
+from tm2tfr.text.nodes import Scalar
 from tm2tfr.text.source import Mark
 
 BLANK, ANY = "_", "?"
@@ -69,7 +69,7 @@ class Rules:
             raise draft.log.failure()
         extra = values.pop("tape_alphabet_extra", ())
         values["tape_alphabet"] = tuple(dict.fromkeys([*values.get("input_alphabet", ()), *extra, BLANK]))
-        draft.log.too_many(len(self.rules), len(values["tape_alphabet"]))
+        draft.log.too_many(sum(len(values["tape_alphabet"]) if symbol == ANY else 1 for _, symbol in self.rules))
         ends = {*values["accept"], *values["reject"]}
         rules: dict[tuple[str, str], Rule] = {}
         for (state, symbol), (rule, nodes) in self.rules.items():
@@ -83,13 +83,6 @@ class Rules:
             marks.setdefault(("table", state), nodes["state"])
         values["transitions"] = rules
         return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
-
-    def one_tape(self, node: Node, number: str) -> None:
-        """Raise SpecError unless the number of tapes is one."""
-        if number != "1":
-            what = f"this machine has {number} tapes, but machines here have one"
-            self.draft.error(node, what, "convert it to one tape first")
-            raise self.draft.log.failure()
 
     def matched(self, state: str, symbol: str) -> Iterator[str]:
         """Yield the symbols that a rule is for: an exact rule takes precedence over the wildcard."""
@@ -156,7 +149,7 @@ class Braces(Rules):
         elif match["key"] in self.found:
             self.draft.twice(node, self.found[match["key"]], f"the key {match['key']!r}")
         if match["key"] == "num_tapes":
-            self.one_tape(node, value)
+            self.draft.one_tape(node, value)
         if match["key"] not in self.found:
             self.found[match["key"]] = node
             self.piece(match["key"], node)

@@ -39,6 +39,12 @@ class Draft(Reading):
         self.log.conclude()
         return machine
 
+    def one_tape(self, node: Node, number: str) -> None:
+        """Raise SpecError unless the number of tapes is one: what else is wrong with such a text does not matter."""
+        if number != "1":
+            self.error(node, f"this machine has {number} tapes, but machines here have one", "convert it to one tape first")
+            raise self.log.failure()
+
     def complain(self, problem: Problem) -> None:
         """Report a problem found by the checks of `Machine`, at its place in the text."""
         at, position = problem.at, None

@@ -35,7 +35,9 @@ KEYS = ("name", "alphabet", "blank", "states", "initial", "finals", "transitions
 FIELDS = ("read", "to_state", "write", "action")
 
 _LIKE = re.compile(r'"(?:transitions|to_state|finals)"\s*:')
-_KNOWN = re.compile(rf'"({"|".join((*KEYS, *FIELDS))})"\s*:')
+_HEAD = ("alphabet", "blank", "initial", "finals")
+_KNOWN = re.compile(rf'"({"|".join((*_HEAD, *FIELDS))})"\s*:')
+"""A key that few other files have."""
 _ELSEWHERE = {
     "final": "finals",
     "start": "initial",
@@ -49,12 +51,17 @@ _SPELLED = 'write for example {"read": "1", "to_state": "q", "write": "0", "acti
 
 
 def looks_like(text: str) -> bool:
-    """Return whether a text is JSON with keys of this format, one of which no other file is likely to have."""
-    return text.lstrip()[:1] == "{" and _LIKE.search(text) is not None and not is_foreign(text)
+    """Return whether a text is JSON with keys of this format, one or two of which no other file is likely to have.
+
+    The beginning of a large machine may have nothing below its list of states.
+    """
+    if text.lstrip()[:1] != "{" or is_foreign(text):
+        return False
+    return _LIKE.search(text) is not None or len({key[1] for key in _KNOWN.finditer(text)} & {*_HEAD}) > 1
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether a text is a JSON object with fewer than two of the keys of this format."""
+    """Return whether a text is a JSON object with fewer than two of the keys that few other files have."""
     return text.lstrip()[:1] == "{" and len({key[1] for key in _KNOWN.finditer(text)}) < 2
 
 
@@ -108,7 +115,12 @@ class _Reader:
             self.known[key] = frozenset(names)
             if ours:
                 self.draft.values[ours] = names
+            first: dict[str, Scalar] = {}
             for node in nodes:
+                if first.setdefault(node.text, node) is not node:
+                    line = first[node.text].start.line + 1
+                    what = f"{node.text!r} is in the {key} a second time; the first is in line {line}"
+                    self.draft.warn(node, what, "remove one of the two")
                 self.draft.marks.setdefault(("table", node.text), node)
                 if key == "alphabet" and len(node.text) != 1:
                     self.draft.error(node, f"the symbol {node.text!r} is not one character", _ONE)
@@ -146,6 +158,9 @@ class _Reader:
         if lacking:
             what = f"there is no key {lacking[0]!r}" if len(lacking) == 1 else f"there are no keys {', '.join(lacking)}"
             self.draft.error(root, what, "add it" if len(lacking) == 1 else "add them")
+        if "name" not in found:
+            name = self.draft.values["name"]
+            self.draft.warn(root, "there is no key 'name'", f"add it: until then the machine is called {name!r}")
         return found
 
     def text(self, found: Fields, key: str) -> Scalar | None:

@@ -102,10 +102,8 @@ class _Reader:
             raise self.draft.log.failure()
         self.older = name != WITH_BLOCKS
         tapes = self.root.first("tapes")
-        if tapes is not None and tapes.text.strip() not in ("", "1"):
-            what = f"this machine has {tapes.text.strip()} tapes, but machines here have one"
-            self.draft.error(tapes.node, what, "convert it to one tape first")
-            raise self.draft.log.failure()
+        if tapes is not None and tapes.text.strip():
+            self.draft.one_tape(tapes.node, tapes.text.strip())
 
     def level(self, body: xml.Element, around: tuple[xml.Element, ...]) -> Level:
         """Read one machine of the file; `around`: the machines of the blocks that it is in."""
@@ -192,16 +190,18 @@ class _Reader:
     # ── what the transitions mean ───────────────────────────────────────────────────────────────────────
     def machine(self, top: Level) -> None:
         """Put the machine into the draft."""
-        draft, named, count = self.draft, dict[str, None](), 0
+        draft, named, count, wild = self.draft, dict[str, None](), 0, False
         for level in top.levels():
             for _, _, _, symbol, write, _ in level.transitions:
                 named |= dict.fromkeys(a for a in (symbol.removeprefix(NOT), write) if a not in ("", ANY, SQUARE))
             count += len(level.transitions)
+            wild = wild or any(symbol[:1] in (ANY, NOT) for _, _, _, symbol, _, _ in level.transitions)
         blank = self.comment("blank")
         blank = blank if len(blank) == 1 and blank not in named else next(a for a in BLANKS if a not in named)
         sigma, listed = (self.alphabet(key) for key in ("input alphabet", "tape alphabet"))
         gamma = tuple(dict.fromkeys([*(listed or ()), *(sigma or ()), *named, blank]))
-        draft.log.too_many(max(count, top.size()), len(gamma))
+        blocks = any(level.inner for level in top.levels())
+        draft.log.too_many(max(count, top.size()) * len(gamma) if wild or blocks else count)
         for level in top.levels():
             self.moves(level, gamma, blank, top)
         if any(d.severity == "error" for d in draft.log.found):
@@ -218,7 +218,7 @@ class _Reader:
             "input_alphabet": sigma,
             "accept": tuple(flat.names[q,] for q in top.final),
         }
-        if any(symbol[:1] in (ANY, NOT) for level in top.levels() for _, _, _, symbol, _, _ in level.transitions):
+        if wild:
             known = " ".join([*(a for a in sigma or gamma if a != blank), "x"])
             draft.values["about_input"] = f"list others in the file, as in '<!-- input alphabet: {known} -->'"
         if self.comment("name"):
@@ -315,6 +315,12 @@ def write(machine: Machine) -> Written:
 
 def _comments(m: Machine) -> Iterator[str]:
     alphabets = {"input alphabet": " ".join(m.input_alphabet or ()), "tape alphabet": " ".join(m.tape_alphabet)}
-    for key, value in {"name": m.name, "blank": m.blank, "input": m.input or "", **alphabets}.items():
+    for key, value in {
+        "name": m.name,
+        "description": m.description,
+        "blank": m.blank,
+        "input": m.input or "",
+        **alphabets,
+    }.items():
         if (value or key == "input alphabet") and "--" not in value and value.isprintable():
             yield f"<!-- {key}: {value} -->"

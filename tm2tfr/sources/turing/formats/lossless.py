@@ -147,7 +147,8 @@ def with_verdicts(t: Translation) -> Translation:
     if not t.machine.decides:
         raise t.refusal(
             "it halts without a verdict, but every run there accepts or rejects",
-            "declare which halt accepts, in YAML with a key such as 'accept: STATE'",
+            "say what every halt is taken for, with --verdict accept or --verdict reject, or declare which one accepts, in "
+            "YAML with a key such as 'accept: STATE'",
         )
     return t
 

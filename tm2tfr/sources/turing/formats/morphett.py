@@ -3,7 +3,8 @@
 One rule per line, ``state read write l|r|* new-state``, optionally with a breakpoint ``!``; ``;`` begins a comment, ``_``
 is the blank. ``*`` matches any symbol or state, and leaves the symbol, the head or the state as it is. The most
 specific rule applies: (q, s), (q, *), (*, s), (*, *). A run starts in state 0 and stops in a state that begins with
-``halt``: ``halt-accept`` accepts, ``halt-reject`` rejects; a program without either halts without a verdict.
+``halt``: ``halt-accept`` accepts, ``halt-reject`` rejects. A program with neither, or with another one beside them, such as
+``halt``, halts without a verdict.
 
 Settings that the simulator takes apart from its program can be given here in comments: ``; name:``,
 ``; tape: one-way`` (its semi-infinite variant), ``; initial state: q``, ``; input: 0101``, ``; input alphabet: 0 1``,
@@ -183,7 +184,7 @@ class _Program:
             draft.error(next(iter(lines)).tokens[0], what, remedy)
         sigma = [*draft.values.get("input_alphabet", ()), *draft.values.get("input", "")]
         gamma = tuple(dict.fromkeys([*draft.values.get("tape_alphabet", ()), *named, *sigma, BLANK]))
-        draft.log.too_many(len(states), len(gamma))
+        draft.log.too_many(len(states) * len(gamma))
         rules: dict[tuple[str, str], Rule] = {}
         for q in states:
             for a in () if stops(q) else gamma:
@@ -205,18 +206,19 @@ class _Program:
         return next((self.lines[key] for key in keys if key in self.lines), None)
 
     def verdicts(self, states: dict[str, None]) -> dict[str, object]:
-        """Return the states with a verdict; where there are any, a bare ``halt`` counts as a rejection."""
+        """Return the states with a verdict; none has one where another state halts without."""
         ends = [q for q in states if stops(q)]
         accept = tuple(q for q in ends if q.lower() == ACCEPT)
         reject = tuple(q for q in ends if q.lower() == REJECT)
+        plain = [q for q in ends if q not in (*accept, *reject)]
         if not accept and not reject:
             return {}
-        for q in ends:
-            if q not in (*accept, *reject):
-                line = next(x for x in self.lines.values() if q in (x.state, x.new))
-                what = f"state {q!r} halts without a verdict in a program that has verdicts: it counts as a rejection"
-                self.draft.warn(line.tokens[4], what, f"name it {ACCEPT} or {REJECT}")
-        return {"accept": accept, "reject": tuple(q for q in ends if q not in accept)}
+        if plain:
+            line = next(x for x in self.lines.values() if plain[0] in (x.state, x.new))
+            what = f"state {plain[0]!r} halts without a verdict, and where one halt has none, no halt has one here"
+            self.draft.warn(line.tokens[4], what, f"name it {ACCEPT} or {REJECT} to have all of them")
+            return {}
+        return {"accept": accept, "reject": reject}
 
     def headers_into(self, draft: Draft, named: frozenset[str]) -> None:
         """Read the settings given in comments, as far as they are meant for this program: its rules name these symbols."""

@@ -18,7 +18,7 @@ from tm2tfr.sources.turing.formats.loaded import Loaded, stem
 from tm2tfr.sources.turing.formats.writer import write
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
-from tm2tfr.text.source import Log, Source, decoded
+from tm2tfr.text.source import MACHINE_BYTES, Log, Source, decoded
 
 __all__ = ["Loaded", "read", "write"]
 
@@ -26,21 +26,27 @@ _LIKE = re.compile(
     r"""^ [^\S\n]* (?:[{,] [^\S\n]*)? ["']? (?:blank | start\ state | table | source\ code) ["']? \s* :""",
     re.MULTILINE | re.VERBOSE,
 )
+_NOTHING = re.compile(r"(?:---(?=\s|$)|\s|#.*)*")
+"""What a document without contents consists of."""
 _WRAPPER = ("name", "source code", "positions", "editor contents")
 
 
 def looks_like(text: str) -> bool:
-    """Return whether a text has one of the keys of a document, or is empty."""
-    return not text.strip() or _LIKE.search(text) is not None
+    """Return whether a text has one of the keys of a document, or is an empty one."""
+    return _NOTHING.fullmatch(text) is not None or _LIKE.search(text) is not None
 
 
-def read(text: str | bytes, *, file: str) -> Loaded:
-    """Read a machine from YAML; `file` is the name of the text in error messages.
+def read(text: str | bytes, *, file: str, most: int = MACHINE_BYTES) -> Loaded:
+    """Read a machine from YAML.
+
+    Args:
+        file: the name of the text in error messages.
+        most: the size of the largest text, in bytes.
 
     Raises:
         SpecError: with every error of the document, in the order of the text.
     """
-    source = decoded(text, file=file)
+    source = decoded(text, file=file, most=most)
     draft = Draft(Log(source), values={"name": stem(file), "yaml": source.text})
     root = _unwrapped(_mapping(compose(source), draft), draft)
     read_document(root, draft)

@@ -9,13 +9,11 @@ from typing import Any, NamedTuple, cast
 
 from tm2tfr.choices import READABLE, WRITABLE
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError, did_you_mean
-from tm2tfr.sources.turing.formats import doty, ft_turing, native
-from tm2tfr.sources.turing.formats.lists import is_list
+from tm2tfr.sources.turing.formats import ft_turing, lists, native
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
-from tm2tfr.sources.turing.formats.snapshot import is_snapshot
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.source import Source, decoded
+from tm2tfr.text.source import MACHINE_BYTES, Source, decoded
 
 
 class Format(NamedTuple):
@@ -66,7 +64,9 @@ def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
     chosen = _named(format, READABLE, "read from") if format else _guess(text, file)
     if chosen.module in ("native", "turingmachine_io"):
         return native.read(text, file=file)
-    source: Source = decoded(text, file=file)
+    source: Source = decoded(text, file=file, most=MACHINE_BYTES)
+    if chosen.module == "bbchallenge":
+        lists.refuse(source)
     return cast(Loaded, chosen.call("read", source))
 
 
@@ -105,36 +105,25 @@ def _named(name: str, known: tuple[str, ...], done: str) -> Format:
 
 
 def _guess(text: str | bytes, file: str) -> Format:
-    """Return the format of a text, by the file's extension if only one format uses it, otherwise by how it begins.
+    """Return the format of a text by how it begins: one that the extension of its file suggests, otherwise any.
+
+    A text that looks like none is in the format of the extension, if one format alone has it: then its reader says what is
+    wrong.
 
     Raises:
         SpecError: if no format is recognised.
     """
-    candidates = by_extension(file)
+    suggested = by_extension(file)
     start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
     start = start.removeprefix("\ufeff")
-    if candidates == (NATIVE.name,) and doty.is_yaml(start):
-        return FORMATS["doty"]
-    if candidates == ("ft_turing",) and is_snapshot(start):
-        return FORMATS["morphett"]
-    if candidates == ("ft_turing",) and ft_turing.is_foreign(start):
-        candidates = ()
-    if len(candidates) == 1:
-        return FORMATS[candidates[0]]
-    readable = (f for f in (*OTHERS, NATIVE) if f.reads and (not candidates or f.name in candidates))
-    sure = next((f for f in readable if f.call("looks_like", start)), None)
-    if sure is None:
-        decoded(text, file=file)  # what is no text at all is said to be that
-    if sure is None and is_list(start):
-        what, remedy = (
-            "this is a list of machines",
-            "go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them",
-        )
-        raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
-    if sure is None:
-        some = f"neither {' nor '.join(candidates)}" if candidates else "in none of the formats that are read"
-        what = f"this is {some}, as far as can be seen"
-        known = ", ".join(candidates or READABLE)
-        remedy = f"if it is a machine, name the format with --from, one of {known}{'' if candidates else OF_OTHERS}"
-        raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
-    return sure
+    order = sorted((f for f in (*OTHERS, NATIVE) if f.reads), key=lambda f: f.name not in suggested)
+    found = next((f for f in order if f.call("looks_like", start)), None)
+    if found is not None:
+        return found
+    if len(suggested) == 1 and not (suggested == ("ft_turing",) and ft_turing.is_foreign(start)):
+        return FORMATS[suggested[0]]
+    source = decoded(text, file=file, most=MACHINE_BYTES)  # what is no text at all is said to be that
+    lists.refuse(source)
+    what = "this is in none of the formats that are read, as far as can be seen"
+    remedy = f"if it is a machine, name the format with --from, one of {', '.join(READABLE)}{OF_OTHERS}"
+    raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])

@@ -56,6 +56,7 @@ class Table:
         for key, value in entries:
             self.draft.marks.setdefault(("table", key.text), key)
             self.read_state(key.text, value)
+            self.draft.log.too_many(len(self.rules))
         self.draft.values["transitions"] = self.rules
 
     def read_synonyms(self, node: Node | None) -> None:

@@ -126,10 +126,10 @@ class _Program:
     # ── the rules ───────────────────────────────────────────────────────────────────────────────────────
     def one_tape(self, rules: list[list[Scalar]]) -> None:
         """Refuse a program for several tapes, at its first rule; its lines would be as many errors."""
-        if len(rules) > 1 and len(rules[0]) > 2 and len(rules[1]) == 2 * len(rules[0]) - 1 and not _is_second(rules[0]):
-            what = f"this machine has {len(rules[0]) - 1} tapes, but machines here have one"
-            self.draft.error(_whole(rules[0]), what, "convert it to one tape first")
-            raise self.draft.log.failure()
+        first, second = [*(fields for fields in rules if len(fields) > 1), [], []][:2]
+        tapes = len(first) - 1
+        if tapes > 1 and len(second) == 2 * tapes + 1 and not _is_second(first):
+            self.draft.one_tape(_whole(first), str(tapes))
 
     def line(self, fields: list[Scalar]) -> None:
         """Read one of the two lines of a rule."""

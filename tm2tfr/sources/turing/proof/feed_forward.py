@@ -31,6 +31,12 @@ SHARES = frozenset((V, MV, HV, "k/(i+1)", "h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1
 """The directions with multiples of 1/(i+1)."""
 
 
+UNWRITTEN = SHARES | {"i", "i^2", "h", "h^2", "h-", "h_{i-1}", "h_{i-1}^2", "h_{j*-1}", "r*_q", "r*_a", "out"}
+"""The subspaces with numbers of many digits: shares, numbers that grow, and means. From layer 3 on no layer has to write
+there.
+"""
+
+
 OFTEN = 8
 """What more units than this read is added up once for all questions that have it, and anything else anew for each."""
 
@@ -184,11 +190,14 @@ class FeedForwardProof:
         return None
 
     def _kept(self) -> Refusal | None:
-        """Refuse a sum of 0 that is added to a multiple of 1/(i+1): what is small would lose digits on the way."""
+        """Refuse a sum of 0 that is added to a number of many digits: units and biases are added to it one after the other.
+
+        So it would be rounded between them. In layer 1 the stream holds no such number but those of the position.
+        """
         if self._ffn is None or self._manner == "scaled":
             return None
-        shares = {V} if self._manner == "carried" else SHARES & {*self._layout.directions}
-        rows = self._columns(*shares)
+        held = {V, "i", "i^2"} if self._manner == "carried" else UNWRITTEN
+        rows = self._columns(*(d for name in held if name in self._layout for d in self._directions(name)))
         for matrix in (self._ffn.output, self._ffn.output_bias):
             if written := rows & set(matrix.rows.tolist()):
                 what = f"{self._direction(min(written))} must not be written by this layer"

@@ -420,8 +420,14 @@ def test_the_runs_that_are_tried_use_every_token_of_a_small_class() -> None:
 
 
 @pytest.mark.usefixtures("unseen")
-@pytest.mark.parametrize(("layer", "direction"), [(2, "h+/(i+1)"), (3, "1/(i+1)"), (1, "1/(i+1)"), (3, "k/(i+1)")])
-def test_what_scales_with_the_position_is_not_written_to_even_if_it_cancels_out(layer: int, direction: str) -> None:
+@pytest.mark.parametrize(
+    ("layer", "direction"),
+    [
+        *((2, "h+/(i+1)"), (3, "1/(i+1)"), (1, "1/(i+1)"), (3, "k/(i+1)")),
+        *((1, "i"), (3, "h^2"), (4, "h_{i-1}^2"), (6, "out[→(q0,0,-1)]"), (6, "r*_q[q0]")),
+    ],
+)
+def test_what_has_many_digits_is_not_written_to_even_if_it_cancels_out(layer: int, direction: str) -> None:
     """(v + 1) - 1 is v in exact arithmetic, and loses the digits of a small v in floats."""
     once = with_unit(compiled(BOTH), {"1": 1.0}, 0.0, {direction: 1.0}, layer=layer)
     (said,) = refusals(with_unit(once, {"1": 1.0}, 0.0, {direction: -1.0}, layer=layer))

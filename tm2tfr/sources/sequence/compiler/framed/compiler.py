@@ -28,6 +28,7 @@ from tm2tfr.sources.sequence.compiler.framed.scores import (
     finite_conjunct,
     is_equality_of_numbers,
 )
+from tm2tfr.sources.sequence.compiler.numbers import whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
 from tm2tfr.sources.sequence.graph import (
     Apply,
@@ -281,7 +282,7 @@ class _Framed:
             truth = self._finite[node].truth.form
             return Output(name, (FALSE, TRUE)), [added([{"1": 1}, truth], times=[1, -1]), truth]
         labels = {text_of(value): bit.form for value, bit in bits.items()}
-        return Output(name, (NOTHING, *labels)), [self._bits.ends, *labels.values()]
+        return Output(name, (NOTHING, *labels), whole=whole_numbers(tuple(bits))), [self._bits.ends, *labels.values()]
 
 
 class _Shown:

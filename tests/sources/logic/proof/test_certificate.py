@@ -26,7 +26,7 @@ from tm2tfr.sources.logic.proof.report import logic_report
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.soft import softened
-from tm2tfr.transformer.weights import Decoder, Head
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
 TOKENS = {
     "since-b": [4_095, 94_906_264, None],
@@ -135,6 +135,28 @@ def test_weights_that_are_not_known_are_refused() -> None:
     assert refused(softened(decoder, 0.01)).what == "the proof does not know heads with softmax"
     table = Matrix.from_entries((decoder.layout.width, 9), {})
     assert refused(replace(decoder, position_table=table)).what == "the proof knows no position table"
+    silent = FeedForward(
+        input=Matrix.from_entries((1, decoder.layout.width), {(0, 0): 2.0**200}),
+        input_bias=Matrix.from_entries((1, 1), {}),
+        output=Matrix.from_entries((decoder.layout.width, 1), {}),
+        output_bias=Matrix.from_entries((decoder.layout.width, 1), {}),
+        units=("silent",),
+    )
+
+    def with_last(part: FeedForward) -> Decoder:
+        return replace(decoder, layers=(*decoder.layers, Layer(name="more", meaning="", source="", feed_forward=part)))
+
+    (large,) = prove(with_last(silent), program).certificate("dense", "float32").refusals
+    assert str(large) == "rounding: a weight is not a number of float32: layers.3.feed_forward.input"
+    nobody = replace(
+        silent,
+        input=Matrix.from_entries((0, decoder.layout.width), {}),
+        input_bias=Matrix.from_entries((0, 1), {}),
+        output=Matrix.from_entries((decoder.layout.width, 0), {}),
+        output_bias=Matrix.from_entries((decoder.layout.width, 1), {(0, 0): 1}),
+        units=(),
+    )
+    assert str(refused(with_last(nobody))) == "feed-forward, layer 3: something is written at every position: output_bias"
     printed = weights(program, LogicOptions(variant="paper"))
     assert refused(printed).what == "the scores of a head have no shape that the proof knows"
 

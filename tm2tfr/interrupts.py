@@ -1,0 +1,86 @@
+"""Ctrl-C in a process of the command line: one line and exit code 130, from the first import to the end of the shutdown.
+
+While modules load and while Python shuts down nothing is half written, and nothing would catch KeyboardInterrupt: the
+process ends at once. While a command runs, KeyboardInterrupt is raised as everywhere, so that what it has begun is cleaned
+up (`tm2tfr.cli.guarded`). Whoever imports the library keeps their own handler.
+"""
+
+from __future__ import annotations
+
+import _signal as signal  # type: ignore[import-not-found]  # built in, while `signal` loads others: Ctrl-C may come then
+import atexit
+import os
+import sys
+
+CODE = 130
+
+
+class _State:
+    """What a handler of signals can know: no argument tells it."""
+
+    raises = heard = False
+    code = CODE
+
+
+def starts_command() -> bool:
+    """Return whether this process is ``tm2tfr …`` or ``python -m tm2tfr …``, while the package is imported."""
+    name = sys.argv[0] if sys.argv else ""
+    if name == "-m":  # what it is called while Python looks for the module
+        return sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] == ["tm2tfr"] if "-m" in sys.orig_argv else False
+    return os.path.basename(name).removesuffix(".exe") == "tm2tfr"  # not tm2tfr.py, which is somebody's script
+
+
+def prepare() -> None:
+    """Have Ctrl-C end this process, unless it is ignored, as in a shell's background jobs."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _hear)
+        sys.unraisablehook = _lost
+        atexit.register(_leave)  # the first one is called last
+
+
+def raising(yes: bool) -> None:
+    """Have Ctrl-C raise KeyboardInterrupt from now on, or end the process."""
+    _State.raises = yes
+
+
+def note() -> None:
+    """Remember that there was a Ctrl-C."""
+    _State.heard = True
+
+
+def heard() -> bool:
+    """Return whether there was a Ctrl-C: where it strikes while C code loads a module, another error can come of it."""
+    return _State.heard
+
+
+def finished(code: int) -> int:
+    """Return the exit code of the command that is finished, with which this process will end."""
+    _State.code = code
+    return code
+
+
+def _hear(*_: object) -> None:
+    note()
+    if _State.raises:
+        raise KeyboardInterrupt
+    os.write(2, b"interrupted\n")
+    os._exit(CODE)
+
+
+def _lost(unraisable: sys.UnraisableHookArgs) -> None:
+    """Interrupt again where a KeyboardInterrupt was raised in a callback, as of a weak reference, and so was lost."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    from _thread import interrupt_main  # noqa: PLC0415
+    from threading import Timer  # noqa: PLC0415  (most processes do not need it)
+
+    Timer(0.01, interrupt_main).start()  # not here: this is the callback
+
+
+def _leave() -> None:
+    """End with the command's exit code: where Ctrl-C went through ``exec`` CPython kills itself, though it was caught."""
+    if _State.heard:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_State.code)

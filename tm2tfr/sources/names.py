@@ -1,0 +1,86 @@
+"""Names of what is shipped: which kinds have one of a name, and ``kind:name``, which is the one of that kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tm2tfr.choices import LOGIC, RASP, TURING
+from tm2tfr.errors import NotFoundError, did_you_mean
+from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, MACHINES, PROGRAMS, Shelf, display, shipped, shipped_text
+
+MACHINE, CIRCUIT, PROGRAM, FORMULA = KINDS = ("machine", "circuit", "program", "formula")
+"""The kinds, in the order in which a name alone is looked for."""
+TEXTS: dict[str, tuple[tuple[Shelf, tuple[str, str]], ...]] = {
+    MACHINE: ((MACHINES, (TURING, "yaml")),),
+    CIRCUIT: (),
+    PROGRAM: ((PROGRAMS, (RASP, RASP)), (ATTENTION_PROGRAMS, (LOGIC, "srasp"))),
+    FORMULA: ((FORMULAS, (LOGIC, "tl")),),
+}
+"""A kind -> where the texts of its shipped ones are, with their construction and their format; circuits are generated."""
+_PREFIXED = re.compile(r"([A-Za-z]{2,}):([\w.-]+)")
+
+
+def of_kind(kind: str) -> tuple[str, ...]:
+    """Return the names of the shipped ones of a kind."""
+    if kind == CIRCUIT:
+        from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+
+        return tuple(GENERATORS)
+    return tuple(name for shelf, _ in TEXTS[kind] for name in shipped(shelf))
+
+
+def every() -> tuple[str, ...]:
+    """Return all names, each once, those of a kind after each other."""
+    return tuple(dict.fromkeys(name for kind in KINDS for name in of_kind(kind)))
+
+
+def homonyms(name: str) -> tuple[str, ...]:
+    """Return what a name stands for where that is several shipped things, as ``kind:name``, the one that is taken first.
+
+    A file of that name comes before all of them; then, and where there is only one, nothing is returned.
+    """
+    found = tuple(f"{kind}:{name}" for kind in KINDS if name in of_kind(kind))
+    return found if len(found) > 1 and not Path(name).is_file() else ()
+
+
+def file_of(kind: str, name: str) -> str:
+    """Return the name of the file that a shipped machine, program or formula is in."""
+    return f"{name}{_place(kind, name)[0].endings[0]}"
+
+
+def text_of(kind: str, name: str) -> tuple[str, tuple[str, str]]:
+    """Return the text of a shipped machine, program or formula, with its construction and its format."""
+    shelf, text_kind = _place(kind, name)
+    return shipped_text(shelf, name), text_kind
+
+
+def _place(kind: str, name: str) -> tuple[Shelf, tuple[str, str]]:
+    return next(place for place in TEXTS[kind] if name in shipped(place[0]))
+
+
+def split(given: object) -> tuple[str, str] | None:
+    """Return the kind and the name of ``kind:name``; None for anything else, and for a file that is called so.
+
+    Raises:
+        NotFoundError: if there is no such kind, or nothing of that kind and name is shipped.
+    """
+    found = _PREFIXED.fullmatch(given) if isinstance(given, str) else None
+    if found is None or Path(found[0]).is_file():
+        return None
+    kind, name = found.groups()
+    if kind not in KINDS:
+        known = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+        what = f"{display(found[0])}: there is no such file, and {kind!r} is not a kind of what is shipped"
+        raise NotFoundError(f"{what}{did_you_mean(kind, KINDS)}: use {known}, as in machine:parity")
+    if name not in of_kind(kind):
+        what = f"{found[0]}: no {kind} of this name is shipped{did_you_mean(found[0], _near(kind, name))}"
+        raise NotFoundError(f"{what}: use a name that 'tm2tfr list {kind}s' lists, without {kind + ':'!r} for a file")
+    return kind, name
+
+
+def _near(kind: str, name: str) -> Iterable[str]:
+    """Return what may be meant: this name of another kind, otherwise another name of this kind."""
+    others = [f"{other}:{name}" for other in KINDS if name in of_kind(other)]
+    return others or [f"{kind}:{other}" for other in of_kind(kind)]
