@@ -115,6 +115,12 @@ def mutated(number: int) -> Iterator[tuple[str, str | None, str]]:
         yield f"{seed} {format} {change.__name__}", format if rng.random() < 0.6 else None, text
 
 
+ENDLESS = "# length: 60\n# alphabet: abcdefghijklmnop\ny0 = selector_width(select(tokens, tokens, ==));\n" + "".join(
+    f"y{n} = selector_width(select(y{n - 1}, y{n - 1}, <));\n" for n in range(1, 100)
+)
+"""A program that takes minutes to compile: none of its 100 layers asks for too many values, and each has many."""
+
+
 def catastrophes() -> Iterator[tuple[str, str | None, str]]:
     """Yield sources that ask for too much of something, likewise."""
     laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(

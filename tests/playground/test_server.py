@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.playground.conftest import SECONDS, Served
-from tests.playground.hostile import SCRIPT, catastrophes, mutated
+from tests.playground.hostile import ENDLESS, SCRIPT, catastrophes, mutated
 from tm2tfr.playground.guard import HEADERS
 from tm2tfr.playground.shipped import shipped, shipped_text
 from tm2tfr.playground.workers import MOST_WAITING
@@ -174,12 +174,11 @@ def test_hostile_sources_do_not_get_through(served: Served) -> None:
 
 
 def test_what_takes_too_long_is_given_up_while_others_are_answered(served: Served) -> None:
-    endless = {what: text for what, _, text in catastrophes()}["RASP length"]
     found: list[Any] = []
 
     def hostile() -> None:
         with served.client() as client:
-            found.append(client.post("/api/answer", json={"source": endless}).json())
+            found.append(client.post("/api/answer", json={"source": ENDLESS}).json())
 
     thread = threading.Thread(target=hostile)
     thread.start()
@@ -192,7 +191,6 @@ def test_what_takes_too_long_is_given_up_while_others_are_answered(served: Serve
 
 
 def test_a_client_with_many_slow_sources_does_not_delay_another(served: Served) -> None:
-    endless = {what: text for what, _, text in catastrophes()}["RASP length"]
     answered: list[tuple[str, int]] = []
 
     def asked(page: str, source: str) -> None:
@@ -200,7 +198,7 @@ def test_a_client_with_many_slow_sources_does_not_delay_another(served: Served) 
             found = client.post("/api/answer", json={"source": source}, headers={"X-Tm2tfr-Page": page})
         answered.append((page, found.status_code))
 
-    slow = [threading.Thread(target=asked, args=("slow", endless)) for _ in range(12)]
+    slow = [threading.Thread(target=asked, args=("slow", ENDLESS)) for _ in range(12)]
     for thread in slow:
         thread.start()
     waiting = {"before": None}
@@ -223,11 +221,10 @@ def test_who_asks_must_be_a_name(served: Served) -> None:
 
 
 def test_whoever_goes_away_is_not_waited_for(served: Served) -> None:
-    endless = {what: text for what, _, text in catastrophes()}["RASP length"]
     with served.client() as client:
         for _ in range(4):
             with pytest.raises(httpx.ReadTimeout):
-                client.post("/api/answer", json={"source": endless}, timeout=0.3)
+                client.post("/api/answer", json={"source": ENDLESS}, timeout=0.3)
     well(served)
 
 

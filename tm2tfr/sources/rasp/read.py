@@ -25,6 +25,8 @@ LIBRARY = ("library", "examples")
 """The files that are read before every program; names of the first cannot be assigned."""
 WIDTHS = frozenset({"selector_width", "_width_with_first"})
 """Functions of the library whose value is the number of positions that their argument selects."""
+LONGEST_TRIED = 200
+"""The longest example on which reading a program tries whether its s-ops are defined: a selector costs its square."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,11 @@ def read(
 
 def _tried(program: Program, said: Headers, made: Elaborated) -> list[Word]:
     """Return the inputs on which the program is tried: its examples, or what ``set example`` says, or its alphabet."""
-    if said.examples:
-        return [example.input for example in program.examples if not example.error]
     example = made.elaborator.example
-    return [tuple(example) if example != "hello" or not said.alphabet else said.alphabet]
+    words = [tuple(example) if example != "hello" or not said.alphabet else said.alphabet]
+    if said.examples:
+        words = [example.input for example in program.examples if not example.error]
+    return [word for word in words if len(word) <= LONGEST_TRIED]
 
 
 @dataclass(frozen=True)
