@@ -10,7 +10,8 @@ from pathlib import Path
 
 import networkx as nx
 
-from tests.house.test_imports import MODULES, imported_by, name_of, part_of
+from tests.house.reading import MODULES, name_of
+from tests.house.test_imports import imported_by, part_of
 
 FILE = Path(__file__).parents[2] / "docs" / "imports.svg"
 WIDTH, ROW, HEIGHT, LETTER, PAD, SHIFT = 860, 62, 28, 7.4, 12, 170

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 
 import tm2tfr
+from tests.house.reading import ROOT, facts, text_of
 from tm2tfr.cli import app
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.trace.check import check
 
-ROOT = Path(tm2tfr.__file__).parent
 PARTS = ("api", "cli", "explorer", "runs", "softness", "trace")
 OWN = {
     ("cli/options.py", "others"): "the other options of a command, which go to the command as they came",
@@ -38,10 +36,7 @@ OWN = {
 
 def unpacked(source: str) -> Iterator[str]:
     """Yield the names that are unpacked in calls, but for what is handed on to another library's class: ``**kwargs``."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call):
-            names = [ast.unparse(k.value) for k in node.keywords if k.arg is None]
-            yield from (name for name in names if name not in ("kwargs", "extra"))
+    yield from (name for name in facts(source).unpacked if name not in ("kwargs", "extra"))
 
 
 def test_no_dictionary_of_options_is_unpacked() -> None:
@@ -49,7 +44,7 @@ def test_no_dictionary_of_options_is_unpacked() -> None:
         (path.relative_to(ROOT).as_posix(), name)
         for part in PARTS
         for path in (ROOT / part).rglob("*.py")
-        for name in unpacked(path.read_text(encoding="utf-8"))
+        for name in unpacked(text_of(path))
     }
     assert found == set(OWN)
 

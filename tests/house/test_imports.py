@@ -11,10 +11,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-import tm2tfr
-
-ROOT = Path(tm2tfr.__file__).parent
-MODULES = sorted(ROOT.rglob("*.py"))
+from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, text_of, without
 
 BASE = {"choices", "errors", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
@@ -91,12 +88,6 @@ DOORS = {"from_yaml", "from_automata", "to_automata", "load"}
 """The one exception to `test_imports_form_no_circle`: methods of `Machine` that lead to its formats, for users alone."""
 
 
-def name_of(module: Path) -> str:
-    """``tm2tfr.engines.dense``; a package is its ``__init__``."""
-    parts = module.relative_to(ROOT.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
-
-
 def part_of(module: str) -> str:
     """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``; see also `ROOMS`."""
     parts = module.split(".")
@@ -114,58 +105,37 @@ PARTS = {part_of(name) for name in NAMES}
 
 def imports(source: str, module: str, *, package: bool = False) -> Iterator[str]:
     """Yield the modules of this package that `source` imports anywhere in it, also by their names as text."""
-    for node in ast.walk(ast.parse(source)):
+    known = facts(source)
+    found = sorted(known.words & NAMES)
+    for node in known.imports:
         if isinstance(node, ast.Import):
-            found = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+            found += [alias.name for alias in node.names]
+        else:
             up = module.split(".")[: len(module.split(".")) - node.level + package] if node.level else []
             base = ".".join([*up, *([node.module] if node.module else [])])
             # "from tm2tfr import cli" is the package cli, "from tm2tfr import run" the package
-            found = [f"{base}.{a.name}" if base == "tm2tfr" and a.name in PARTS else base for a in node.names]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES:
-            found = [node.value]
-        else:
-            continue
-        yield from (name for name in found if re.match(r"tm2tfr(\.|$)", name))
+            found += [f"{base}.{a.name}" if base == "tm2tfr" and a.name in PARTS else base for a in node.names]
+    yield from (name for name in found if re.match(r"tm2tfr(\.|$)", name))
 
 
 @cache
 def imported_by(path: Path) -> set[str]:
     """The modules that a module imports; but for what a `_repr_html_` needs, which is there for notebooks alone."""
-    return set(imports(without_notebooks(path), name_of(path), package=path.stem == "__init__"))
-
-
-@cache
-def without_notebooks(path: Path) -> str:
-    return without(path.read_text(encoding="utf-8"), {"_repr_html_"})
-
-
-@cache
-def source_texts() -> Mapping[str, str]:
-    """All modules by name, without what is there for notebooks alone."""
-    return {name_of(path): without_notebooks(path) for path in MODULES}
-
-
-def without(source: str, functions: set[str]) -> str:
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name in functions:
-            node.body = [ast.Pass()]
-    return ast.unparse(tree)
+    return set(imports(source_texts()[name_of(path)], name_of(path), package=path.stem == "__init__"))
 
 
 def graph(sources: Mapping[str, str]) -> nx.DiGraph[str]:
     """The modules by name, with an arrow to each one that they import; ``from tm2tfr.trace import check`` is the module."""
     found: nx.DiGraph[str] = nx.DiGraph()
     for module, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.ImportFrom):
+        known = facts(source)
+        found.add_edges_from((module, name) for name in known.words if name in sources)
+        for node in known.imports:
+            if isinstance(node, ast.Import):
+                found.add_edges_from((module, alias.name) for alias in node.names)
+            else:
                 exact = [f"{node.module}.{alias.name}" for alias in node.names]
                 found.add_edges_from((module, name if name in sources else str(node.module)) for name in exact)
-            elif isinstance(node, ast.Import):
-                found.add_edges_from((module, alias.name) for alias in node.names)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in sources:
-                found.add_edge(module, node.value)
     return found.subgraph(sources)
 
 
@@ -315,14 +285,8 @@ def test_circles_are_found_wherever_an_import_stands() -> None:
 
 
 def test_nothing_is_asserted_and_no_file_is_too_long() -> None:
-    texts = {name_of(path): path.read_text(encoding="utf-8") for path in MODULES}
-    asserts = [
-        f"{name}:{node.lineno}: raise instead of asserting"
-        for name, text in texts.items()
-        if "assert" in text
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Assert)
-    ]
+    texts = {name_of(path): text_of(path) for path in MODULES}
+    asserts = [f"{name}:{line}: raise instead of asserting" for name, text in texts.items() for line in facts(text).asserts]
     assert asserts == []
     assert {name: len(text.splitlines()) for name, text in texts.items() if len(text.splitlines()) > 420} == {}
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.house.test_imports import source_texts
+from tests.house.reading import facts, source_texts
 
 ALONE = {
     "tm2tfr.targets.torch.model",
@@ -20,14 +20,12 @@ more. The others have the words of a language, tokens and programs with their ex
 
 def names(source: str) -> Iterator[str]:
     """Yield the public classes and type aliases that a module defines at its top: CamelCase names."""
-    for node in ast.parse(source).body:
+    for node in facts(source).top:
         if isinstance(node, ast.ClassDef):
             found = [node.name]
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
+        else:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             found = [target.id for target in targets if isinstance(target, ast.Name)]
-        else:
-            found = []
         yield from (
             name for name in found if re.fullmatch("[A-Z][a-z0-9]*([A-Z][A-Za-z0-9]*)*", name) and not name.isupper()
         )
