@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.cli import main
-from tm2tfr.disguises.equal import FloatEquality
+from tm2tfr.disguises.disguise import FloatEquality
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -67,7 +67,7 @@ def test_weights_are_compressed_proved_and_their_error_is_said(tmp_path: Path, c
 def test_where_no_input_is_known_nothing_is_called_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tm2tfr.disguises.equal.prompts_of", lambda *_, **__: [])
+    monkeypatch.setattr("tm2tfr.disguises.disguise.prompts_of", lambda *_, **__: [])
     hidden, key = str(tmp_path / "hidden.safetensors"), str(tmp_path / "key.json")
     code, out, _ = said(capsys, "disguise", "half-adder", "--grade", "1", "-o", hidden, "--key", key)
     assert (code, "the same logits as the original for every input" in out) == (0, True)

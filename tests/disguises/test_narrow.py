@@ -12,8 +12,8 @@ import pytest
 import tm2tfr
 from tests.disguises.cases import answers, hidden
 from tm2tfr.disguises.claim import perfect, read_claim
+from tm2tfr.disguises.disguise import compared
 from tm2tfr.disguises.dyadic import product
-from tm2tfr.disguises.equal import compared
 from tm2tfr.disguises.key import load_key
 from tm2tfr.disguises.narrow import matrix_of, narrowed, spanned
 from tm2tfr.disguises.profile import prompts_of

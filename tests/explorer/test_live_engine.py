@@ -17,8 +17,7 @@ from tests.explorer.live_cases import POSITIONS, Case, cases
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import EngineError
-from tm2tfr.explorer.columns import PackedColumns
-from tm2tfr.explorer.weights_data import decoder_data
+from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
 from tm2tfr.transformer.weights import Decoder
 
 SCRIPT = (Path(tm2tfr.__file__).parent / "explorer" / "assets" / "explorer.js").read_text(encoding="utf-8")

@@ -14,8 +14,8 @@ from tests.strategies import machines
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import document
-from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.record import Content, Recording, _column, record
+from tm2tfr.explorer.weights_data import PackedColumns
 from tm2tfr.sources.turing.truth import truth_for
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced

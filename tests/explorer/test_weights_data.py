@@ -15,8 +15,7 @@ from tests.engines.labellers import scrambled, soft
 from tests.explorer.reading import column
 from tests.handmade import normed, tabled
 from tm2tfr.explorer import weights_data
-from tm2tfr.explorer.columns import PackedColumns
-from tm2tfr.explorer.weights_data import decoder_data
+from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 MADE: Mapping[str, Any] = {

@@ -11,7 +11,8 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from tm2tfr.playground import bodies, connections, server
+from tm2tfr.playground import bodies, server
+from tm2tfr.playground import server as connections
 from tm2tfr.playground.guard import HEADERS
 from tm2tfr.playground.server import Playground, playground
 from tm2tfr.playground.workers import Workers

@@ -20,7 +20,7 @@ from tm2tfr.engines import engine
 from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.softness.measure import LayerError, _Layer, gap_of, measure, slope_of
-from tm2tfr.softness.warmest import Search, exponent, lengths
+from tm2tfr.softness.temperature import Search, exponent, lengths
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix

@@ -40,7 +40,7 @@ def draw_run(subject: Given, word: str | None = None, *, attention: bool = False
         tm2tfr.sources.rasp.evaluate.Undefined: if the program is undefined on it.
         OutputError: if it is too long.
     """
-    from tm2tfr.sources.rasp.drawing.run import drawn_run, run_svg
+    from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
 
     found = Subject.of(subject)
     program = _rasp(found)
@@ -60,7 +60,7 @@ def draw_requests(subject: Given) -> str:
         tm2tfr.sources.rasp.evaluate.Undefined: if an s-op is undefined on the input it is to be drawn on.
         OutputError: if an input is too long.
     """
-    from tm2tfr.sources.rasp.drawing.run import drawn_run, run_svg
+    from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
     from tm2tfr.sources.rasp.read import read
     from tm2tfr.sources.rasp.sops import SOp
 

@@ -128,7 +128,7 @@ def ends_of(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:
 def _drawings(found: Subject, word: str) -> tuple[tuple[str, str], ...]:
     """Return the drawings of a program or a formula, each under its heading; in place of one, why there is none."""
     from tm2tfr.api.drawings import draw_run, drawn_places
-    from tm2tfr.sources.logic.drawing.graphs import render as render_syntax
+    from tm2tfr.sources.logic.drawing import render as render_syntax
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.rasp.drawing.graphs import render
     from tm2tfr.sources.rasp.program import Program

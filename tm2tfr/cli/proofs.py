@@ -19,8 +19,8 @@ from tm2tfr.errors import UsageError
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from tm2tfr.sources.circuit.proof.report import CircuitReport
-    from tm2tfr.sources.logic.proof.report import LogicReport
+    from tm2tfr.sources.circuit.proof.certificate import CircuitReport
+    from tm2tfr.sources.logic.proof.certificate import LogicReport
     from tm2tfr.sources.turing.proof.report import CertificateReport
 
 
@@ -76,14 +76,14 @@ def certify(
         if refused is not None:
             what = f"{asked} is a circuit, whose runs all have the same length and no head"
             raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
-        from tm2tfr.sources.circuit.proof.report import circuit_report
+        from tm2tfr.sources.circuit.proof.certificate import circuit_report
 
         done_circuit = circuit_report(certify(found), engine=engine, dtype=dtype)
         _finish(done_circuit, output, asked)
     if found.construction is not None and found.construction.name == LOGIC:
         if max_head is not None:
             raise UsageError(f"tm2tfr certify: {asked} takes no steps on a tape: omit --max-head, or use --max-positions")
-        from tm2tfr.sources.logic.proof.report import logic_report
+        from tm2tfr.sources.logic.proof.certificate import logic_report
 
         done_logic = logic_report(certify(found), engine=engine, dtype=dtype, positions=max_positions)
         _finish(done_logic, output, asked)

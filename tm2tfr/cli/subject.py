@@ -182,7 +182,7 @@ def word_in(subject: Subject, word: str | None, contents: Path | None) -> str | 
     """
     if contents is None:
         return word
-    from tm2tfr.sources.circuit.messages import hexadecimal
+    from tm2tfr.sources.circuit.library.sha256 import hexadecimal
     from tm2tfr.sources.circuit.netlist import Circuit
 
     if word is not None:

@@ -11,8 +11,7 @@ from typing import Any
 from tm2tfr.dataset.spec import FORMATS, FORMS
 from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random
 from tm2tfr.text.nodes import Map, Node, Scalar
-from tm2tfr.text.reading import Reading
-from tm2tfr.text.section import Section
+from tm2tfr.text.reading import Reading, Section
 
 _SPLIT = re.compile(r"\w{1,60}", re.ASCII)
 _LENGTHS = re.compile(r"([0-9]{1,6})(?: to ([0-9]{1,6}))?")

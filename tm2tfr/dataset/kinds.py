@@ -21,7 +21,7 @@ from tm2tfr.errors import DatasetError
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.registry import is_circuit
-from tm2tfr.sources.turing.compiler.vocabulary import vocabulary
+from tm2tfr.sources.turing.compiler.layout import vocabulary
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.spec import Machine

@@ -27,8 +27,7 @@ from tm2tfr.sources.turing.universal.names import CHARACTERS
 from tm2tfr.sources.turing.universal.placing import size_of
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.text.nodes import List, Map, Node, Scalar, compose, kind
-from tm2tfr.text.reading import Reading
-from tm2tfr.text.section import Section
+from tm2tfr.text.reading import Reading, Section
 from tm2tfr.text.source import Log, decoded
 from tm2tfr.text.words import number_of
 

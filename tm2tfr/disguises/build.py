@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -19,9 +19,46 @@ from tm2tfr.disguises.dyadic import Dyadic, Turn, padded, product, rounds_for
 from tm2tfr.disguises.key import LayerKey, TurnedBasis, UnitKey
 from tm2tfr.disguises.profile import Profile
 from tm2tfr.disguises.room import Room
-from tm2tfr.disguises.rounding import rounding_layer
-from tm2tfr.disguises.wide import Wide, WideHead, WideLayer, turned, widened
+from tm2tfr.disguises.wide import Wide, WideHead, WideLayer, WideUnit, turned, widened
+from tm2tfr.errors import ShapeError
+from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder
+
+# ── Values rounded on the way: a linear layer that floats use to get rid of noise, and that changes nothing in exact
+# numbers.
+#
+# Units that read 1/(i+1), or a mean, answer bits that are off by what their sums were rounded by. In the original, two
+# units cancel to exactly 0 or 1; in a turned basis their products round, and equal scores would no longer be equal. So
+# what such units write waits in a direction of its own, a *copy*, and the next layer adds it to where it belongs by
+#
+# ReLU(y + C) - ReLU(-y - C) - C = y,
+#
+# which holds for every number y. In floats, y + C is a multiple of C·2^-52: with C = 2^32, of 2^-20, and what is less is
+# gone. A second pair empties the copy, if it is used again.
+CENTRE = 2.0**32
+"""C."""
+
+
+def rounding_layer(width: int, moved: dict[int, int], again: Collection[int]) -> WideLayer:
+    """Return the layer that adds each copy to the direction that it belongs to.
+
+    Args:
+        moved: direction -> its copy.
+        again: the copies that are used again, which it empties.
+    """
+    units: list[WideUnit] = []
+    offset = np.zeros(width)
+    for direction, copy in moved.items():
+        adding, emptying = (CENTRE, direction, 1.0), (0.0, copy, -1.0)
+        for centre, target, factor in (adding, emptying) if copy in again else (adding,):
+            number = len(units) // 2
+            for side in (1.0, -1.0):
+                reads, writes = np.zeros(width), np.zeros(width)
+                reads[copy], writes[target] = side, factor * side
+                units.append(WideUnit(None, reads, side * centre, writes, pair=number))
+        offset[direction] -= CENTRE
+    return WideLayer(None, [], units, offset)
+
 
 MOST_ROUNDS = 5
 """Of Hadamard blocks: more would only take digits."""
@@ -183,3 +220,45 @@ def _basis(room: Room, grade: int, chance: random.Random, *, scale: bool) -> Tur
     blocks: Sequence[tuple[int, ...]] = [block for block in (room.exact, room.loose) if block]
     turns = [Turn.drawn(len(block), min(MOST_ROUNDS, rounds_for(len(block))), chance) for block in blocks]
     return TurnedBasis(tuple(zip(blocks, turns, strict=True)), order, (1.0,) * room.width)
+
+
+# ── Tokens renamed and numbered anew: a vocabulary that tells nothing. Labels that outputs answer with keep their names.
+def renamed(decoder: Decoder, chance: random.Random) -> tuple[Decoder, dict[str, str]]:
+    """Return a decoder whose tokens are called t0, t1, … in another order, and token -> its new name."""
+    order = chance.sample(decoder.vocabulary, len(decoder.vocabulary))
+    names = {token: f"t{number}" for number, token in enumerate(order)}
+    return _ordered(decoder, tuple(order), names), names
+
+
+def restored(hidden: Decoder, names: Mapping[str, str], vocabulary: tuple[str, ...]) -> Decoder:
+    """Return a decoder with the tokens of the original, in their order.
+
+    Args:
+        names: token of the original -> that of the hidden weights.
+
+    Raises:
+        ShapeError: if these are not the tokens of the hidden weights, each once.
+    """
+    if sorted(names) != sorted(vocabulary) or sorted(names.values()) != sorted(hidden.vocabulary):
+        raise ShapeError("the tokens that the key renames are not those of these weights, each once")
+    own = {name: token for token, name in names.items()}
+    return _ordered(hidden, tuple(names[token] for token in vocabulary), own)
+
+
+def _ordered(decoder: Decoder, order: tuple[str, ...], names: Mapping[str, str]) -> Decoder:
+    """Return a decoder with its own tokens in this order, called by other names."""
+    numbers = [decoder.numbers[token] for token in order]
+    back = np.argsort(numbers)
+    embedding, read, bias = decoder.token_embedding, decoder.unembedding, decoder.unembedding_bias
+    if not decoder.labeller:  # the rows of the unembedding are tokens
+        read = Matrix(read.shape, back[read.rows], read.columns, read.values)
+        bias = Matrix(bias.shape, back[bias.rows], bias.columns, bias.values)
+    return dataclasses.replace(
+        decoder,
+        vocabulary=tuple(names[token] for token in order),
+        bos=None if decoder.bos is None else names[decoder.bos],
+        stop=tuple(names[token] for token in decoder.stop),
+        token_embedding=Matrix(embedding.shape, embedding.rows, back[embedding.columns], embedding.values),
+        unembedding=read,
+        unembedding_bias=bias,
+    )

@@ -35,9 +35,9 @@ from typing import Any
 
 import numpy as np
 
+from tm2tfr.disguises.build import restored
 from tm2tfr.disguises.dyadic import Dyadic, added, exponent_of, is_orthogonal, product, shifted, total
 from tm2tfr.disguises.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
-from tm2tfr.disguises.renaming import restored
 from tm2tfr.disguises.wide import Wide, WideHead, WideLayer, WideUnit, turned, widened
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.weights import Decoder

@@ -7,11 +7,10 @@ from math import isfinite
 from typing import Any
 
 from tm2tfr.contract import ANY, AnyRow, shown
-from tm2tfr.explorer.columns import PackedColumns
 from tm2tfr.explorer.live_data import box_data, live_data
 from tm2tfr.explorer.programs import Show, circuit_data, machine_data
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
-from tm2tfr.explorer.weights_data import decoder_data
+from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
 from tm2tfr.explorer.words import moves, score
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.registry import named

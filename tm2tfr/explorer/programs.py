@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tm2tfr.explorer.columns import PackedColumns
+from tm2tfr.explorer.weights_data import PackedColumns
 from tm2tfr.sources.circuit import drawing as circuit_drawing
 from tm2tfr.sources.circuit.drawing import MOST_GATES_DRAWN, function_of
 from tm2tfr.sources.circuit.netlist import MOST_OPERANDS, Circuit

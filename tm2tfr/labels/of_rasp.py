@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tm2tfr.labels.of_turing import heads_of
 from tm2tfr.labels.ragged import LookMatrix, in_sight, mean_over, ragged
 from tm2tfr.labels.variables import RESERVED, HeadColumn, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
-from tm2tfr.sources.rasp.drawing.expressions import expression, selector_text
+from tm2tfr.sources.rasp.drawing.flow import expression, selector_text
 from tm2tfr.sources.rasp.evaluate_many import ManyValues
 from tm2tfr.sources.rasp.labelling import RaspLabels
 from tm2tfr.sources.rasp.program import Program, shown_atom

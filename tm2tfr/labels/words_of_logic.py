@@ -1,6 +1,6 @@
 """Many words of one length with BOS before them and EOS behind: what nodes are there, and where heads look.
 
-The rules are those of `tm2tfr.sources.logic.specification.values` and `heads`, for all words and positions at once.
+The rules are those of `tm2tfr.sources.logic.specification.heads` and `heads`, for all words and positions at once.
 """
 
 from __future__ import annotations

@@ -16,10 +16,35 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import config
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from tm2tfr.native.options import OPTIONS
+
+# ── The options with which functions are compiled by Numba.
+def _options() -> dict[str, Any]:
+    """Return the options for Numba: compile into the callers, without wrappers for Python and C that nobody calls.
+
+    The code allocates nothing, so that it needs none of Numba's reference counts, which cost ten times the rest.
+    These options are not part of Numba's public interface; a version without them gets slower code.
+    """
+    options: dict[str, Any] = {"_nrt": False, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    try:
+        njit(error_model="numpy", **options)(_same).compile("i8(i8)")
+    except (KeyError, TypeError, AttributeError, NumbaError):
+        return {}
+    return options
+
+
+def _same(n: Any) -> Any:
+    return n
+
+
+OPTIONS = _options()
+"""For functions that others call."""
+OUTERMOST = {"nogil": True, **{name: value for name, value in OPTIONS.items() if "wrapper" not in name}}
+"""For functions that are called from Python; while they run, other threads may."""
+
 
 _ARRAYS: Any = arrayobj
 _WORD = ir.IntType(64)

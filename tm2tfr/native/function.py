@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from tm2tfr.errors import EngineError
 from tm2tfr.extras import required
 from tm2tfr.native import folder
-from tm2tfr.native.arguments import description, words
-from tm2tfr.native.notice import compiling
+from tm2tfr.native.loading import compiling, description, words
 
 if TYPE_CHECKING:
     from tm2tfr.native.loading import MachineCode
@@ -150,7 +149,7 @@ class Caller:
         """Call the function as last time, but for the words at some places, which must mean arguments of the same kinds.
 
         Args:
-            at: see `tm2tfr.native.arguments.places`.
+            at: see `tm2tfr.native.loading.places`.
             words: of arrays their addresses and shapes; whoever calls keeps the arrays.
 
         Raises:

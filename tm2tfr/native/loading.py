@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+import numpy as np
 
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
@@ -61,3 +64,67 @@ class MachineCode:
         if self._call(ctypes.addressof(result), ctypes.addressof(error), address):
             raise RuntimeError("compiled code has failed")
         return result.value
+
+
+# ── Arguments as machine words: one function can be called with any, without anything that knows Numba's types.
+#
+# An array is its address and its shape, a tuple its parts one after the other, an integer itself. What the words mean is
+# the `description` of the arguments, which decides, with the text of a function, what code is made.
+def description(argument: Any) -> str:
+    """Return what is constant of an argument: ``int``, ``<f8 2`` for an array, ``module:Name(…)`` for a named tuple.
+
+    Raises:
+        TypeError: for anything but C-contiguous arrays, tuples of such, and integers.
+    """
+    if isinstance(argument, np.ndarray):
+        if not argument.flags.c_contiguous:
+            raise TypeError("an array must be C-contiguous to be handed to compiled code: copy it")
+        return f"{argument.dtype.str} {argument.ndim}"
+    if isinstance(argument, tuple):
+        inner = ", ".join(description(part) for part in argument)
+        kind = type(argument)
+        return f"({inner})" if kind is tuple else f"{kind.__module__}:{kind.__qualname__}({inner})"
+    if isinstance(argument, int | np.integer):
+        return "int"
+    raise TypeError(f"compiled code takes arrays, tuples and integers, not {type(argument).__name__}")
+
+
+def words(argument: Any) -> list[int]:
+    """Return an argument as machine words."""
+    if isinstance(argument, np.ndarray):
+        return [argument.__array_interface__["data"][0], *argument.shape]
+    if isinstance(argument, tuple):
+        return [word for part in argument for word in words(part)]
+    return [int(argument)]
+
+
+def places(argument: Any, first: int = 0) -> Any:
+    """Return the place of each array and integer among the words of an argument, in its tuples, counted from `first`."""
+    if not isinstance(argument, tuple):
+        return first
+    found = []
+    for part in argument:
+        found.append(places(part, first))
+        first += len(words(part))
+    return tuple(found) if type(argument) is tuple else type(argument)(*found)
+
+
+# ── Whoever asks for it is told while code is compiled, which may take a minute or more; nobody else is.
+Notice = Callable[[], AbstractContextManager[object]]
+"""Returns what is entered when compiling begins, in whichever thread that is, and left when it ends."""
+_notices: list[Notice] = []
+
+
+@contextmanager
+def noticed(notice: Notice) -> Iterator[None]:
+    """Have `notice` called whenever code is compiled, as long as this lasts."""
+    _notices.append(notice)
+    try:
+        yield
+    finally:
+        _notices.remove(notice)
+
+
+def compiling() -> AbstractContextManager[object]:
+    """Return what is entered while code is compiled."""
+    return _notices[-1]() if _notices else nullcontext()

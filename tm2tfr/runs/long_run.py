@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from tm2tfr.contract import Specification
 from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
-from tm2tfr.engines.fast.buffers import Buffers
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.engines.fast.snapshot import array_of, damaged
+from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.errors import CheckpointError
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows, read_from
 from tm2tfr.runs.cores import cores

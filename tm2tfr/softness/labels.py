@@ -25,7 +25,7 @@ from tm2tfr.engines.watching import Observation
 from tm2tfr.softness.measure import gap_below
 from tm2tfr.softness.needed import Needed, growth, local_exponent, needed_exponent
 from tm2tfr.softness.run import right_run
-from tm2tfr.softness.warmest import HIGHEST, warmest
+from tm2tfr.softness.temperature import HIGHEST, warmest
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.local import needed
 from tm2tfr.transformer.soft import softened

@@ -17,7 +17,7 @@ from tm2tfr.contract import ManyLabels
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError
-from tm2tfr.softness.warmest import HIGHEST, exponent, warmest
+from tm2tfr.softness.temperature import HIGHEST, exponent, warmest
 from tm2tfr.transformer.local import bounded, local_temperature
 from tm2tfr.transformer.soft import smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder

@@ -11,7 +11,7 @@ from math import inf, log2
 from tm2tfr.errors import counted, visible
 from tm2tfr.softness.measure import HeadError, LayerError, Softness
 from tm2tfr.softness.run import SoftRun
-from tm2tfr.softness.warmest import Warmest, exponent
+from tm2tfr.softness.temperature import Warmest, exponent
 from tm2tfr.text.columns import aligned
 from tm2tfr.transformer.claims import DIVIDED, divisor
 

@@ -11,7 +11,7 @@ from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import EngineError
 from tm2tfr.softness.measure import HeadError, LayerError, Softness, measure, refuse_unmeasured
-from tm2tfr.softness.warmest import Search, Warmest, exponent, lengths
+from tm2tfr.softness.temperature import Search, Warmest, exponent, lengths
 from tm2tfr.trace.check import STOP, Trace, check, run
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from tests.sources.circuit.random_circuits import circuits
 from tm2tfr.errors import UsageError
+from tm2tfr.sources.circuit.drawing import cone, to_graph
 from tm2tfr.sources.circuit.evaluate import evaluate_cases
-from tm2tfr.sources.circuit.graph import cone, to_graph
 from tm2tfr.sources.circuit.inputs import all_cases
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
+from tm2tfr.sources.circuit.building import ASSOCIATIVE, FreshNames, gate, split
 from tm2tfr.sources.circuit.netlist import Gate
-from tm2tfr.sources.circuit.splitting import ASSOCIATIVE, FreshNames, gate, split
 
 MEANING = {"AND": all, "OR": any, "XOR": lambda bits: sum(bits) % 2 == 1}
 

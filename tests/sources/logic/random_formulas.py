@@ -8,7 +8,6 @@ from random import Random
 
 import numpy as np
 
-from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.evaluate_many import ManyWords, words_of
 from tm2tfr.sources.logic.nodes import (
     AllOf,
@@ -17,6 +16,7 @@ from tm2tfr.sources.logic.nodes import (
     AnyOf,
     AtKey,
     AtQuery,
+    Build,
     Choose,
     Comparison,
     CountLeft,

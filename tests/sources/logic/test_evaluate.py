@@ -12,7 +12,6 @@ import pytest
 from tests.sources.logic.random_formulas import random_programs
 from tests.strategies import tries
 from tm2tfr.errors import InputError
-from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
 from tm2tfr.sources.logic.given.inputs import own_word, word_of
 from tm2tfr.sources.logic.nodes import (
@@ -22,6 +21,7 @@ from tm2tfr.sources.logic.nodes import (
     AnyOf,
     AtKey,
     AtQuery,
+    Build,
     Choose,
     Comparison,
     CountLeft,

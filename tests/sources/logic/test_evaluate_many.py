@@ -12,10 +12,9 @@ from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, con
 from tests.strategies import tries
 from tm2tfr.errors import InputError
 from tm2tfr.sources.logic import nodes as logic
-from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.evaluate_many import ManyWords, words_of
-from tm2tfr.sources.logic.nodes import Node
+from tm2tfr.sources.logic.nodes import Build, Node
 from tm2tfr.text.words import all_words
 
 

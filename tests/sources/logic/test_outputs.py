@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tm2tfr.sources.logic.build import Build
-from tm2tfr.sources.logic.nodes import And, Input, Node, Not, OneOf, Previous
+from tm2tfr.sources.logic.nodes import And, Build, Input, Node, Not, OneOf, Previous
 from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
 

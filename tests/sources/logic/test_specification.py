@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 
 from tm2tfr.contract import vector
-from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.nodes import (
     AllOf,
     Always,
     AtKey,
     AtQuery,
+    Build,
     Comparison,
     CountLeft,
     CountRight,

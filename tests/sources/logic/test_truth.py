@@ -8,9 +8,8 @@ import pytest
 
 from tm2tfr.contract import ANY
 from tm2tfr.errors import CompileError, InputError
-from tm2tfr.sources.logic.build import Build
 from tm2tfr.sources.logic.nodes import AllOf as Everywhere
-from tm2tfr.sources.logic.nodes import And, CountLeft, Input, OneOf, Previous, Retrieve
+from tm2tfr.sources.logic.nodes import And, Build, CountLeft, Input, OneOf, Previous, Retrieve
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import LogicTruth
 from tm2tfr.trace.columns import columns_of

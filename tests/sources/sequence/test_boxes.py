@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import tries
-from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, added, complement, of_bits
-from tm2tfr.sources.sequence.compiler.tables import boxes, ways
+from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, added, boxes, complement, of_bits, ways
 from tm2tfr.sources.sequence.graph import Item
 
 Table = dict[tuple[Item, ...], Item]

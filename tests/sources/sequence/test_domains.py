@@ -11,9 +11,8 @@ from tests.sources.rasp.running import read
 from tests.sources.sequence.shipped import names, shipped_program, words
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.rasp.graph import needed
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.sops import Aggregate
+from tm2tfr.sources.rasp.sops import Aggregate, needed
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.functions import whole
 from tm2tfr.sources.sequence.graph import Attend

@@ -45,7 +45,7 @@ def heading(program: LogicProgram, decoder: Decoder) -> str:
 
 def _made_of(program: LogicProgram) -> str:
     """Return ``5 nodes; attention: 2 since, 1 #←``."""
-    from tm2tfr.sources.logic.drawing.operators import look, operator
+    from tm2tfr.sources.logic.drawing import look, operator
 
     nodes = program.nodes
     looking = Counter(operator(node).partition(" ")[0] for node in nodes if look(node))

@@ -48,7 +48,7 @@ def figure_1(format: str, output: Path | None, plot: Path | None, length: int | 
     )
     write(report(found, format), output, "")
     if plot is not None:
-        from tm2tfr.softness.figure_1.plot import plot as drawn
+        from tm2tfr.softness.figure_1.report import plot as drawn
 
         drawn(found, plot)
         click.echo(f"wrote {plot}", err=True)

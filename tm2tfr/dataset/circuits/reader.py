@@ -18,8 +18,7 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.library import shipped
 from tm2tfr.text.nodes import List, Map, Node, Scalar
-from tm2tfr.text.reading import Reading
-from tm2tfr.text.section import Section
+from tm2tfr.text.reading import Reading, Section
 
 CIRCUIT_KEYS = (
     "name",

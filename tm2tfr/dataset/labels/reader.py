@@ -16,8 +16,7 @@ from tm2tfr.errors import InputError, Tm2tfrError, visible
 from tm2tfr.sources.logic.given import library as formulas
 from tm2tfr.sources.rasp.given import library as programs
 from tm2tfr.text.nodes import Map, Scalar
-from tm2tfr.text.reading import Reading
-from tm2tfr.text.section import Section
+from tm2tfr.text.reading import Reading, Section
 from tm2tfr.text.words import number_of
 
 _KEYS = ("inputs", "splits", "split by", "shard size", "formats")

@@ -13,7 +13,6 @@ from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import kept, straight
 from tm2tfr.engines.fast import state as k
-from tm2tfr.engines.fast.buffers import Buffers
 from tm2tfr.engines.fast.expressions import Tables
 from tm2tfr.engines.fast.fresh import (
     MEMO,
@@ -30,6 +29,7 @@ from tm2tfr.engines.fast.fresh import (
 )
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.fast.snapshot import KEPT, Snapshot, pools_of, refuse_damaged, saved_of, scanned_of
+from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
 from tm2tfr.errors import EngineError

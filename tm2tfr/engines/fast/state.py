@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,3 +100,19 @@ class InTurn(NamedTuple):
     row: Ints
     how: Ints
     at: Ints
+
+
+# ── Arrays for what is read off many positions, which can be filled again and again.
+@dataclass(frozen=True)
+class Buffers:
+    """Arrays for the answers, codes and numbers of many positions: (n,), (n, labels), (n, numbers)."""
+
+    answers: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    numbers: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, n: int, labels: int, numbers: int) -> Self:
+        """Return arrays for n positions."""
+        codes = np.empty((n, labels), dtype=np.int32)
+        return cls(np.empty(n, dtype=np.int32), codes, np.empty((n, numbers)))

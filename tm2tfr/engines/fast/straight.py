@@ -22,8 +22,7 @@ from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Plan, Rows
 from tm2tfr.engines.fast.expressions import ONE, ZERO, Expressions, Tables, as_literal, entries_of, product_of
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
-from tm2tfr.engines.fast.guesses import Guess, guess_of_maximum
-from tm2tfr.engines.fast.turns import FED, in_turns
+from tm2tfr.engines.fast.guesses import FED, Guess, guess_of_maximum, in_turns
 from tm2tfr.transformer.matrix import Floats, Ints
 
 MOST_LINES = 1500

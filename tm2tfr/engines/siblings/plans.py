@@ -163,7 +163,7 @@ class Plans:
         """Return the places of the words in which the plans differ, and these: (words,), (N, words).
 
         Args:
-            places: those of the plan, see `tm2tfr.native.arguments.places`.
+            places: those of the plan, see `tm2tfr.native.loading.places`.
         """
         body = places.body
         leaves: list[tuple[Any, OfOneShape | OfAnySize]] = [

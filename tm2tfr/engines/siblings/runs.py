@@ -24,7 +24,7 @@ from tm2tfr.engines.overflow import is_finite
 from tm2tfr.engines.same import WIDEST, Same
 from tm2tfr.engines.siblings.first_layers import FirstLayers, first_layers
 from tm2tfr.engines.siblings.plans import Plans, can_be_template, sizes_of
-from tm2tfr.native.arguments import places, words
+from tm2tfr.native.loading import places, words
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 

@@ -11,8 +11,8 @@ import numpy as np
 from tm2tfr.engines import fast
 from tm2tfr.engines.fast import available
 from tm2tfr.errors import EngineError
-from tm2tfr.native.arguments import description
 from tm2tfr.native.function import KeptFunction
+from tm2tfr.native.loading import description
 
 if TYPE_CHECKING:
     from tm2tfr.native.loading import MachineCode

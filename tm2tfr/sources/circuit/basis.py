@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, get_args
 
-from tm2tfr.sources.circuit.building import Builder, Signal, folded
+from tm2tfr.sources.circuit.building import TABLES, Builder, FreshNames, Signal, folded
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.sources.circuit.splitting import TABLES, FreshNames
 
 BasisName = Literal["nor", "paper"]
 BASES: tuple[BasisName, ...] = get_args(BasisName)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tm2tfr.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.evaluate import Bits
-from tm2tfr.sources.circuit.messages import digest, padded
+from tm2tfr.sources.circuit.library.sha256 import digest, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit
 
 MOST_INPUTS_OF_ALL = 20

@@ -49,7 +49,7 @@ def _fed(program: LogicProgram, word: str, decoder: Decoder) -> Sequence[str]:
     return LogicTruth(program, word, decoder).prompt
 
 
-_GRAPHS, _CONVERSION = "tm2tfr.sources.logic.drawing.graphs", "tm2tfr.sources.logic.conversion"
+_GRAPHS, _CONVERSION = "tm2tfr.sources.logic.drawing", "tm2tfr.sources.logic.conversion"
 CONSTRUCTION = Construction(
     name=NAME,
     noun="formula",

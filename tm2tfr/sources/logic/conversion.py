@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tm2tfr.errors import ConversionError, OutputError, did_you_mean
-from tm2tfr.sources.logic.drawing.graphs import to_dot, to_mermaid
+from tm2tfr.sources.logic.drawing import to_dot, to_mermaid
 from tm2tfr.sources.logic.outputs import output_names
+from tm2tfr.sources.logic.printer import STYLES
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.write import text_of, texts_of, write
-from tm2tfr.sources.logic.writing.styles import STYLES
 from tm2tfr.text.tex import needs
 
 TARGETS: tuple[str, ...] = ("ascii", "paper", "latex", "dot", "mermaid")

@@ -10,9 +10,8 @@ from itertools import count
 
 from tm2tfr.sources.logic.language.lexemes import head, lexemes
 from tm2tfr.sources.logic.nodes import Choose, Input, Node, OneOf, Retrieve, Same, Text, needed, parents
+from tm2tfr.sources.logic.printer import STYLES, Printer, StyleName
 from tm2tfr.sources.logic.program import Language, LogicProgram, WordExample
-from tm2tfr.sources.logic.writing.printer import Printer
-from tm2tfr.sources.logic.writing.styles import STYLES, StyleName
 from tm2tfr.text.source import Source
 from tm2tfr.text.words import written
 

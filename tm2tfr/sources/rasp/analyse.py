@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tm2tfr.sources.rasp.graph import made_of, needed
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.sops import (
     Aggregate,
@@ -23,6 +22,8 @@ from tm2tfr.sources.rasp.sops import (
     Selector,
     SOp,
     Tokens,
+    made_of,
+    needed,
 )
 
 Shape = tuple[object, ...]

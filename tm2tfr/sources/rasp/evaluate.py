@@ -17,7 +17,6 @@ from itertools import compress
 from typing import Any
 
 from tm2tfr.errors import InputError, UndefinedError
-from tm2tfr.sources.rasp.graph import made_of, needed
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import (
     Aggregate,
@@ -31,6 +30,8 @@ from tm2tfr.sources.rasp.sops import (
     Selector,
     SOp,
     Tokens,
+    made_of,
+    needed,
 )
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, averaged, one_type, shown
 

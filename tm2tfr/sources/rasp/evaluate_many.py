@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.sources.rasp.graph import needed
 from tm2tfr.sources.rasp.program import Word
 from tm2tfr.sources.rasp.sops import (
     Aggregate,
@@ -30,6 +29,7 @@ from tm2tfr.sources.rasp.sops import (
     Selector,
     SOp,
     Tokens,
+    needed,
 )
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
 

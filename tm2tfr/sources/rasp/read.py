@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tm2tfr.errors import Diagnostic, ReadError, Span, did_you_mean
 from tm2tfr.sources.rasp.headers import Headers, headers
-from tm2tfr.sources.rasp.language import traps
+from tm2tfr.sources.rasp.language import operators as traps
 from tm2tfr.sources.rasp.language.elaborate import Elaborator, named
 from tm2tfr.sources.rasp.language.nodes import Maker
 from tm2tfr.sources.rasp.language.parse import parse

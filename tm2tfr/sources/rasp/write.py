@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from tm2tfr.errors import CompileError
-from tm2tfr.sources.rasp.graph import made_of, needed
 from tm2tfr.sources.rasp.language.lexemes import words
 from tm2tfr.sources.rasp.language.scope import RESERVED
 from tm2tfr.sources.rasp.program import Example, Program, Word
@@ -31,6 +30,8 @@ from tm2tfr.sources.rasp.sops import (
     Selector,
     SOp,
     Tokens,
+    made_of,
+    needed,
 )
 from tm2tfr.sources.rasp.values import shown
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tm2tfr.native.options import OUTERMOST
+from tm2tfr.native.building import OUTERMOST
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

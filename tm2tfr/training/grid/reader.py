@@ -15,8 +15,7 @@ from typing import Any
 
 from tm2tfr import shelf
 from tm2tfr.text.nodes import Map, Scalar, compose, kind
-from tm2tfr.text.reading import Reading
-from tm2tfr.text.section import Section
+from tm2tfr.text.reading import Reading, Section
 from tm2tfr.text.source import Log, decoded
 from tm2tfr.training.options import ModelOptions, TrainingOptions
 from tm2tfr.training.task import LearningTask

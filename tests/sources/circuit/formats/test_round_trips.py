@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tests.sources.circuit.random_circuits import circuits
 from tm2tfr.errors import ConversionError, SpecError
+from tm2tfr.sources.circuit.building import TABLES
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.sources.circuit.splitting import TABLES
 
 AWKWARD = [
     *"abs",

@@ -6,8 +6,7 @@ from random import Random
 from typing import Any
 
 from tm2tfr.sources.logic import nodes as n
-from tm2tfr.sources.logic.build import Build
-from tm2tfr.sources.logic.nodes import Node
+from tm2tfr.sources.logic.nodes import Build, Node
 
 LETTERS = ("a", "b", "long", " ", "\n", "\\n", "[", "a]", "]", "'", '"', "\\", "#")
 

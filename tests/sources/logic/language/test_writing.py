@@ -14,7 +14,7 @@ from tests.sources.logic.language.test_reading import FORMULAS, PROGRAMS, shown
 from tests.strategies import tries
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.logic import nodes as n
-from tm2tfr.sources.logic.build import Build
+from tm2tfr.sources.logic.nodes import Build
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
 from tm2tfr.sources.logic.read import formula, read
 from tm2tfr.sources.logic.write import text_of, texts_of, write

@@ -11,11 +11,11 @@ import pytest
 from tests.sources.logic.printed.model import words
 from tm2tfr.engines import engine, generate
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.sources.logic.build import Build
+from tm2tfr.sources.logic.compiler.compiler import lowered
 from tm2tfr.sources.logic.evaluate import evaluate
-from tm2tfr.sources.logic.lower import lowered
 from tm2tfr.sources.logic.nodes import (
     And,
+    Build,
     Comparison,
     CountLeft,
     CountRight,

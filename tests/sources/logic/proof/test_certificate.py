@@ -22,7 +22,7 @@ from tm2tfr.sources.logic.compiler import LogicOptions
 from tm2tfr.sources.logic.given.library import load, shipped
 from tm2tfr.sources.logic.labelling import LogicLabels
 from tm2tfr.sources.logic.proof import LogicRefusal, prove
-from tm2tfr.sources.logic.proof.report import logic_report
+from tm2tfr.sources.logic.proof.certificate import logic_report
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.soft import softened

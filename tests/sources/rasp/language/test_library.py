@@ -11,7 +11,7 @@ import pytest
 from tests.sources.rasp.language.running import program
 from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.evaluate import evaluate
-from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.sops import needed
 
 Word = Sequence[str]
 

@@ -12,9 +12,9 @@ from tests.sources.rasp.headers import FOLDER, names
 from tests.sources.rasp.language.running import program
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.analyse import analyse, shapes_of
-from tm2tfr.sources.rasp.graph import needed
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import read
+from tm2tfr.sources.rasp.sops import needed
 from tm2tfr.sources.rasp.write import literal, write
 
 

@@ -20,10 +20,10 @@ from tm2tfr.engines.exact import Exact
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS
 from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.compiler.layout import Answers
 from tm2tfr.sources.turing.compiler.symbol import symbol
 from tm2tfr.sources.turing.compiler.transition import Responses, transition
 from tm2tfr.sources.turing.compiler.unpack import unpack
-from tm2tfr.sources.turing.compiler.vocabulary import Answers
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import configurations
 from tm2tfr.sources.turing.spec import Machine

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import machines_with_inputs
 from tm2tfr.sources.turing.compiler import compile_machine
-from tm2tfr.sources.turing.compiler.vocabulary import Answers, Boundary, vocabulary
+from tm2tfr.sources.turing.compiler.layout import Answers, Boundary, vocabulary
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple, parsed

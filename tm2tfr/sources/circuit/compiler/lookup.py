@@ -6,7 +6,7 @@ other weights are the same for every circuit.
 
 from __future__ import annotations
 
-from tm2tfr.sources.circuit.compiler.layout import CASES, FEATURES, OPERANDS, TRUTH, VALUES, lookup_layout
+from tm2tfr.sources.circuit.compiler.paper import CASES, FEATURES, OPERANDS, TRUTH, VALUES, lookup_layout
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.transformer.gadgets import Unit, feed_forward, lookup, stacked
 from tm2tfr.transformer.matrix import Matrix

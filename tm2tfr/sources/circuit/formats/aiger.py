@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.formats.and_graph import and_graph
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import restore, symbol_lines
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.splitting import FreshNames
 from tm2tfr.text.source import Log, Source
 
 MOST_VARIABLES = 20_000_000

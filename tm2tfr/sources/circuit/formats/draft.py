@@ -11,11 +11,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from tm2tfr.errors import Span, counted, listing
+from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.formats.pieces import NetFunction, gates_of
 from tm2tfr.sources.circuit.netlist import Circuit, Encoding, Gate
 from tm2tfr.sources.circuit.order import cycles, topological
-from tm2tfr.sources.circuit.splitting import FreshNames
 from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Mark
 
 _ENOUGH = 5 * MOST_DIAGNOSTICS

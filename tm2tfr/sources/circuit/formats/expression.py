@@ -15,13 +15,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tm2tfr.sources.circuit.building import TABLES, FreshNames
 from tm2tfr.sources.circuit.formats.blif import cubes
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import complement
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.splitting import TABLES, FreshNames
 from tm2tfr.text.source import Log, Mark, Source
 
 MOST_TOKENS = 1500

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.sources.circuit.splitting import FreshNames
 
 _COMMENT = re.compile(r"[#/]+ (?P<kind>net|output) (?P<legal>\S+) is (?P<name>\".+\")\s*")
 _NAME = re.compile(r"[#/]+ circuit (?P<name>\".+\")\s*")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tm2tfr.sources.circuit.building import TABLES, FreshNames, split
 from tm2tfr.sources.circuit.netlist import MOST_OPERANDS, Gate
-from tm2tfr.sources.circuit.splitting import TABLES, FreshNames, split
 
 MOST_TABLE_OPERANDS = 16
 """The widest function that is written down as a table."""

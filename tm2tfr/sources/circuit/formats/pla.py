@@ -40,13 +40,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ConversionError, counted, did_you_mean, listing
+from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS, Cover
 from tm2tfr.sources.circuit.formats.truth_table import MOST_INPUTS, tables
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.splitting import FreshNames
 from tm2tfr.text.source import Log, Source
 
 MOST_COLUMNS = 10_000

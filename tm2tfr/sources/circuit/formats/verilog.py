@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.formats.blif import cubes
 from tm2tfr.sources.circuit.formats.names import legalised
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.sources.circuit.splitting import FreshNames
 
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _CARRIED = re.compile(r"[!-~]+")

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tm2tfr.errors import NotFoundError, UsageError, did_you_mean
-from tm2tfr.sources.circuit.library import arithmetic, random_circuit, selection, sha256
+from tm2tfr.sources.circuit.library import arithmetic, sha256
+from tm2tfr.sources.circuit.library import arithmetic as random_circuit
+from tm2tfr.sources.circuit.library import arithmetic as selection
 from tm2tfr.sources.circuit.netlist import Circuit
 
 _FIPS = "FIPS 180-4, Section 6.2"

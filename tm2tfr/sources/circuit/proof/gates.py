@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.attention import Looks
 from tm2tfr.sources.circuit.proof.refused import CircuitRefusal, Refused
-from tm2tfr.sources.circuit.proof.spans import Interval, Rounding, applied
-from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, NormedMatrix
+from tm2tfr.sources.circuit.proof.stream import Embedded, Interval, Normed, NormedMatrix, Rounding, applied
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward
 

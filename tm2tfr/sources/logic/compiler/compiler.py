@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,15 +18,172 @@ from tm2tfr.choices import (
     RaspMask,
 )
 from tm2tfr.errors import CompileError, Diagnostic, did_you_mean
-from tm2tfr.sources.logic.lower import lowered
+from tm2tfr.sources.logic import nodes
 from tm2tfr.sources.logic.nodes import Node, looks_right
 from tm2tfr.sources.logic.outputs import answered_names, output_names
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
-from tm2tfr.sources.sequence.graph import SequenceGraph
+from tm2tfr.sources.sequence.graph import (
+    Apply,
+    Combine,
+    Compare,
+    Fixed,
+    Nearest,
+    Operation,
+    Position,
+    Property,
+    Reckoned,
+    Selection,
+    SequenceGraph,
+    Token,
+    Weighted,
+)
 from tm2tfr.text.words import alphabet_of, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
+
+
+# ── From the nodes of a formula or a program to the typed graph that is compiled, node by node.
+#
+# ⊖φ is ``▶_j [j < i] φ(j) : ⊥`` and φ1 since φ2 is ``▶_j [j ≤ i, ¬φ1 ∨ φ2] φ1(j) : ⊥``, as ⊕ and until are with ◀ and
+# later positions: at the latest position where φ1 fails or φ2 holds, φ1 decides (the proof of Theorem 15). What has a
+# number in the program has it in the key of its operation, ``s12``; what is there for the graph alone has none.
+def lowered(
+    outputs: Sequence[tuple[str, nodes.Node]],
+    names: Mapping[nodes.Node, str] | None = None,
+    *,
+    name: str,
+    file: str,
+    alphabet: Sequence[str],
+) -> tuple[SequenceGraph, Mapping[nodes.Node, Operation]]:
+    """Return the graph with these outputs, the answer first, and the operation of each node.
+
+    Args:
+        names: what nodes are called; None: as their authors do.
+        file: what complaints call the text.
+    """
+    lowering = _Lowering(names or {})
+    for node in nodes.needed([node for _, node in outputs]):
+        lowering.add(node)
+    pairs = tuple((name, lowering.found[node]) for name, node in outputs)
+    return SequenceGraph(name=name, file=file, alphabet=tuple(alphabet), outputs=pairs), lowering.found
+
+
+class _Lowering:
+    def __init__(self, names: Mapping[nodes.Node, str]) -> None:
+        self._names = names
+        self.found: dict[nodes.Node, Operation] = {}
+        self._true, self._false = Fixed(key="true", value=True), Fixed(key="false", value=False)
+
+    def add(self, node: nodes.Node) -> None:
+        """Add the operation of a node, that of whatever it is made of being there."""
+        said = {"key": f"s{node.number}", "name": self._names.get(node, node.name), "span": node.span}
+        ways: dict[type[nodes.Node], Callable[[Any, dict[str, Any]], Operation]] = {
+            nodes.Since: self._since,
+            nodes.Until: self._until,
+            nodes.Retrieve: self._retrieved,
+        }
+        special = ways.get(type(node))
+        self.found[node] = self._plain(node, said) if special is None else special(node, said)
+
+    def _plain(self, node: nodes.Node, said: dict[str, Any]) -> Operation:
+        own = [self.found[each] for each in nodes.parents(node)]
+        match node:
+            case nodes.Input():
+                return Token(**said)
+            case nodes.Text() | nodes.Always():
+                return Fixed(value=node.value, **said)
+            case nodes.Previous() | nodes.Next():
+                sight, choice = ("<", "latest") if isinstance(node, nodes.Previous) else (">", "earliest")
+                return self._nearest(said, choice, sight, self._everything(), own[0], self._false)
+        return _number(node, own, said) or _applied(node, own, said)
+
+    def _since(self, node: nodes.Since, said: dict[str, Any]) -> Operation:
+        left, right = self.found[node.left], self.found[node.right]
+        return self._nearest(said, "latest", "<=", self._marked(left, right), left, self._false)
+
+    def _until(self, node: nodes.Until, said: dict[str, Any]) -> Operation:
+        left, right = self.found[node.left], self.found[node.right]
+        return self._nearest(said, "earliest", ">=", self._marked(left, right), left, self._false)
+
+    def _marked(self, left: Operation, right: Operation) -> Selection:
+        """Return the selector of the keys at which `left` fails or `right` holds."""
+        fails = Apply(key=f"not {left.key}", operator="not", arguments=(left,))
+        mark = Apply(key=f"not {left.key} or {right.key}", operator="or", arguments=(fails, right))
+        return Compare(key=mark.key, keys=mark, queries=self._true, relation="==")
+
+    def _everything(self) -> Selection:
+        return Combine(key="everything", operator="and", parts=())
+
+    def _retrieved(self, node: nodes.Retrieve, said: dict[str, Any]) -> Operation:
+        parts = tuple(map(self._selection, conjuncts(node.score)))
+        selector = Combine(key=f"score of s{node.number}", operator="and", parts=parts, span=node.span)
+        values, default = self.found[node.values], self.found[node.default]
+        return self._nearest(said, node.choice, node.sight, selector, values, default)
+
+    def _selection(self, score: nodes.Score) -> Selection:
+        if isinstance(score, nodes.Equal):
+            key, query = self.found[score.key], self.found[score.query]
+            return Compare(key=f"{key.key} = {query.key}", keys=key, queries=query, relation="==")
+        if isinstance(score, nodes.AtKey):
+            bit = self.found[score.bit]
+            return Compare(key=f"{bit.key} at the key", keys=bit, queries=self._true, relation="==")
+        if isinstance(score, nodes.AtQuery):
+            bit = self.found[score.bit]
+            return Compare(key=f"{bit.key} at the query", keys=self._true, queries=bit, relation="==")
+        if isinstance(score, nodes.NotOf):
+            return Combine(key="not", operator="not", parts=(self._selection(score.part),))
+        parts = tuple(map(self._selection, score.parts))
+        return Combine(key="of several", operator="and" if isinstance(score, nodes.AllOf) else "or", parts=parts)
+
+    def _nearest(
+        self,
+        said: dict[str, Any],
+        choice: Any,
+        sight: Any,
+        selector: Selection,
+        values: Operation,
+        default: Operation,
+    ) -> Nearest:
+        return Nearest(choice=choice, sight=sight, selector=selector, values=values, default=default, **said)
+
+
+def conjuncts(score: nodes.Score) -> list[nodes.Score]:
+    """Return the parts of a conjunction, those of conjunctions within it in their place; otherwise the score itself."""
+    if not isinstance(score, nodes.AllOf):
+        return [score]
+    return [each for part in score.parts for each in conjuncts(part)]
+
+
+def _applied(node: nodes.Node, own: Sequence[Operation], said: dict[str, Any]) -> Apply:
+    """Return the operation of a function of values at the same position."""
+    entries: tuple[tuple[str, bool], ...] = ()
+    match node:
+        case nodes.Choose():
+            operator, own = "if", (own[1], own[0], own[2])
+        case nodes.OneOf():
+            operator, entries = "in", tuple((value, True) for value in node.values)
+        case nodes.Same():
+            operator = "=="
+        case nodes.Comparison():
+            operator = node.relation
+        case _:
+            operator = type(node).__name__.lower()
+    return Apply(operator=operator, arguments=tuple(own), entries=entries, **said)
+
+
+def _number(node: nodes.Node, own: Sequence[Operation], said: dict[str, Any]) -> Operation | None:
+    match node:
+        case nodes.Place():
+            return Weighted(terms=((1, Position(key=f"{said['key']} from 0")),), constant=1, **said)
+        case nodes.CountLeft() | nodes.CountRight():
+            return Reckoned(values=own[0], sight="<=" if isinstance(node, nodes.CountLeft) else ">=", **said)
+        case nodes.Sum():
+            factors = [factor for factor, _ in node.terms]
+            return Weighted(terms=tuple(zip(factors, own, strict=True)), constant=node.constant, **said)
+        case nodes.Predicate():
+            return Property(of=own[0], predicate=node.predicate, modulus=node.modulus, remainder=node.remainder, **said)
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)

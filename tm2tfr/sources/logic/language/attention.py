@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tm2tfr.sources.logic.language.meanings import Affine, Amount, Context, Macro, called, positions
+from tm2tfr.sources.logic.language.lexemes import Phrase
+from tm2tfr.sources.logic.language.names import Affine, Amount, Context, Macro, called, positions
 from tm2tfr.sources.logic.language.numbers import COUNTS, Numbers
-from tm2tfr.sources.logic.language.tree import Phrase
 from tm2tfr.sources.logic.nodes import (
     AllOf,
     Always,

@@ -9,12 +9,10 @@ from collections.abc import Callable
 
 from tm2tfr.sources.logic.headers import resembling
 from tm2tfr.sources.logic.language.attention import Attentions
-from tm2tfr.sources.logic.language.lexemes import BUILT_IN
-from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context, Macro, Meaningless, called
-from tm2tfr.sources.logic.language.names import ENDS
+from tm2tfr.sources.logic.language.lexemes import BUILT_IN, Phrase
+from tm2tfr.sources.logic.language.names import ENDS, Affine, Amount, Branch, Context, Macro, Meaningless, called
 from tm2tfr.sources.logic.language.numbers import COUNTS, EXTREMES, PREDICATES
 from tm2tfr.sources.logic.language.parse import Stated
-from tm2tfr.sources.logic.language.tree import Phrase
 from tm2tfr.sources.logic.nodes import (
     Always,
     And,

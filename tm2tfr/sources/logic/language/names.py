@@ -2,12 +2,190 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
 from tm2tfr.errors import did_you_mean
-from tm2tfr.sources.logic.language.lexemes import BUILT_IN, ELSEWHERE, FUNCTIONS
-from tm2tfr.sources.logic.language.meanings import Context, Macro, Meaningless, place
-from tm2tfr.sources.logic.language.tree import Phrase
-from tm2tfr.sources.logic.language.worker import Worker
-from tm2tfr.sources.logic.nodes import Next, Node, Previous
+from tm2tfr.sources.logic.language.lexemes import BUILT_IN, ELSEWHERE, FUNCTIONS, Phrase
+from tm2tfr.sources.logic.nodes import Always, Build, Next, Node, Previous, Sight
+from tm2tfr.text.parts import Lexeme
+from tm2tfr.text.source import Log
+
+
+# ── What names and expressions mean while a program is elaborated: nodes, sums in cases, and macros.
+class Meaningless(Exception):  # noqa: N818  (it is caught at its definition)
+    """An expression means nothing, which has been reported."""
+
+
+@dataclass(frozen=True)
+class Affine:
+    """``constant + Σ coefficient·node``, where a bit counts as 1 or 0; no coefficient is 0."""
+
+    terms: Mapping[Node, int] = field(default_factory=dict)
+    constant: int = 0
+
+    def plus(self, other: Affine, times: int = 1) -> Affine:
+        """Return this and a multiple of another, added."""
+        terms = dict(self.terms)
+        for node, factor in other.terms.items():
+            terms[node] = terms.get(node, 0) + times * factor
+        return Affine({node: factor for node, factor in terms.items() if factor}, self.constant + times * other.constant)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What a number is where every guard, a bit, has the value beside it."""
+
+    linear: Affine
+    guards: tuple[tuple[Node, bool], ...] = ()
+
+
+Amount = tuple[Branch, ...]
+"""A number, in cases of which exactly one holds; without a condition, in one."""
+
+
+@dataclass(frozen=True)
+class Macro:
+    """``name(s, t) = body``: expanded where it is called; its arguments are expressions."""
+
+    parameters: tuple[str, ...]
+    body: Phrase
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where an expression stands.
+
+    Args:
+        at: the position that it is about: ``i``, or ``j`` inside the brackets of an attention; empty in a formula.
+        local: the parameters of the macro that it stands in -> argument, and where that stands.
+        carry: how an expression at j is carried to i, inside the value of an attention; None: not there.
+    """
+
+    at: str = ""
+    local: Mapping[str, tuple[Phrase, Context]] = field(default_factory=dict)
+    carry: Callable[[Phrase, Context], Node] | None = None
+
+
+def place(phrase: Phrase, context: Context) -> str:
+    """Return the position that a name stands for, ``i`` or ``j``, and the empty string if it stands for none."""
+    if phrase.operator != "name":
+        return ""
+    if phrase.text in context.local:
+        return place(*context.local[phrase.text])
+    return phrase.text if phrase.text in ("i", "j") else ""
+
+
+def positions(phrase: Phrase, context: Context, macros: Mapping[str, object]) -> frozenset[str]:
+    """Return the positions that an expression is about: ``i``, ``j``, both or none."""
+    if phrase.operator in ("latest", "earliest", "psum", "#"):
+        return frozenset("i")
+    found: set[str] = set()
+    if phrase.operator == "name":
+        if phrase.text in context.local:
+            return positions(*context.local[phrase.text], macros)
+        return frozenset(phrase.text if phrase.text in ("i", "j") else "")
+    if phrase.operator == "call" and isinstance(macro := macros.get(phrase.text), Macro):
+        return positions(macro.body, called(macro, phrase, context), macros)
+    for part in phrase.parts:
+        found |= positions(part, context, macros)
+    return frozenset(found)
+
+
+def called(macro: Macro, phrase: Phrase, context: Context) -> Context:
+    """Return where the body of a macro stands that is called by `phrase`."""
+    arguments = {name: (part, context) for name, part in zip(macro.parameters, phrase.parts, strict=False)}
+    return Context(context.at, arguments, context.carry)
+
+
+# ── What the parts of an elaborator have in common: complaints, nodes, and which positions are in sight.
+_Made = TypeVar("_Made", bound=Node)
+_Found = TypeVar("_Found")
+
+MOST_NODES = 100_000
+SIGHTS: dict[str, Sight] = {"<=": "<=", "<": "<", ">=": ">=", ">": ">"}
+_MIRRORED: dict[str, Sight] = {"<=": ">=", "<": ">", ">=": "<=", ">": "<"}
+
+
+class Worker(ABC):
+    """Makes nodes and complaints.
+
+    Args:
+        log: takes the complaints.
+        language: ``tl`` or ``srasp``.
+        alphabet: the tokens that the header names, empty if none does.
+
+    Attributes:
+        meanings: the names that are defined so far; None: their definitions are broken.
+        used: those that something uses.
+        first, all: the names that are defined up to here, and in the whole text, where they are.
+    """
+
+    def __init__(self, log: Log, language: str, alphabet: tuple[str, ...]) -> None:
+        self.log = log
+        self.language = language
+        self.alphabet = alphabet
+        self.build = Build()
+        self.meanings: dict[str, Node | Macro | None] = {}
+        self.used: set[str] = set()
+        self.first: dict[str, Lexeme] = {}
+        self.all: dict[str, Lexeme] = {}
+
+    @abstractmethod
+    def value(self, phrase: Phrase, context: Context) -> Node | Amount:
+        """Return what an expression is: the node of a bit or label, or a number."""
+
+    def bit(self, phrase: Phrase, context: Context) -> Node:
+        """Return an expression as the node of a bit."""
+        found = self.value(phrase, context)
+        if isinstance(found, tuple):
+            raise self.refuse(phrase, "a formula is expected here, and this is a number", "compare it, for example … >= 1")
+        if found.kind == "label":
+            raise self.refuse(phrase, "a formula is expected here, and this is a label", "compare it, for example … = 'a'")
+        return found
+
+    def make(self, kind: type[_Made], phrase: Phrase, **fields: Any) -> _Made:
+        """Return the node with these fields, which `phrase` stands for."""
+        if len(self.build.nodes) >= MOST_NODES:
+            what = f"this makes more than {MOST_NODES:,} operators, with all that it is made of"
+            raise self.refuse(phrase, what, "write less that is repeated")
+        return self.build(kind, span=phrase.span, **fields)
+
+    def always(self, *, value: bool) -> Node:
+        """Return ``true`` or ``false``."""
+        return self.build(Always, value=value)
+
+    def refuse(self, phrase: Phrase, what: str, remedy: str) -> Meaningless:
+        """Record a complaint, and return what to raise."""
+        self.log.add(phrase.span, what, remedy)
+        return Meaningless()
+
+    def each(self, do: Callable[[Phrase, Context], _Found], phrases: Iterable[Phrase], context: Context) -> list[_Found]:
+        """Return what each expression is, and complain of all of them before giving up."""
+        found, refused = [], False
+        for phrase in phrases:
+            try:
+                found.append(do(phrase, context))
+            except Meaningless:
+                refused = True
+        if refused:
+            raise Meaningless
+        return found
+
+    def sight(self, phrase: Phrase, context: Context) -> Sight:
+        """Return which positions j an attention or a sum sees: the first part in its square brackets."""
+        while phrase.operator == "brackets":
+            (phrase,) = phrase.parts
+        if phrase.operator == "true" or (phrase.operator == "whole" and phrase.text == "1"):
+            return "any"
+        names = tuple(place(part, context) for part in phrase.parts)
+        if phrase.operator in SIGHTS and names in (("j", "i"), ("i", "j")):
+            return SIGHTS[phrase.operator] if names == ("j", "i") else _MIRRORED[phrase.operator]
+        what = "this does not say which positions j are in sight of i"
+        raise self.refuse(phrase, what, "write j <= i, j < i, j >= i, j > i or true, and a score behind a comma")
+
 
 ENDS: dict[str, type[Previous] | type[Next]] = {"first": Previous, "last": Next}
 """Names of the ends of a word -> the operator that is false of everything there."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tm2tfr.sources.logic.language.meanings import Affine, Amount, Branch, Context
-from tm2tfr.sources.logic.language.names import Names
-from tm2tfr.sources.logic.language.tree import Phrase
+from tm2tfr.sources.logic.language.lexemes import Phrase
+from tm2tfr.sources.logic.language.names import Affine, Amount, Branch, Context, Names
 from tm2tfr.sources.logic.nodes import And, Comparison, CountLeft, CountRight, Node, Not, Or, Place, Predicate, Sum
 
 PREDICATES: dict[str, dict[str, Any]] = {

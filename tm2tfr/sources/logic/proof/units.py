@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from tm2tfr.sources.logic.proof.heads import Fits
+from tm2tfr.sources.logic.proof.heads import Fits, NotShown
 from tm2tfr.sources.logic.proof.quantities import MatrixRow, Quantity, size_of
-from tm2tfr.sources.logic.proof.refused import NotShown
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head

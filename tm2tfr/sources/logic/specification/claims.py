@@ -1,7 +1,7 @@
 """The language of claims: what weights say of their subspaces and heads, as values.
 
 Nodes are named by their numbers, ``s12``. Inside the word, at positions 1 to n, they are what the printed definitions say;
-at BOS, position 0, and EOS, position n+1, see `tm2tfr.sources.logic.specification.values`.
+at BOS, position 0, and EOS, position n+1, see `tm2tfr.sources.logic.specification.heads`.
 
 A subspace may be claimed to hold (X)
 

@@ -32,8 +32,16 @@ from tm2tfr.sources.logic.specification.claims import (
     labelled,
     subspace_claim,
 )
-from tm2tfr.sources.logic.specification.heads import equality, known, looked, reaches, selects, signed, stands_for
-from tm2tfr.sources.logic.specification.values import WordValues
+from tm2tfr.sources.logic.specification.heads import (
+    WordValues,
+    equality,
+    known,
+    looked,
+    reaches,
+    selects,
+    signed,
+    stands_for,
+)
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -2,28 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from typing import Any
 
 from tm2tfr.choices import RASP, RASP_MASKS, RaspMask
 from tm2tfr.errors import CompileError, Diagnostic, Tm2tfrError, did_you_mean
 from tm2tfr.sources.rasp.compiler.lower import lowered
-from tm2tfr.sources.rasp.compiler.masks import Ahead, looks_ahead
-from tm2tfr.sources.rasp.compiler.outputs import NamedSOp, less_defined, outputs_of
-from tm2tfr.sources.rasp.graph import needed
+from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.headers import Headers, headers
-from tm2tfr.sources.rasp.program import Program, shown_atom
+from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.read import read
-from tm2tfr.sources.rasp.sops import Node, SOp
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Node, Selector, SOp, needed
 from tm2tfr.sources.rasp.write import write
 from tm2tfr.sources.sequence.compiler import Limits, compile_graph, compile_unbounded
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.graph import SequenceGraph
 from tm2tfr.text.source import Log, Source
-from tm2tfr.text.words import alphabet_of, shown_word, written
+from tm2tfr.text.words import all_words, alphabet_of, shown_word, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
+
+# ── Whether a program looks ahead: an input on which one of its selections does, if there is one among the short ones.
+BUDGET = 4_000
+"""The most inputs that are run."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A selection that looks ahead: on `word`, at position `query`, the selector selects the later position `key`."""
+
+    selector: Selector
+    word: Word
+    query: int
+    key: int
+
+
+def looks_ahead(sops: Iterable[SOp], alphabet: Sequence[Atom], longest: int) -> tuple[Ahead | None, int]:
+    """Return a selection of these s-ops that looks ahead, None if there is none, and up to which length that was tried.
+
+    All inputs of each length are run as long as no more than `BUDGET` are; those on which the s-ops are undefined say
+    nothing.
+    """
+    wanted = tuple(sops)
+    selectors = list(dict.fromkeys(node.selector for node in needed(wanted) if isinstance(node, Aggregate)))
+    selectors.sort(key=lambda each: each.span is None)  # one that the program's own text makes, if there is one
+    left, length = BUDGET, 0
+    for length in range(1, longest + 1):
+        left -= len(alphabet) ** length
+        if left < 0:
+            return None, length - 1
+        for word in all_words(alphabet, length):
+            try:
+                matrices = evaluate(wanted, word).matrices
+            except Undefined:
+                continue
+            for selector in selectors:
+                for query, row in enumerate(matrices[selector]):
+                    if True in row[query + 1 :]:
+                        return Ahead(selector, word, query, row.index(True, query + 1)), length
+    return None, length
+
+
+# ── Which s-ops of a RASP program weights answer: the one that is compiled, then other named ones.
+NamedSOp = tuple[str, SOp]
+"""An output: its name, and the s-op."""
+TRIED, TRIED_LENGTH = 200, 3
+"""How many inputs, and of up to which length, are tried to find an s-op that is undefined where the chosen one is not."""
+FEW_LENGTH = 16
+"""Up to which length a few inputs are tried."""
+
+
+def outputs_of(program: Program) -> list[NamedSOp]:
+    """Return the s-op that is compiled, then others that the program assigns at top level, each once.
+
+    Beside the s-op assigned last these are all others; beside another one, those that it needs.
+    """
+    found, needs = {program.sop.number: (program.chosen, program.sop)}, {node.number for node in needed([program.sop])}
+    whole = program.chosen == next(reversed([*program.sops]), None)
+    for name, sop in program.sops.items():
+        if whole or sop.number in needs:
+            found.setdefault(sop.number, (name, sop))
+    return list(found.values())
+
+
+def less_defined(program: Program, others: Sequence[NamedSOp], longest: int) -> set[str]:
+    """Return the names of s-ops that are undefined on some input on which the chosen s-op is defined: short inputs are
+    tried, and a few of each length up to `longest`.
+    """
+    found: set[str] = set()
+    every = [program.sop, *(sop for _, sop in others)]
+    for word in _tried(program.alphabet, longest):
+        if not _defined(every, word) and _defined([program.sop], word):
+            found.update(name for name, sop in others if name not in found and not _defined([sop], word))
+    return found
+
+
+def _tried(alphabet: Word, longest: int) -> Iterator[Word]:
+    for length in range(1, min(TRIED_LENGTH, longest) + 1):
+        yield from islice(all_words(alphabet, length), TRIED)
+    for length in range(TRIED_LENGTH + 1, min(FEW_LENGTH, longest) + 1):
+        for letters in (alphabet[:1], alphabet[-1:], alphabet, alphabet[::-1]):
+            yield tuple(islice(cycle(letters), length))
+
+
+def _defined(sops: Sequence[SOp], word: Word) -> bool:
+    try:
+        evaluate(tuple(sops), word)
+    except Undefined:
+        return False
+    return True
+
 
 LENGTH = 10
 """The longest input, where neither the program nor an option says it."""

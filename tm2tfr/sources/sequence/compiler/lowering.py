@@ -11,11 +11,19 @@ from fractions import Fraction
 from math import lcm, prod
 
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
-from tm2tfr.sources.sequence.compiler.apart import known, taken_apart
-from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
+from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, known, of_bits, taken_apart
 from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
-from tm2tfr.sources.sequence.compiler.numbers import SIGNS, Numbered, combined, constant, line_of, of_code, whole_numbers
-from tm2tfr.sources.sequence.compiler.steps import Threshold, steps
+from tm2tfr.sources.sequence.compiler.numbers import (
+    SIGNS,
+    Numbered,
+    Threshold,
+    combined,
+    constant,
+    line_of,
+    of_code,
+    steps,
+    whole_numbers,
+)
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.domains import Domains, order_of
 from tm2tfr.sources.sequence.elementwise import NOTHING, Rooted, Tuple

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, of_bits
-from tm2tfr.sources.sequence.compiler.tables import boxes, ways
+from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, boxes, of_bits, ways
 from tm2tfr.sources.sequence.elementwise import Tuple
 from tm2tfr.sources.sequence.graph import Item, Operation, text_of
 from tm2tfr.transformer.claims import Claim

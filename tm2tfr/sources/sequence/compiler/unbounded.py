@@ -17,11 +17,9 @@ import numpy as np
 
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
-from tm2tfr.sources.sequence.compiler.apart import known
-from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, of_bits
-from tm2tfr.sources.sequence.compiler.counts import EDGES, Share, WholeNumber, inside, summed
+from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, known, of_bits
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
-from tm2tfr.sources.sequence.compiler.numbers import SIGNS, whole_numbers
+from tm2tfr.sources.sequence.compiler.numbers import EDGES, SIGNS, Share, WholeNumber, inside, summed, whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.elementwise import Remembered, Tuple, mixed
 from tm2tfr.sources.sequence.graph import (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from tm2tfr.choices import LEFT_BOUNDARIES, TURING
 from tm2tfr.errors import CompileError, did_you_mean, visible
-from tm2tfr.sources.turing.compiler.layout import FEATURES
+from tm2tfr.sources.turing.compiler.layout import FEATURES, Answers, Boundary
 from tm2tfr.sources.turing.compiler.shape import MachineShape
 from tm2tfr.sources.turing.compiler.transition import Responses
-from tm2tfr.sources.turing.compiler.vocabulary import Answers, Boundary
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS

@@ -2,13 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, Protocol
 
-from tm2tfr.sources.turing.compiler.vocabulary import Boundary
-from tm2tfr.sources.turing.spec import TapeKind
+from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
+from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, VERDICTS, Triple
 from tm2tfr.transformer.residual import Residual, Subspace
+
+# ── The tokens Σ' of the decoder: input symbols, BOS, verdicts, and the triples that the machine can emit.
+#
+# The chapter's alphabet (Section 8.2) with moves {-1, 0, +1} (repair 1), without the triples that never occur, and with
+# HALT for machines that halt without a verdict.
+Boundary = Literal["repaired", "chapter", "none"]
+"""What a move left at cell 0 emits: m = 0 (repair 4), m = -1 (Exercise 8.3), or "there is no boundary"."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Step 4 of the chapter as a function into tokens: the answers of `machine`."""
+
+    machine: Machine
+    boundary: Boundary
+
+    def to_bos(self, symbol: str) -> str:
+        """Return the answer to BOS: (q_start, a, 0), or the verdict if q_start has one (repair 8)."""
+        verdict = self.machine.outcome_of(self.machine.start)
+        return VERDICTS[verdict] if verdict else Triple(self.machine.start, symbol, 0).token
+
+    def to(self, state: str, symbol: str, *, at_left_end: bool = False) -> str:
+        """Return the answer in `state` on `symbol`: ACC, REJ, HALT or a triple (repairs 4 and 7)."""
+        machine = self.machine
+        rule = None if state in machine.halting_states else machine.transitions.get((state, symbol))
+        if rule is None:
+            return VERDICTS[machine.outcome_of(state) or machine.missing_outcome]
+        if machine.decides and rule.state in machine.halting_states:
+            return VERDICTS[machine.outcome_of(rule.state) or machine.missing_outcome]
+        return Triple(rule.state, rule.write, self.move(rule, at_left_end=at_left_end)).token
+
+    def move(self, rule: Rule, *, at_left_end: bool) -> int:
+        """Return the move that `rule` emits."""
+        return 0 if self.boundary == "repaired" and at_left_end and rule.move < 0 else rule.move
+
+    def both(self, state: str, symbol: str) -> tuple[str, str]:
+        """Return the answer in `state` on `symbol`, and that at the left end."""
+        usual = self.to(state, symbol)
+        return usual, self.to(state, symbol, at_left_end=True) if self.boundary == "repaired" else usual
+
+    def tokens(self) -> Iterator[str]:
+        """Yield every answer that can occur after BOS, perhaps several times."""
+        machine = self.machine
+        for symbol in (*(machine.input_alphabet or ()), machine.blank):
+            yield self.to_bos(symbol)
+        for state, symbol in machine.transitions:
+            yield from self.both(state, symbol)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Σ' in a fixed order: Σ, BOS, ACC, REJ, HALT where it can occur, and the triples."""
+        ends = (ACC, REJ) if self.machine.decides else (ACC, REJ, HALT)
+        return tuple(dict.fromkeys([*(self.machine.input_alphabet or ()), BOS, *ends, *self.tokens()]))
+
+
+def vocabulary(machine: Machine, boundary: Boundary) -> tuple[str, ...]:
+    """Return Σ' of `machine`, see `Answers.vocabulary`."""
+    return Answers(machine, boundary).vocabulary
+
 
 FEATURES = ("1/(i+1)", "1", "i", "i^2")
 

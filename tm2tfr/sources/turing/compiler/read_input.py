@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tm2tfr.sources.turing.compiler.head_position import BEFORE, HERE
-from tm2tfr.sources.turing.compiler.layout import Alphabets
-from tm2tfr.sources.turing.compiler.vocabulary import Boundary
+from tm2tfr.sources.turing.compiler.layout import Alphabets, Boundary
 from tm2tfr.transformer.gadgets import Transport, Unit, feed_forward, is_zero, lookup, unless
 from tm2tfr.transformer.residual import Linear, Residual, at
 from tm2tfr.transformer.weights import Head, Layer

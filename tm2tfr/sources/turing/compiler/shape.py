@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from tm2tfr.sources.turing.compiler.head_position import head_position
-from tm2tfr.sources.turing.compiler.layout import FEATURES, layout
+from tm2tfr.sources.turing.compiler.layout import FEATURES, Boundary, layout
 from tm2tfr.sources.turing.compiler.read_input import read_input
 from tm2tfr.sources.turing.compiler.read_tape import read_tape
 from tm2tfr.sources.turing.compiler.symbol import symbol
 from tm2tfr.sources.turing.compiler.transition import Responses, transition
 from tm2tfr.sources.turing.compiler.unpack import unpack
-from tm2tfr.sources.turing.compiler.vocabulary import Boundary
 from tm2tfr.sources.turing.spec import Machine, TapeKind
 from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.transformer.gadgets import stacked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tm2tfr.sources.turing.compiler.vocabulary import Answers
+from tm2tfr.sources.turing.compiler.layout import Answers
 from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.transformer.gadgets import Unit, conjunction, feed_forward, rectified
 from tm2tfr.transformer.residual import Residual, at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from tm2tfr.sources.turing.proof.cases import Refusal
 from tm2tfr.sources.turing.proof.certificate import ENGINES, Bound, Certificate, Proof, limit, prove
-from tm2tfr.sources.turing.proof.refusal import Refusal
 
 __all__ = ["ENGINES", "Bound", "Certificate", "Proof", "Refusal", "limit", "prove"]

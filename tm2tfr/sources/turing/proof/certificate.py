@@ -23,6 +23,7 @@ import numpy as np
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.errors import EngineError, ShapeError, did_you_mean
 from tm2tfr.sources.turing.proof.attention import AttentionProof, HeadProof, Lookups, Retrieval
+from tm2tfr.sources.turing.proof.cases import Refusal
 from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.embedding import (
     embedding_refusals,
@@ -33,9 +34,7 @@ from tm2tfr.sources.turing.proof.embedding import (
 )
 from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof, Sums, feed_forwards
 from tm2tfr.sources.turing.proof.inputs import LayerInputs
-from tm2tfr.sources.turing.proof.overflow import overflow
-from tm2tfr.sources.turing.proof.refusal import Refusal
-from tm2tfr.sources.turing.proof.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest
+from tm2tfr.sources.turing.proof.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest, overflow
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.residual import by_claims
 from tm2tfr.transformer.weights import Decoder, digest, matrices

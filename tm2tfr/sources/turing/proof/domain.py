@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tm2tfr.sources.turing.proof import steps
+from tm2tfr.sources.turing.proof import cases as steps
 from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, Manner, Question, Ray, V
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.specification import TuringSpecification

@@ -17,7 +17,8 @@ from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.names import RuleAnswer
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.proof import limit, prove, witness
+from tm2tfr.sources.turing.universal.proof import domain as witness
+from tm2tfr.sources.turing.universal.proof import limit, prove
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual

@@ -16,7 +16,7 @@ from tests.sources.turing.universal.cases import EVERY, compiled
 from tm2tfr.sources.turing.proof.rounding import DIGITS
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.proof import prove
-from tm2tfr.sources.turing.universal.proof.rounding import noise
+from tm2tfr.sources.turing.universal.proof.feed_forward import noise
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head
 

@@ -13,21 +13,19 @@ from dataclasses import dataclass, replace
 
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.compiler.codes import BitForm, added
-from tm2tfr.sources.sequence.compiler.framed.amounts import Counted, total
 from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, BitPlan, Finite, literal
-from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing
-from tm2tfr.sources.sequence.compiler.framed.connectives import Connectives
-from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
-from tm2tfr.sources.sequence.compiler.framed.heads import HeadPlan
-from tm2tfr.sources.sequence.compiler.framed.matching import Equality, Matched, margin_of, squared
-from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
-from tm2tfr.sources.sequence.compiler.framed.quotients import MOST_PER, QuotientEquality, division, per
-from tm2tfr.sources.sequence.compiler.framed.scores import (
+from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing, Connectives
+from tm2tfr.sources.sequence.compiler.framed.counting import Counted, Counting, Timed, total
+from tm2tfr.sources.sequence.compiler.framed.heads import (
     Conjunct,
+    HeadPlan,
     conjuncts_of,
     finite_conjunct,
     is_equality_of_numbers,
 )
+from tm2tfr.sources.sequence.compiler.framed.matching import Equality, Matched, margin_of, squared
+from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
+from tm2tfr.sources.sequence.compiler.framed.quotients import MOST_PER, QuotientEquality, division, per
 from tm2tfr.sources.sequence.compiler.numbers import whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
 from tm2tfr.sources.sequence.graph import (

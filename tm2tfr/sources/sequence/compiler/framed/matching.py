@@ -13,9 +13,8 @@ from math import ceil
 from typing import Protocol
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
-from tm2tfr.sources.sequence.compiler.framed.amounts import Counted, bounds
 from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan
-from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
+from tm2tfr.sources.sequence.compiler.framed.counting import Counted, Counting, Timed, bounds
 from tm2tfr.sources.sequence.compiler.framed.heads import FramedHead, HeadPlan
 from tm2tfr.sources.sequence.graph import Operation
 

@@ -18,9 +18,8 @@ from itertools import product
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
 from tm2tfr.sources.sequence.compiler.framed.bits import Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.counting import Counting, Timed
-from tm2tfr.sources.sequence.compiler.framed.heads import Aim, FramedHead, HeadPlan, neighbour
+from tm2tfr.sources.sequence.compiler.framed.heads import Aim, Conjunct, FramedHead, HeadPlan, neighbour
 from tm2tfr.sources.sequence.compiler.framed.matching import Matched, equal_there, steadied
-from tm2tfr.sources.sequence.compiler.framed.scores import Conjunct
 from tm2tfr.sources.sequence.graph import Item, Nearest, text_of
 from tm2tfr.transformer.claims import Over
 from tm2tfr.transformer.residual import at

@@ -13,8 +13,7 @@ from itertools import pairwise
 from math import ceil
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Time, added
-from tm2tfr.sources.sequence.compiler.framed.amounts import Counted, bounds
-from tm2tfr.sources.sequence.compiler.framed.counting import INVERSE, Counting, Timed
+from tm2tfr.sources.sequence.compiler.framed.counting import INVERSE, Counted, Counting, Timed, bounds
 from tm2tfr.sources.sequence.compiler.framed.matching import STEEPNESS, Squared, Stood, within
 from tm2tfr.sources.sequence.graph import Operation
 from tm2tfr.transformer.residual import at

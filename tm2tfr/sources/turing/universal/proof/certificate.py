@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from tm2tfr.errors import ShapeError, counted
+from tm2tfr.sources.turing.proof.cases import Refusal
 from tm2tfr.sources.turing.proof.certificate import Proof, claimed, collected
 from tm2tfr.sources.turing.proof.embedding import layout_refusals, unclaimed
-from tm2tfr.sources.turing.proof.refusal import Refusal
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.proof.attention import ClassHeadProof, Description
-from tm2tfr.sources.turing.universal.proof.domain import ClassDomain
-from tm2tfr.sources.turing.universal.proof.feed_forward import class_feed_forwards
-from tm2tfr.sources.turing.universal.proof.rounding import class_conditions
-from tm2tfr.sources.turing.universal.proof.witness import failing_run
+from tm2tfr.sources.turing.universal.proof.domain import ClassDomain, failing_run
+from tm2tfr.sources.turing.universal.proof.feed_forward import class_conditions, class_feed_forwards
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, digest
 

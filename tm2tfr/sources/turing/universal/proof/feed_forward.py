@@ -14,17 +14,21 @@ In floats rounded means may add up to a little more than 1: see `rounding` for w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.sources.turing.proof.cases import Refusal
+from tm2tfr.sources.turing.proof.embedding import lead
 from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof
-from tm2tfr.sources.turing.proof.inputs import HV, MV, V
-from tm2tfr.sources.turing.proof.refusal import Refusal
+from tm2tfr.sources.turing.proof.inputs import HV, MV, LayerInputs, V
+from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition, different_keys_use, equal_keys_use, lookup_use
+from tm2tfr.sources.turing.universal.proof.attention import Description
 from tm2tfr.sources.turing.universal.proof.domain import FOUND, ClassDomain
 from tm2tfr.transformer.matrix import Matrix, Rational
 from tm2tfr.transformer.weights import Decoder, FeedForward
@@ -127,3 +131,105 @@ def _some(part: FeedForward, chosen: NDArray[np.bool_], *, offset: bool) -> Feed
         output_bias=part.output_bias if offset else Matrix.from_entries(part.output_bias.shape, {}),
         units=tuple(name for name, kept in zip(part.units, chosen.tolist(), strict=True) if kept),
     )
+
+
+# ── How far floats carry the proof of the universal decoder, beside the conditions of a single machine's.
+#
+# Everything that `tm2tfr.sources.turing.proof.rounding` shows holds here as well: it is about the same heads. What
+# follows is about the others, in its notation. L is the length of the longest description, 2·S·K and the tape.
+#
+# **Counts.** The mean of ``[rule]`` is k̂ = fl(k/(i+1)) = kv(1 + δ): one division of integers.
+#
+# **Last key** (layer 2). The latest write with keys 0 and 1: A = 2B[key] - B[key] is exact, and H = 1 in the conditions
+# for different and for equal keys. So e_q(key) and e_a(key) are one-hot, or 0, at every position.
+#
+# **Tape** (layer 2). The score of j = 0 is 0, that of any other the sum of two negative numbers: no condition.
+#
+# **Input symbol** (layer 3). q̂/2 = fl(ĥ + k̂), with ĥ = h⁺v(1 + δ₁) and k̂ = kv(1 + δ₂): off from tv, t = h⁺ + k, by at
+# most
+#
+# E(t)·v, E(t) = t((1 + u)² - 1) = t(2u + u²).
+#
+# So the score of position t is the highest if g(t, E(t)) < 1, with the lookup's g; t ≤ H + L, and t ≤ N - 1, since t ≤ i
+# wherever anything can be carried.
+#
+# **Rule** (layer 6). Scores are B times 0, 1 or 2; sums of what is carried are integers up to N. Where there is a rule,
+# everything after that is integers. Where there is none, r*_q, r*_a and out are fl(p/n), off by at most u.
+#
+# **Flags and answer** (layers 6 and 7) where there is no rule. A sum of T products, in any order, is off by at most 2(T +
+# 1)u·Σ|w||x| while that factor is at most 1, and what is read may be off itself; ReLU does not enlarge errors. So, from
+# row to row with the actual weights, there is a bound e on the error of every logit of layer 7. In exact arithmetic the
+# logit of the right answer is ahead of all others by G or more, also from the weights: it stays ahead if 2e < G.
+MEANS = ("r*_q", "r*_a", "out")
+"""What the last head carries: means, where there is no rule."""
+
+
+def class_conditions(
+    decoder: Decoder, domain: LayerInputs, dtype: str, description: Description, longest: int
+) -> Iterator[Condition]:
+    """Yield the conditions for floats of `dtype`, in the order of the layers.
+
+    Args:
+        decoder: with its subspaces called what they hold.
+        longest: L.
+    """
+    u, ratio, key = Fraction(1, 2 ** DIGITS[dtype]), description.ratio, description.last_key
+    claim, text = "no tie-break lifts another token to the score of a key", f"2·u < 1 - {ratio}"
+    least = different_keys_use(1, ratio, u)
+    yield Condition(2, "attention", key, claim, text, lambda _n, _h: least, strict=True)
+    claim, text = "the last key scores highest after rounding", f"2·u·N·(1 + {ratio}) < {ratio}"
+    yield Condition(2, "attention", key, claim, text, lambda n, _: equal_keys_use(n, 1, ratio, u), strict=True)
+
+    def given(n: int, h: int) -> Fraction:
+        t = min(h + longest, max(n - 1, 0))
+        return lookup_use(t, t * (2 * u + u * u), u)
+
+    claim, text = "the score of position h + k is the highest after rounding", f"about 20·(H + {longest})²·u < 1"
+    if description.given is not None:
+        yield Condition(3, "attention", description.given, claim, text, given, strict=True)
+    error, gap = noise(decoder, u), lead(decoder, domain)
+    share = 2 * error / gap if gap > 0 else Fraction(2)
+    claim, text = "where there is no rule, the answer still has the largest logit", f"{float(share / u):,.0f}·u < 1"
+    last = len(decoder.layers)
+    yield Condition(last, "feed_forward", "logits", claim, text, lambda _n, _h: share, strict=True)
+
+
+def noise(decoder: Decoder, u: Fraction) -> Fraction:
+    """Return e: by how much a logit can be off where there is no rule."""
+    off = {d: u for name in MEANS for d in decoder.layout.subspace(name).directions}
+    columns = {decoder.layout.index(d): error for d, error in off.items()}
+    for layer in decoder.layers[-2:]:
+        if layer.feed_forward is not None:
+            columns = columns | _through(layer.feed_forward, columns, u)
+    found = _rows(decoder.unembedding, decoder.unembedding_bias, columns, u)
+    return max((error for error, _ in found.values()), default=Fraction(0))
+
+
+def _through(part: FeedForward, off: Mapping[int, Fraction], u: Fraction) -> dict[int, Fraction]:
+    """Return the errors of what a layer writes: direction -> error; of what it reads, `off`."""
+    hidden = _rows(part.input, part.input_bias, off, u)
+    units = {unit: error for unit, (error, _) in hidden.items()}
+    sizes = {unit: size for unit, (_, size) in hidden.items()}
+    return {row: error for row, (error, _) in _rows(part.output, part.output_bias, units, u, sizes).items()}
+
+
+def _rows(
+    matrix: Matrix, bias: Matrix, off: Mapping[int, Fraction], u: Fraction, sizes: Mapping[int, Fraction] | None = None
+) -> dict[int, tuple[Fraction, Fraction]]:
+    """Return for each row the error of its sum and a bound on its size; `sizes`: those of what is read, else 1."""
+    biases = {row: abs(Fraction(value)) for row, _, value in bias.entries()}
+    found: dict[int, tuple[Fraction, Fraction]] = {row: (Fraction(0), size) for row, size in biases.items()}
+    terms: dict[int, int] = dict.fromkeys(biases, 1)
+    for row, column, value in matrix.entries():
+        weight, error = abs(Fraction(value)), off.get(column, Fraction(0))
+        size = error + (1 if sizes is None else sizes.get(column, Fraction(0)))
+        before = found.get(row, (Fraction(0), Fraction(0)))
+        found[row] = (before[0] + weight * error, before[1] + weight * size)
+        terms[row] = terms.get(row, 0) + 1
+    return {row: (error + _sum(terms[row], size, u), size) for row, (error, size) in found.items()}
+
+
+def _sum(terms: int, size: Fraction, u: Fraction) -> Fraction:
+    """Return by how much rounding changes a sum of products; 2^64 where there are too many of them."""
+    off = 2 * (terms + 1) * u
+    return off * size if off <= 1 else Fraction(2**64)

@@ -1,1 +1,0 @@
-"""Formulas and programs of temporal logic as pictures."""

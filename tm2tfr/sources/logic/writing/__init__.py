@@ -1,1 +1,0 @@
-"""Nodes as text: in ASCII, in the paper's signs, in LaTeX; and whole programs, which read back."""
