@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tm2tfr.dataset.batched import PLAIN, checked_runs
-from tm2tfr.dataset.jobs import Job, Piece
+from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.runs import CheckedRun, Failure, How, ManyChecked, Runs, versions
 from tm2tfr.dataset.spec import Splitting
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.dataset.together import AgreedRuns, agree, agreed_runs, may_be_together
 from tm2tfr.dataset.writing.files import encoded
 from tm2tfr.dataset.writing.machines import MachineExamples
 
@@ -70,36 +69,11 @@ def _no_search_for_cycles() -> Iterator[None]:
 
 def _swept(job: Job, how: How) -> Done:
     done = Done(job.number, Tally(), versions=versions())
-    before: Runs | None = None
-    for piece in job.pieces:
-        together = may_be_together(how, piece.words)
-        for runs, found in _in_turn(piece, how, before, together=together):
-            first, before = before is None, runs
-            done.tally.machines += 1
-            if not first:  # of the first machine of a job the plain simulator looks at the runs, too
-                if found is not None:
-                    found.into(done.tally, runs.machine, runs.decoder, piece.words)
-                    continue
-                if together and agree(runs, piece.words, how, done.tally):
-                    continue
-            for word in piece.words:
-                run = runs.on(word)
-                if isinstance(run, Failure):
-                    done.failure = run
-                    return done
-                done.tally.count(run.trace)
+    for _, _, run in _carried_out(job, how, done.tally):
+        if isinstance(run, Failure):
+            done.failure = run
+            return done
     return done
-
-
-def _in_turn(piece: Piece, how: How, before: Runs | None, *, together: bool) -> Iterator[tuple[Runs, AgreedRuns | None]]:
-    """Yield each machine of a piece, with what is to be counted of it if its runs are known to agree."""
-    if not together:
-        for machine in piece.programs:
-            before = Runs(machine, how, before)
-            yield before, None
-        return
-    every = [Runs(machine, how) for machine in piece.programs]
-    yield from zip(every, agreed_runs(every, piece.words, how), strict=True)
 
 
 def made(job: Job, making: Making) -> Done:

@@ -9,10 +9,9 @@ Version 1 of weight files and exports said ``machine`` for ``source``, and ``lef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tm2tfr._version import __version__
-from tm2tfr.transformer.later import TextLater
 
 Provenance = Mapping[str, str]
 """What `Decoder.provenance` is, and what a weight file or an export states."""
@@ -26,16 +25,10 @@ HIDDEN = "hidden"
 _VERSION_1 = "machine"
 
 
-def stated(construction: str, *, source: str | Callable[[], str], name: str, options: Mapping[str, str]) -> Provenance:
-    """Return the provenance of weights that this version of tm2tfr has just compiled.
-
-    Args:
-        source: the text of what was compiled, or what writes it once it is read.
-    """
+def stated(construction: str, *, source: str, name: str, options: Mapping[str, str]) -> Provenance:
+    """Return the provenance of weights that this version of tm2tfr has just compiled; source: the text of the program."""
     chosen = {OPTION + option: value for option, value in options.items()}
-    text = "" if callable(source) else source
-    found = {CONSTRUCTION: construction, **chosen, SOURCE: text, NAME: name, TM2TFR: __version__}
-    return TextLater(SOURCE, source, found) if callable(source) else found
+    return {CONSTRUCTION: construction, **chosen, SOURCE: source, NAME: name, TM2TFR: __version__}
 
 
 def noted(provenance: Provenance, notes: Sequence[str]) -> dict[str, str]:

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from tm2tfr.choices import WEIGHTINGS, Weighting
 from tm2tfr.errors import ShapeError, counted, did_you_mean
 from tm2tfr.transformer.claims import Claim
-from tm2tfr.transformer.fitting import fits
-from tm2tfr.transformer.later import TextLater
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output, check_outputs
 from tm2tfr.transformer.positions import feature
@@ -183,13 +181,11 @@ class Decoder:
     provenance: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.provenance, TextLater):
-            object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
         for name in ("vocabulary", "stop", "features", "layers", "outputs"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         special = (*(() if self.bos is None else (self.bos,)), *self.stop)
-        said = () if isinstance(self.provenance, TextLater) else (*self.provenance, *self.provenance.values())
-        words = (*special, *self.vocabulary, *self.features, *said)
+        words = (*special, *self.vocabulary, *self.features, *self.provenance, *self.provenance.values())
         for word in words:
             if not isinstance(word, str):
                 raise ShapeError(f"tokens, features and provenance are text, and {word!r} is not: use {str(word)!r}")
@@ -201,7 +197,7 @@ class Decoder:
         for name in self.features:
             feature(name)  # raises for an unknown one
         check_outputs(self.outputs, self.bos, self.stop)
-        for path, matrix, shape in () if fits(self) else _shapes(self):
+        for path, matrix, shape in _shapes(self):
             if matrix.shape != shape:
                 raise ShapeError(f"{path} has shape {matrix.shape}, expected {shape}")
 

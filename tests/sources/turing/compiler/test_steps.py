@@ -22,7 +22,7 @@ from tm2tfr.sources.turing.columns import CHAPTER_VECTORS
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.compiler.layout import Answers
 from tm2tfr.sources.turing.compiler.symbol import symbol
-from tm2tfr.sources.turing.compiler.transition import Responses, transition
+from tm2tfr.sources.turing.compiler.transition import transition
 from tm2tfr.sources.turing.compiler.unpack import unpack
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import configurations
@@ -313,7 +313,7 @@ def test_transition_alone(name: str, boundary: Any) -> None:
     wanted = [delta(*case) for case in asked]
     wanted += [f"({machine.start},{a},0)" for a, _ in starts]
     wanted += [x for x, _ in copied]
-    got = alone(decoder, transition(decoder.layout, Responses.of(Answers(machine, boundary))), cases)
+    got = alone(decoder, transition(decoder.layout, Answers(machine, boundary)), cases)
     assert [x["e_y"] for x in got] == wanted
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tm2tfr.choices import LEFT_BOUNDARIES, TURING
 from tm2tfr.errors import CompileError, did_you_mean, visible
-from tm2tfr.sources.turing.compiler.layout import FEATURES, Answers, Boundary
-from tm2tfr.sources.turing.compiler.shape import MachineShape
-from tm2tfr.sources.turing.compiler.transition import Responses
+from tm2tfr.sources.turing.compiler.head_position import head_position
+from tm2tfr.sources.turing.compiler.layout import FEATURES, Answers, Boundary, layout
+from tm2tfr.sources.turing.compiler.read_input import read_input
+from tm2tfr.sources.turing.compiler.read_tape import read_tape
+from tm2tfr.sources.turing.compiler.symbol import symbol
+from tm2tfr.sources.turing.compiler.transition import transition
+from tm2tfr.sources.turing.compiler.unpack import unpack
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS
+from tm2tfr.transformer.gadgets import stacked
+from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.provenance import stated
+from tm2tfr.transformer.residual import Residual, at
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -28,30 +37,38 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
     boundary = _boundary(machine, left_boundary)
     answers = Answers(machine, boundary)
     tokens = answers.vocabulary
-    shape = MachineShape.of(machine, boundary, len(tokens))
-    stream, parts = shape.stream(tokens), shape.parts()
+    stream = layout(machine, tokens, boundary)
     return Decoder(
         layout=stream,
         vocabulary=tokens,
         bos=BOS,
         stop=tuple(t for t in VERDICTS.values() if t in tokens),
         features=FEATURES,
-        token_embedding=parts.token_embedding,
-        position_embedding=parts.position_embedding,
+        token_embedding=_embedding(stream, [at("e_x", token) for token in tokens]),
+        position_embedding=_embedding(stream, FEATURES),
         layers=(
-            shape.unpacking(tokens),
-            *parts.between,  # head position, read input, read tape, symbol
-            shape.answering(Responses.of(answers).renamed(dict(zip(tokens, shape.names, strict=True)))),
+            unpack(stream, tokens),
+            head_position(stream, machine),
+            read_input(stream, machine, boundary),
+            read_tape(stream, machine),
+            symbol(stream, machine),
+            transition(stream, answers),
         ),
-        unembedding=parts.unembedding,
-        unembedding_bias=parts.unembedding_bias,
+        unembedding=stacked(stream, [{at("e_y", token): 1.0} for token in tokens]),
+        unembedding_bias=Matrix.from_entries((len(tokens), 1), {}),
         provenance=stated(
             TURING,
-            source=lambda: native.text_of(machine),
+            source=native.text_of(machine),
             name=machine.name,
             options={} if boundary == "none" else {"left_boundary": boundary},
         ),
     )
+
+
+def _embedding(stream: Residual, directions: Sequence[str]) -> Matrix:
+    """Return the matrix that has a 1 in each of these directions (Eq. 8.4): (width, directions)."""
+    entries = {(stream.index(direction), n): 1.0 for n, direction in enumerate(directions)}
+    return Matrix.from_entries((stream.width, len(directions)), entries)
 
 
 def _boundary(machine: Machine, wanted: str | None) -> Boundary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tm2tfr.sources.turing.compiler.layout import Alphabets
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.gadgets import Unit, feed_forward, mean, rectified
 from tm2tfr.transformer.residual import Linear, Residual
 from tm2tfr.transformer.weights import Head, Layer
@@ -12,7 +12,7 @@ BEFORE: Linear = {"h/(i+1)": 1, "m/(i+1)": -1}
 """h_{i-1}/(i+1) = h_i/(i+1) - m_{i-1}/(i+1): bounded, so no product of h and m is needed (repair 2)."""
 
 
-def head_position(layout: Residual, machine: Alphabets) -> Layer:
+def head_position(layout: Residual, machine: Machine) -> Layer:
     """Return the layer that writes ``h/(i+1)`` and, on a two-way tape, its positive and negative parts.
 
     The mean of m_{-1} … m_{i-1} over the i+1 positions j ≤ i is h_i/(i+1), since h_i is their sum.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
-from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
+from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, VERDICTS, Triple
 from tm2tfr.transformer.residual import Residual, Subspace
 
@@ -73,31 +73,7 @@ def vocabulary(machine: Machine, boundary: Boundary) -> tuple[str, ...]:
 FEATURES = ("1/(i+1)", "1", "i", "i^2")
 
 
-class Alphabets(Protocol):
-    """What the layers between the first and the last have to know of a machine, whose names these are."""
-
-    @property
-    def states(self) -> tuple[str, ...]:
-        """Q"""
-
-    @property
-    def input_alphabet(self) -> tuple[str, ...] | None:
-        """Σ"""
-
-    @property
-    def tape_alphabet(self) -> tuple[str, ...]:
-        """Γ"""
-
-    @property
-    def blank(self) -> str:
-        """The blank symbol."""
-
-    @property
-    def tape(self) -> TapeKind:
-        """The kind of tape."""
-
-
-def layout(machine: Alphabets, tokens: Sequence[str], boundary: Boundary) -> Residual:
+def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Residual:
     """Return the residual stream for `machine`; subspaces are in the order of the chapter's vectors.
 
     Beside the chapter's: ``m/(i+1)`` (repair 2), ``[h=0]`` (repair 4), positive and negative parts of head

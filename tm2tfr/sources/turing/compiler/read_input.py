@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tm2tfr.sources.turing.compiler.head_position import BEFORE, HERE
-from tm2tfr.sources.turing.compiler.layout import Alphabets, Boundary
+from tm2tfr.sources.turing.compiler.layout import Boundary
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.gadgets import Transport, Unit, feed_forward, is_zero, lookup, unless
 from tm2tfr.transformer.residual import Linear, Residual, at
 from tm2tfr.transformer.weights import Head, Layer
 
 
-def read_input(layout: Residual, machine: Alphabets, boundary: Boundary) -> Layer:
+def read_input(layout: Residual, machine: Machine, boundary: Boundary) -> Layer:
     """Return the layer that writes ``h``, ``h^2``, ``e_x(h)``, ``h_{i-1}`` and ``h_{i-1}^2``.
 
     ``e_x(h)`` is kept on the input symbols only: it is 0 where x_h is BOS or a triple, which is all that (8.18)
@@ -39,7 +40,7 @@ def lookups(layout: Residual, two_way: bool, symbols: Transport = ()) -> tuple[H
     return _two_way(layout, symbols) if two_way else _one_way(layout, symbols)
 
 
-def kept(machine: Alphabets) -> list[Unit]:
+def kept(machine: Machine) -> list[Unit]:
     """Return the units that write ``e_x(h)``: ``e_x(h+)``, but nothing left of 0 (repair 5)."""
     units: list[Unit] = []
     for a in machine.input_alphabet or ():
@@ -82,6 +83,6 @@ def _number(name: str, sign: int = +1) -> list[tuple[Linear, Linear]]:
     return [({"i": 1.0}, {name: float(sign)}), ({"i^2": 1.0}, {f"{name}^2": 1.0})]
 
 
-def input_symbols(machine: Alphabets, target: str) -> list[tuple[Linear, Linear]]:
+def input_symbols(machine: Machine, target: str) -> list[tuple[Linear, Linear]]:
     """Return what a head carries to bring the input symbol of a position to the subspace `target`."""
     return [({at("e_x", a): 1.0}, {at(target, a): 1.0}) for a in machine.input_alphabet or ()]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tm2tfr.sources.turing.compiler.layout import Alphabets
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.gadgets import equal, feed_forward, latest
 from tm2tfr.transformer.residual import Linear, Residual, at
 from tm2tfr.transformer.weights import Layer
 
 
-def read_tape(layout: Residual, machine: Alphabets) -> Layer:
+def read_tape(layout: Residual, machine: Machine) -> Layer:
     """Return the layer that writes ``h_{j*-1}``, ``e_b(j*-1)`` and ``[h_{j*-1}=h]``.
 
     Token x_j carries the write b_{j-1} to cell h_{j-1}; j* ≤ i is the latest j with h_{j-1} = h_i. Where no such

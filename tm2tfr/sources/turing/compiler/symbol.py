@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tm2tfr.sources.turing.compiler.layout import Alphabets
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.gadgets import Unit, conjunction, feed_forward, rectified
 from tm2tfr.transformer.residual import Residual, at, total
 from tm2tfr.transformer.weights import Layer
 
 
-def symbol(layout: Residual, machine: Alphabets) -> Layer:
+def symbol(layout: Residual, machine: Machine) -> Layer:
     """Return the layer that writes ``e_a``.
 
     With f = [h_{j*-1} = h], w = [b_{j*-1} ≠ ⊥] and u = [x_h ∈ Σ], and since "x and not (f and w)" is

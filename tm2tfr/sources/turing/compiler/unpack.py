@@ -11,23 +11,23 @@ from tm2tfr.transformer.residual import Residual, at, total
 from tm2tfr.transformer.weights import Layer
 
 
-def unpack(layout: Residual, tokens: Sequence[str], names: Sequence[str] | None = None) -> Layer:
-    """Return the layer that writes ``e_q``, ``e_b``, ``m`` and ``m/(i+1)``; names: those of the tokens in `layout`."""
+def unpack(layout: Residual, tokens: Sequence[str]) -> Layer:
+    """Return the layer that writes ``e_q``, ``e_b``, ``m`` and ``m/(i+1)``."""
     return Layer(
         name="unpack",
         meaning="unpack the token: state, symbol written, move",
         source="step 1, Eq. 8.5; repair 2",
-        feed_forward=feed_forward(layout, unpacking(tokens, names)),
+        feed_forward=feed_forward(layout, unpacking(tokens)),
         equation="x_i = (q, b, m)",
     )
 
 
-def unpacking(tokens: Sequence[str], names: Sequence[str] | None = None) -> list[Unit]:
+def unpacking(tokens: Sequence[str]) -> list[Unit]:
     """Return the units of `unpack`, for the triples among `tokens`."""
     states: defaultdict[str, list[str]] = defaultdict(list)
     symbols: defaultdict[str, list[str]] = defaultdict(list)
     moves: defaultdict[int, list[str]] = defaultdict(list)
-    every = [at("e_x", name) for name in names or tokens]
+    every = [at("e_x", token) for token in tokens]
     for token, direction in zip(tokens, every, strict=True):
         if (triple := parsed(token)) is not None:
             states[triple.state].append(direction)
