@@ -14,12 +14,11 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.errors import EngineError
 from tm2tfr.extras import required
 from tm2tfr.native import folder
-from tm2tfr.native.loading import compiling, description, words
+from tm2tfr.native.loading import compiling, description, flat
 
 if TYPE_CHECKING:
     from tm2tfr.native.loading import MachineCode
@@ -50,6 +49,7 @@ class KeptFunction:
     def __init__(self, text: str, made: Callable[[], Callable[..., Any]]) -> None:
         self._text, self._made = text, cache(made)
         self._codes: dict[str, MachineCode | None] = {}
+        self._of_kinds: dict[tuple[Any, ...], MachineCode | None] = {}
         self._lock = RLock()
 
     @classmethod
@@ -81,13 +81,16 @@ class KeptFunction:
                 self._codes[described] = code
             return described in self._codes
 
-    def code(self, described: str, arguments: tuple[Any, ...]) -> MachineCode | None:
-        """Return the code for arguments of this description; None if it can be neither kept nor called by address."""
-        with self._lock:
-            if described not in self._codes:
-                about = self._about(described)
-                self._codes[described] = _stored(about) or self._compiled(about, arguments)
-            return self._codes[described]
+    def code(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> MachineCode | None:
+        """Return the code for arguments of these kinds, see `flat`; None if it can be neither kept nor called."""
+        if kinds not in self._of_kinds:
+            described = _described(arguments)
+            with self._lock:
+                if described not in self._codes:
+                    about = self._about(described)
+                    self._codes[described] = _stored(about) or self._compiled(about, arguments)
+                self._of_kinds[kinds] = self._codes[described]
+        return self._of_kinds[kinds]
 
     def by_numba(self, arguments: tuple[Any, ...]) -> int:
         """Call the function as Numba calls it."""
@@ -140,28 +143,6 @@ class Caller:
             return self._function.by_numba(arguments)
         return self._code(self._words.__array_interface__["data"][0])
 
-    @property
-    def by_words(self) -> bool:
-        """Whether the last call was of machine code, so that there can be another one with other `words`."""
-        return self._code is not None
-
-    def again(self, at: NDArray[np.int64], words: NDArray[np.int64]) -> int:
-        """Call the function as last time, but for the words at some places, which must mean arguments of the same kinds.
-
-        Args:
-            at: see `tm2tfr.native.loading.places`.
-            words: of arrays their addresses and shapes; whoever calls keeps the arrays.
-
-        Raises:
-            RuntimeError: if the last call was not of machine code, see `by_words`.
-        """
-        if self._code is None:
-            raise RuntimeError("there is no call of machine code that could be made again: call the function first")
-        for last in self._last:
-            last.kept = None  # its words may be others now
-        self._words[at] = words
-        return self._code(self._words.__array_interface__["data"][0])
-
     def _as_before(self, arguments: tuple[Any, ...]) -> bool:
         """Fill in what has changed since the last call; return False if the arguments are of another kind."""
         if self._code is None or len(arguments) != len(self._last):
@@ -169,28 +150,29 @@ class Caller:
         for argument, last in zip(arguments, self._last, strict=True):
             if argument is last.kept:
                 continue
-            if description(argument) != last.described:
+            kinds, found = flat(argument)
+            if kinds != last.kinds:
                 return False
-            self._words[last.cut] = words(argument)
+            self._words[last.cut] = found
             last.kept = argument if isinstance(argument, tuple) else None
         return True
 
     def _begin(self, arguments: tuple[Any, ...]) -> None:
-        self._last, found = [], list[int]()
+        self._last, every = [], list[int]()
         for argument in arguments:
-            part = words(argument)
-            cut = slice(len(found), len(found) + len(part))
-            self._last.append(_Argument(description(argument), cut, argument if isinstance(argument, tuple) else None))
-            found += part
-        self._words = np.array(found, dtype=np.int64)
-        self._code = self._function.code(", ".join([last.described for last in self._last]), arguments)
+            kinds, found = flat(argument)
+            cut = slice(len(every), len(every) + len(found))
+            self._last.append(_Argument(kinds, cut, argument if isinstance(argument, tuple) else None))
+            every += found
+        self._words = np.array(every, dtype=np.int64)
+        self._code = self._function.code(tuple([last.kinds for last in self._last]), arguments)
 
 
 @dataclass
 class _Argument:
-    """An argument of the last call: its description, its place among the words, and itself if it is a tuple."""
+    """An argument of the last call: what is constant of it, its place among the words, and itself if it is a tuple."""
 
-    described: str
+    kinds: tuple[Any, ...]
     cut: slice
     kept: tuple[Any, ...] | None
 

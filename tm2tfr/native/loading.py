@@ -89,24 +89,36 @@ def description(argument: Any) -> str:
     raise TypeError(f"compiled code takes arrays, tuples and integers, not {type(argument).__name__}")
 
 
+def flat(argument: Any) -> tuple[tuple[Any, ...], list[int]]:
+    """Return what is constant of an argument, quicker than its `description` and equal for equal ones, and its words.
+
+    Raises:
+        TypeError: for anything but arrays, tuples of such, and integers.
+    """
+    kinds, found = list[Any](), list[int]()
+    _flatten(argument, kinds, found)
+    return tuple(kinds), found
+
+
+def _flatten(argument: Any, kinds: list[Any], found: list[int]) -> None:
+    if isinstance(argument, np.ndarray):
+        kinds += argument.dtype, argument.ndim, argument.flags.c_contiguous
+        found.append(argument.__array_interface__["data"][0])
+        found += argument.shape
+    elif isinstance(argument, tuple):
+        kinds += type(argument), len(argument)
+        for part in argument:
+            _flatten(part, kinds, found)
+    elif isinstance(argument, int | np.integer):
+        kinds.append(int)
+        found.append(int(argument))
+    else:
+        description(argument)  # which raises
+
+
 def words(argument: Any) -> list[int]:
     """Return an argument as machine words."""
-    if isinstance(argument, np.ndarray):
-        return [argument.__array_interface__["data"][0], *argument.shape]
-    if isinstance(argument, tuple):
-        return [word for part in argument for word in words(part)]
-    return [int(argument)]
-
-
-def places(argument: Any, first: int = 0) -> Any:
-    """Return the place of each array and integer among the words of an argument, in its tuples, counted from `first`."""
-    if not isinstance(argument, tuple):
-        return first
-    found = []
-    for part in argument:
-        found.append(places(part, first))
-        first += len(words(part))
-    return tuple(found) if type(argument) is tuple else type(argument)(*found)
+    return flat(argument)[1]
 
 
 # ── Whoever asks for it is told while code is compiled, which may take a minute or more; nobody else is.

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
+from tests.sources.sequence.evaluator import evaluate_graph
 from tests.sources.sequence.shipped import names, shipped_program, words
 from tm2tfr.errors import InputError
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.sequence.evaluate import evaluate_graph
 from tm2tfr.sources.sequence.functions import NoValueError, whole
 from tm2tfr.sources.sequence.graph import (
     Apply,

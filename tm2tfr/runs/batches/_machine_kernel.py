@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.fast.jit import compiled, entry
-from tm2tfr.runs.batches.right import RightCodes, RuleTable
 
 _DONE, _MORE_ROWS, _MORE_TAPE = range(3)
 
@@ -132,51 +131,19 @@ def _kept(machine: Any, tape: Any, out: Any, place: Any, low: Any, high: Any) ->
     return True
 
 
-@compiled
-def _rules_of(machines: Any, n: Any) -> Any:
-    """Return machine n of several."""
-    m, to, written, move = machines, machines.to[n], machines.written[n], machines.move[n]
-    return RuleTable(m.keys, to, written, move, m.symbols, m.blank, m.start, m.walled, m.limit)
-
-
-@compiled
-def _codes_of(codes: Any, n: Any) -> Any:
-    """Return the codes of machine n of several."""
-    return RightCodes(
-        codes.state[n],
-        codes.written[n],
-        codes.read[n],
-        codes.fed[n],
-        codes.shown[n],
-        codes.first[n],
-        codes.answers[n],
-        codes.stops[n],
-        codes.ends[n],
-        codes.outcomes[n],
-        codes.bos,
-        codes.unknown,
-        codes.starts_halted,
-        codes.nominal,
-    )
-
-
 @entry
-def simulated(given: Any, first: Any, last: Any, machines: Any, many: Any, tape: Any, out: Any, now: Any) -> Any:
+def simulated(given: Any, first: Any, last: Any, machine: Any, codes: Any, tape: Any, out: Any, now: Any) -> Any:
     """Write the rows of the runs `first`, …, `last` - 1; return why it ended, see `machines.MORE_ROWS`.
 
-    Of several machines, each makes the runs on all words, and run number r is that of word r modulo their number.
-
     Args:
-        given, machines, many, out: `WordsGiven`, `RuleTable`, `RightCodes`, `RightRows` of `right`.
+        given, machine, codes, out: `WordsGiven`, `RuleTable`, `RightCodes`, `RightRows` of `right`.
         tape: (n_cells,) blank, and blank again afterwards; cell 0 of the machine is in the middle of it.
         now: (3,) for the cells in use; the last one is the first run that is not done.
     """
-    origin, words = np.int64(len(tape) // 2), np.int64(len(given.start) - 1)
-    for run in range(first, last):
-        n = run // words
-        r, machine, codes = run - n * words, _rules_of(machines, n), _codes_of(many, n)
-        place, size = run - out.first, given.start[r + 1] - given.start[r]
-        now[2] = run
+    origin = np.int64(len(tape) // 2)
+    for r in range(first, last):
+        place, size = r - out.first, given.start[r + 1] - given.start[r]
+        now[2] = r
         if origin + size + 1 >= len(tape):
             return _MORE_TAPE
         if out.offsets[place] + given.lead[r + 1] - given.lead[r] + size + 1 > len(out.y):
@@ -199,14 +166,9 @@ def simulated(given: Any, first: Any, last: Any, machines: Any, many: Any, tape:
 
 @entry
 def fed(given: Any, start: Any, offsets: Any, answers: Any, tokens: Any) -> Any:
-    """Fill `tokens`, (rows,), with what is fed at each row: the prompts, see `ManyRuns.run`, then the answers.
-
-    Several decoders are fed the same prompts, one after the other.
-    """
-    words = np.int64(len(start) - 1)
-    for run in range(len(offsets) - 1):
-        r = run % words
-        first, size, prompt = offsets[run], offsets[run + 1] - offsets[run], start[r + 1] - start[r]
+    """Fill `tokens`, (rows,), with what is fed at each row: the prompts, see `ManyRuns.run`, then the answers."""
+    for r in range(len(offsets) - 1):
+        first, size, prompt = offsets[r], offsets[r + 1] - offsets[r], start[r + 1] - start[r]
         for i in range(size):
             tokens[first + i] = given[start[r] + i] if i < prompt else answers[first + i - 1]
     return 0

@@ -140,7 +140,7 @@ def _source(decoder: Decoder, program: AnyMachine | Circuit | None, words: Seque
         return _Source(
             given=of_machine(decoder, machine, words),
             truth=machine,
-            reference=lambda: MachineRuns([decoder], [machine], most),
+            reference=lambda: MachineRuns(decoder, machine, most),
             cells=lambda rows: len(CHECKED) * rows,
             results=lambda parts: _of_machine(parts, machine),
         )

@@ -58,30 +58,6 @@ def of_machine(decoder: Decoder, truth: TuringTruth, words: Sequence[str]) -> Pr
     return Prompts(tokens, begin, np.diff(start) + len(leads), words_of)
 
 
-MOST_KEPT = 64
-_Key = tuple[Any, ...]
-_KEPT: dict[_Key, Prompts] = {}
-"""Words as they are fed, by all that they depend on."""
-
-
-def feeding(decoder: Decoder, truth: TuringTruth) -> _Key:
-    """Return what decides how words of a machine are fed, which is not in a prompt, besides the words."""
-    machine, numbers = truth.machine, decoder.numbers
-    fed = tuple([numbers.get(a) for a in (*machine.tape_alphabet, decoder.bos or "")])
-    return machine.tape_alphabet, machine.input_alphabet, fed
-
-
-def of_machine_again(decoder: Decoder, truth: TuringTruth, words: tuple[str, ...]) -> Prompts:
-    """Return what `of_machine` does for words that many machines are given, not in a prompt: it is kept."""
-    key = (*feeding(decoder, truth), words)
-    found = _KEPT.get(key)
-    if found is None:
-        if len(_KEPT) >= MOST_KEPT:
-            _KEPT.clear()
-        found = _KEPT[key] = of_machine(decoder, truth, words)
-    return found
-
-
 def of_text(decoder: Decoder, words: Sequence[str]) -> Prompts:
     """Return words as they are fed to weights of which nothing is known: one token for each character.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from tm2tfr.engines import fast
 from tm2tfr.engines.fast import available
 from tm2tfr.errors import EngineError
 from tm2tfr.native.function import KeptFunction
-from tm2tfr.native.loading import description
-
-if TYPE_CHECKING:
-    from tm2tfr.native.loading import MachineCode
+from tm2tfr.native.loading import flat
 
 NEED = "many runs in one call need Numba"
 
@@ -25,7 +22,6 @@ class AnyCall:
 
     def __init__(self, function: KeptFunction) -> None:
         self._function = function
-        self._known: dict[tuple[Any, ...], MachineCode | None] = {}
 
     def __call__(self, *arguments: Any) -> int:
         """Call the function and return its result.
@@ -33,31 +29,12 @@ class AnyCall:
         Raises:
             TypeError: for arguments other than arrays that are C-contiguous, tuples of such, and integers.
         """
-        kinds, words = list[Any](), list[int]()
-        _flat(arguments, kinds, words)
-        key = tuple(kinds)
-        if key not in self._known:
-            self._known[key] = self._function.code(", ".join(map(description, arguments)), arguments)
-        code = self._known[key]
+        kinds, words = flat(arguments)
+        code = self._function.code(kinds, arguments)
         if code is None:
             return self._function.by_numba(arguments)
         held = np.array(words, dtype=np.int64)  # until the call is over
         return code(held.__array_interface__["data"][0])
-
-
-def _flat(given: tuple[Any, ...], kinds: list[Any], words: list[int]) -> None:
-    """Add what is constant of some arguments to `kinds`, and the arguments as machine words to `words`."""
-    kinds.append(type(given))
-    for argument in given:
-        if isinstance(argument, np.ndarray):
-            kinds += argument.dtype, argument.ndim, argument.flags.c_contiguous
-            words.append(argument.__array_interface__["data"][0])
-            words += argument.shape
-        elif isinstance(argument, tuple):
-            _flat(argument, kinds, words)
-        else:
-            kinds.append(int)
-            words.append(int(argument))
 
 
 @cache

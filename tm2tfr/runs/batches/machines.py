@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,17 +60,16 @@ def room_for(first: int, runs: int, rows: int) -> RightRows:
 
 
 class MachineRuns:
-    """The reference of one machine, alone or in the prompt of a universal decoder, or of several.
+    """The reference of a machine, alone or in the prompt of a universal decoder.
 
     Args:
-        decoders, truths: of each machine its decoder, and a run of it, which says what is right where. Of several
-            `alike` is equal, and they have few states and symbols.
+        truth: a run of it, which says what is right where.
         max_steps: the most steps of a run.
     """
 
-    def __init__(self, decoders: Sequence[Decoder], truths: Sequence[TuringTruth], max_steps: int) -> None:
-        self.rules = _rules([truth.machine for truth in truths], max_steps)
-        self.codes = _codes(decoders, truths)
+    def __init__(self, decoder: Decoder, truth: TuringTruth, max_steps: int) -> None:
+        self.rules = _rules(truth.machine, max_steps)
+        self.codes = _codes(decoder, truth)
         self._simulated = kernel("simulated")
         self._tape, self._now = np.full(TAPE, self.rules.blank, dtype=np.int32), np.zeros(3, dtype=np.int64)
 
@@ -118,21 +117,12 @@ def _cut(out: RightRows, runs: int) -> RightRows:
     )
 
 
-def alike(decoder: Decoder, truth: TuringTruth) -> Hashable:
-    """Return what has to be equal of machines that are simulated together."""
-    machine, numbers = truth.machine, decoder.numbers
-    sizes = machine.states, machine.tape_alphabet, machine.input_alphabet, machine.start, machine.blank, machine.tape
-    return (*sizes, truth.nominal, truth.first in VERDICT_TOKENS.values(), numbers.get(BOS, UNKNOWN))
-
-
-def _rules(machines: Sequence[Machine], max_steps: int) -> RuleTable:
-    tables = [rules_of(machine) for machine in machines]
-    to, written, move = (np.array([table[n] for table in tables], dtype=np.int32) for n in (1, 2, 3))
-    machine, keys = machines[0], tables[0][0]
-    blank = machine.tape_alphabet.index(machine.blank)
-    start = machine.states.index(machine.start)
-    walled = machine.tape == "one-way"
-    return RuleTable(keys, to, written, move, len(machine.tape_alphabet), blank, start, walled, max_steps)
+def _rules(machine: Machine, max_steps: int) -> RuleTable:
+    keys, *table = rules_of(machine)
+    to, written, move = (np.array(column, dtype=np.int32) for column in table)
+    alphabet, walled = machine.tape_alphabet, machine.tape == "one-way"
+    blank, start = alphabet.index(machine.blank), machine.states.index(machine.start)
+    return RuleTable(keys, to, written, move, len(alphabet), blank, start, walled, max_steps)
 
 
 class _Said(NamedTuple):
@@ -166,68 +156,35 @@ def _said(truth: TuringTruth) -> _Said:
     return _Said(tuple(answers), tuple(stops), tuple(outcomes), tuple(begin.first for begin in begins))
 
 
-MOST_KNOWN = 1_024
-_KNOWN: dict[Hashable, _Said] = {}
+def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
+    machine, said, labels = truth.machine, _said(truth), Labels.of(decoder)
+    states, symbols, numbers = machine.states, machine.tape_alphabet, decoder.numbers
 
+    def tokens(names: Sequence[str], *shape: int) -> NDArray[np.int32]:
+        return np.array([numbers.get(name, UNKNOWN) for name in names], dtype=np.int32).reshape(shape)
 
-def _said_of(truth: TuringTruth) -> _Said:
-    """Return what is right for a machine; of one that is not in a prompt, it follows from its names and where it ends."""
-    machine = truth.machine
-    if type(truth) is not TuringTruth:
-        return _said(truth)
-    names = machine.states, machine.tape_alphabet, machine.input_alphabet, machine.start
-    key = (*names, machine.decides, machine.accept_states, machine.reject_states, tuple(machine.transitions))
-    found = _KNOWN.get(key)
-    if found is None:
-        if len(_KNOWN) >= MOST_KNOWN:
-            _KNOWN.clear()
-        found = _KNOWN[key] = _said(truth)
-    return found
-
-
-def _codes(decoders: Sequence[Decoder], truths: Sequence[TuringTruth]) -> RightCodes:
-    one = truths[0].machine
-    shape = len(truths), len(one.states), len(one.tape_alphabet)
-    tokens = max(len(decoder.vocabulary) for decoder in decoders)
-    said = [_said_of(truth) for truth in truths]
-    labels = [Labels.of(decoder) for decoder in decoders]
-
-    def numbers(name: str, *sizes: int) -> NDArray[np.int32]:
-        known = ((decoder.numbers, getattr(each, name)) for decoder, each in zip(decoders, said, strict=True))
-        found = [[number.get(token, UNKNOWN) for token in texts] for number, texts in known]
-        return np.array(found, dtype=np.int32).reshape(*shape[:1], *sizes)
-
-    def places(names: Sequence[Sequence[str]], of: Sequence[Sequence[str]]) -> NDArray[np.int32]:
-        found = [_places(some, known) for some, known in zip(names, of, strict=True)]
-        most = max(map(len, found))
-        return np.array([(*each, *[UNKNOWN] * (most - len(each))) for each in found], dtype=np.int32)
-
-    states, symbols = ([getattr(truth.machine, name) for truth in truths] for name in ("states", "tape_alphabet"))
-    vocabularies = [decoder.vocabulary for decoder in decoders]
-    ends = np.zeros((len(decoders), tokens - UNKNOWN), dtype=np.bool_)
-    for n, decoder in enumerate(decoders):
-        ends[n, [decoder.numbers.get(token, UNKNOWN) - UNKNOWN for token in VERDICT_TOKENS.values()]] = True
+    ends = np.zeros(len(decoder.vocabulary) - UNKNOWN, dtype=np.bool_)
+    ends[[numbers.get(token, UNKNOWN) - UNKNOWN for token in VERDICT_TOKENS.values()]] = True
+    shape = len(states), len(symbols)
     return RightCodes(
-        state=places(states, [each.q for each in labels]),
-        written=places(symbols, [each.b for each in labels]),
-        read=places(symbols, [each.a for each in labels]),
-        fed=places(symbols, vocabularies),
-        shown=places(vocabularies, [each.x for each in labels]),
-        first=numbers("first", shape[2]),
-        answers=numbers("answers", *shape[1:], 3),
-        stops=numbers("stops", *shape[1:]),
+        state=_places(states, labels.q),
+        written=_places(symbols, labels.b),
+        read=_places(symbols, labels.a),
+        fed=_places(symbols, decoder.vocabulary),
+        shown=_places(decoder.vocabulary, labels.x),
+        first=tokens(said.first, len(symbols)),
+        answers=tokens(said.answers, *shape, 3),
+        stops=tokens(said.stops, *shape),
         ends=ends,
-        outcomes=np.array([each.outcomes for each in said], dtype=np.int32).reshape(shape),
-        bos=decoders[0].numbers.get(BOS, UNKNOWN),
+        outcomes=np.array(said.outcomes, dtype=np.int32).reshape(shape),
+        bos=numbers.get(BOS, UNKNOWN),
         unknown=UNKNOWN,
-        starts_halted=truths[0].first in VERDICT_TOKENS.values(),
-        nominal=truths[0].nominal,
+        starts_halted=truth.first in VERDICT_TOKENS.values(),
+        nominal=truth.nominal,
     )
 
 
-def _places(names: Sequence[str], labels: Sequence[str]) -> Sequence[int]:
-    """Return the place of each name among labels, `UNKNOWN` for one that is not there."""
-    if names is labels:
-        return range(len(names))
-    places: Mapping[str, int] = {label: n for n, label in enumerate(labels)}
-    return [places.get(name, UNKNOWN) for name in names]
+def _places(names: Sequence[str], labels: Sequence[str]) -> NDArray[np.int32]:
+    """Return the place of each name among labels, `UNKNOWN` for one that is not there: (names,)."""
+    places = {label: n for n, label in enumerate(labels)}
+    return np.array([places.get(name, UNKNOWN) for name in names], dtype=np.int32)

@@ -23,9 +23,9 @@ class WordsGiven(NamedTuple):
 
 
 class RuleTable(NamedTuple):
-    """Machines with the same states and symbols as numbers, each a row of `to`, `written` and `move`: (N, rules).
+    """A machine with its states and symbols as numbers: `to`, `written` and `move` are (rules,).
 
-    Without `keys` there is an entry for each pair, at state × symbols + symbol; with them there is one machine.
+    Without `keys` there is an entry for each pair, at state × symbols + symbol.
     """
 
     keys: Ints
@@ -40,17 +40,17 @@ class RuleTable(NamedTuple):
 
 
 class RightCodes(NamedTuple):
-    """What is right for each of N machines, as codes of its decoder's labels: of a state, a symbol written, one read …
+    """What is right for a machine, as codes of its decoder's labels: of a state, a symbol written, one read …
 
     Args:
-        state: (N, states)
-        written, read, fed: (N, symbols); fed: the token of an input symbol.
-        shown: (N, tokens) the code of x, of decoders with fewer tokens than others filled up.
-        first: (N, symbols) the answer to BOS, by the symbol under the head.
-        answers: (N, states, symbols, 3) the token of a step, by where it goes, what it writes, and its move + 1.
-        stops: (N, states, symbols) the token where there is no rule.
-        ends: (N, tokens + 3) whether a token ends the run, by token - `unknown`.
-        outcomes: (N, states, symbols) how a run ends there, as a place in `OUTCOMES`.
+        state: (states,)
+        written, read, fed: (symbols,); fed: the token of an input symbol.
+        shown: (tokens,) the code of x.
+        first: (symbols,) the answer to BOS, by the symbol under the head.
+        answers: (states, symbols, 3) the token of a step, by where it goes, what it writes, and its move + 1.
+        stops: (states, symbols) the token where there is no rule.
+        ends: (tokens + 3,) whether a token ends the run, by token - `unknown`.
+        outcomes: (states, symbols) how a run ends there, as a place in `OUTCOMES`.
         starts_halted: whether the answer to BOS is a verdict.
         nominal: whether m is the move that the rule says.
     """

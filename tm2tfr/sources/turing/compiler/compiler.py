@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tm2tfr.choices import LEFT_BOUNDARIES, TURING
 from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.sources.turing.compiler.head_position import head_position
-from tm2tfr.sources.turing.compiler.layout import FEATURES, Answers, Boundary, layout
+from tm2tfr.sources.turing.compiler.layout import FEATURES, MOST_KEPT, Answers, Boundary, layout
 from tm2tfr.sources.turing.compiler.read_input import read_input
 from tm2tfr.sources.turing.compiler.read_tape import read_tape
 from tm2tfr.sources.turing.compiler.symbol import symbol
@@ -67,8 +68,12 @@ def compile_machine(machine: Machine, *, left_boundary: str | None = None) -> De
 
 def _embedding(stream: Residual, directions: Sequence[str]) -> Matrix:
     """Return the matrix that has a 1 in each of these directions (Eq. 8.4): (width, directions)."""
-    entries = {(stream.index(direction), n): 1.0 for n, direction in enumerate(directions)}
-    return Matrix.from_entries((stream.width, len(directions)), entries)
+    return _ones(stream.width, tuple(map(stream.index, directions)))
+
+
+@lru_cache(maxsize=MOST_KEPT)  # as for layers `without_rules`
+def _ones(width: int, rows: tuple[int, ...]) -> Matrix:
+    return Matrix.from_entries((width, len(rows)), {(row, n): 1.0 for n, row in enumerate(rows)})
 
 
 def _boundary(machine: Machine, wanted: str | None) -> Boundary:

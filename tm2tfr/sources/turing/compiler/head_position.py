@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tm2tfr.sources.turing.compiler.layout import without_rules
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.gadgets import Unit, feed_forward, mean, rectified
 from tm2tfr.transformer.residual import Linear, Residual
@@ -12,6 +13,7 @@ BEFORE: Linear = {"h/(i+1)": 1, "m/(i+1)": -1}
 """h_{i-1}/(i+1) = h_i/(i+1) - m_{i-1}/(i+1): bounded, so no product of h and m is needed (repair 2)."""
 
 
+@without_rules
 def head_position(layout: Residual, machine: Machine) -> Layer:
     """Return the layer that writes ``h/(i+1)`` and, on a two-way tape, its positive and negative parts.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import Literal, TypeVar, cast
 
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, VERDICTS, Triple
 from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Layer
 
 # ── The tokens Σ' of the decoder: input symbols, BOS, verdicts, and the triples that the machine can emit.
 #
@@ -73,6 +74,41 @@ def vocabulary(machine: Machine, boundary: Boundary) -> tuple[str, ...]:
 FEATURES = ("1/(i+1)", "1", "i", "i^2")
 
 
+MOST_KEPT = 64
+"""The number of layers of each kind that are kept."""
+_Build = TypeVar("_Build", bound=Callable[..., Layer])
+
+
+def without_rules(build: _Build) -> _Build:
+    """Keep the layers that `build` makes: they follow from the alphabets and the number of tokens, whatever δ is.
+
+    A sweep compiles thousands of machines that differ in δ only; engines recognise a layer that they know by its matrices.
+    """
+    made: dict[Hashable, Layer] = {}
+
+    @wraps(build)
+    def kept(layout: Residual, machine: Machine, *boundary: str) -> Layer:
+        alphabets = machine.states, machine.input_alphabet, machine.tape_alphabet
+        key = (layout.width, *alphabets, machine.blank, machine.tape, boundary)
+        if key not in made:
+            if len(made) >= MOST_KEPT:
+                made.clear()
+            made[key] = build(layout, machine, *boundary)
+        return made[key]
+
+    return cast("_Build", kept)
+
+
+HALVES = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
+"""The positive and negative parts of head positions on a two-way tape (repair 5), divided by i + 1."""
+SHARES = ("1/(i+1)", "m/(i+1)", "h/(i+1)", *HALVES)
+
+
+def _named(name: str, labels: tuple[str, ...] | None = None) -> Subspace:
+    """Return a subspace that holds what it is called."""
+    return Subspace(name, labels, holds=name, share=name in SHARES)
+
+
 def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Residual:
     """Return the residual stream for `machine`; subspaces are in the order of the chapter's vectors.
 
@@ -81,28 +117,26 @@ def layout(machine: Machine, tokens: Sequence[str], boundary: Boundary) -> Resid
     """
     gamma, sigma = machine.tape_alphabet, machine.input_alphabet
     two_way = machine.tape == "two-way"
-    halves = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
-    shares = ("1/(i+1)", "m/(i+1)", "h/(i+1)", *halves)
     subspaces = (
-        Subspace("e_x", tuple(tokens)),
-        *map(Subspace, FEATURES),
-        Subspace("e_q", machine.states),
-        Subspace("e_b", gamma),
-        Subspace("m"),
-        Subspace("m/(i+1)"),
-        Subspace("h/(i+1)"),
-        *map(Subspace, halves if two_way else ()),
-        Subspace("h"),
-        Subspace("h^2"),
-        *((Subspace("h-"), Subspace("e_x(h+)", sigma)) if two_way else ()),
-        Subspace("e_x(h)", sigma),
-        *((Subspace("[h=0]"),) if boundary == "repaired" else ()),
-        Subspace("h_{i-1}"),
-        Subspace("h_{i-1}^2"),
-        Subspace("h_{j*-1}"),
-        Subspace("e_b(j*-1)", gamma),
-        Subspace("[h_{j*-1}=h]"),
-        Subspace("e_a", gamma),
-        Subspace("e_y", tuple(tokens)),
+        _named("e_x", tuple(tokens)),
+        *map(_named, FEATURES),
+        _named("e_q", machine.states),
+        _named("e_b", gamma),
+        _named("m"),
+        _named("m/(i+1)"),
+        _named("h/(i+1)"),
+        *map(_named, HALVES if two_way else ()),
+        _named("h"),
+        _named("h^2"),
+        *((_named("h-"), _named("e_x(h+)", sigma)) if two_way else ()),
+        _named("e_x(h)", sigma),
+        *((_named("[h=0]"),) if boundary == "repaired" else ()),
+        _named("h_{i-1}"),
+        _named("h_{i-1}^2"),
+        _named("h_{j*-1}"),
+        _named("e_b(j*-1)", gamma),
+        _named("[h_{j*-1}=h]"),
+        _named("e_a", gamma),
+        _named("e_y", tuple(tokens)),
     )
-    return Residual(tuple(replace(s, holds=s.name, share=s.name in shares) for s in subspaces))
+    return Residual(subspaces)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tm2tfr.sources.turing.compiler.head_position import BEFORE, HERE
-from tm2tfr.sources.turing.compiler.layout import Boundary
+from tm2tfr.sources.turing.compiler.layout import Boundary, without_rules
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.gadgets import Transport, Unit, feed_forward, is_zero, lookup, unless
 from tm2tfr.transformer.residual import Linear, Residual, at
 from tm2tfr.transformer.weights import Head, Layer
 
 
+@without_rules
 def read_input(layout: Residual, machine: Machine, boundary: Boundary) -> Layer:
     """Return the layer that writes ``h``, ``h^2``, ``e_x(h)``, ``h_{i-1}`` and ``h_{i-1}^2``.
 

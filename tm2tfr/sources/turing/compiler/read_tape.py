@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tm2tfr.sources.turing.compiler.layout import without_rules
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.gadgets import equal, feed_forward, latest
 from tm2tfr.transformer.residual import Linear, Residual, at
 from tm2tfr.transformer.weights import Layer
 
 
+@without_rules
 def read_tape(layout: Residual, machine: Machine) -> Layer:
     """Return the layer that writes ``h_{j*-1}``, ``e_b(j*-1)`` and ``[h_{j*-1}=h]``.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tm2tfr.sources.turing.compiler.layout import without_rules
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.gadgets import Unit, conjunction, feed_forward, rectified
 from tm2tfr.transformer.residual import Residual, at, total
 from tm2tfr.transformer.weights import Layer
 
 
+@without_rules
 def symbol(layout: Residual, machine: Machine) -> Layer:
     """Return the layer that writes ``e_a``.
 
