@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tm2tfr.trace.check import Trace
 
 
+SURELY = {"float64": 10_000, "float32": 100, "rational": 10**18}
+"""The positions that are certified of every machine as it is compiled without options, whatever |h| is there."""
 LARGE = 2**29
 """An export with at least so many bytes is announced."""
 
@@ -71,6 +73,8 @@ def warn_beyond_certificate(trace: Trace, subject: Subject) -> None:
     if trace.soft:
         warn_once(f"{agreed}: soft attention has no certificate: see tm2tfr soften")
         return
+    if not subject.compiled and not any(subject.options.values()) and trace.tokens <= SURELY[trace.dtype]:
+        return  # without a proof, which takes longer than a short run
     most = certified(trace, subject)
     if most is None or trace.tokens <= most:
         return
