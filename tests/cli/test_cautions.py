@@ -28,4 +28,6 @@ def test_every_machine_is_certified_as_far(engine: str, dtype: str) -> None:
 
 @pytest.mark.slow
 def test_a_short_run_imports_no_proof(tmp_path: Path) -> None:
-    assert not [name for name in imported("trace", "--input", "11", cwd=tmp_path) if re.match(r"tm2tfr\.sources\..*\.proof\b", name)]
+    assert not [
+        name for name in imported("trace", "--input", "11", cwd=tmp_path) if re.match(r"tm2tfr\.sources\..*\.proof\b", name)
+    ]
