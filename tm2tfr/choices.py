@@ -99,15 +99,51 @@ FIGURES: tuple[str, ...] = ("text", "markdown", "latex", "json")
 """The formats of Figure 1."""
 SOFT_REPORTS: tuple[str, ...] = ("text", "csv", "json")
 """The formats of the measurements under softmax."""
-READABLE: tuple[str, ...] = (
-    *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "doty", "morphett", "jflap"),
-    *("ft_turing", "turingmachinesimulator.com", "automata-lib"),
+
+
+class TextFormat(NamedTuple):
+    """A format that sources are read from or written in: one line here, and a module beside the others of its kind.
+
+    The module has ``looks_like(text)`` and ``read(source)`` if the format `reads`, and ``write(program)`` if it `writes`.
+
+    Args:
+        name: as options name it.
+        module: the module in the folder ``formats`` of the source, see `tm2tfr.sources`.
+        endings: those of its files; the first one names new files.
+        title: as the playground names it; by default its name.
+        reads, writes: whether it is read and written.
+        binary: whether it is bytes, not text: ``read(data, file=…)``, and ``write`` returns bytes.
+        most: the size of the largest file that is read, in MiB.
+        registers: whether it has registers, at which a circuit can be cut: ``read`` takes ``cut``.
+    """
+
+    name: str
+    module: str
+    endings: tuple[str, ...] = ()
+    title: str = ""
+    reads: bool = True
+    writes: bool = True
+    binary: bool = False
+    most: int = 256
+    registers: bool = False
+
+
+MACHINE_TEXTS: tuple[TextFormat, ...] = (
+    TextFormat("yaml", "native", (".yaml", ".yml"), "YAML"),
+    TextFormat("turingmachine.io", "turingmachine_io"),
+    TextFormat("bbchallenge", "bbchallenge"),
+    TextFormat("advent-of-code", "advent", title="Advent of Code"),
+    TextFormat("doty", "doty", (".tm",), "Doty"),
+    TextFormat("morphett", "morphett", (".tm",), "Morphett"),
+    TextFormat("jflap", "jflap", (".jff",), "JFLAP"),
+    TextFormat("ft_turing", "ft_turing", (".json",)),
+    TextFormat("turingmachinesimulator.com", "turingmachinesimulator"),
+    TextFormat("automata-lib", "automata_lib", (".py",)),
 )
+"""Every format of machines: the one place where a format is registered."""
+READABLE: tuple[str, ...] = tuple(text.name for text in MACHINE_TEXTS if text.reads)
 """The formats that machines are read from."""
-WRITABLE: tuple[str, ...] = (
-    *("yaml", "turingmachine.io", "bbchallenge", "advent-of-code", "doty", "morphett", "jflap"),
-    *("ft_turing", "turingmachinesimulator.com", "automata-lib"),
-)
+WRITABLE: tuple[str, ...] = tuple(text.name for text in MACHINE_TEXTS if text.writes)
 """The formats that machines are written in, to be read by other programs."""
 HaltVerdict = Literal["accept", "reject"]
 HALT_VERDICTS: tuple[HaltVerdict, ...] = get_args(HaltVerdict)
@@ -117,39 +153,16 @@ PICTURES: tuple[str, ...] = ("mermaid", "dot", "tikz", "latex")
 DRAWN: tuple[str, ...] = (".dot", ".gv", ".mmd", ".svg", ".png", ".pdf")
 """The endings of drawings."""
 
-
-class CircuitText(NamedTuple):
-    """A format of circuits, as `tm2tfr.sources.circuit.formats.registry` uses it.
-
-    Args:
-        name: as options name it.
-        module: the module in `tm2tfr.sources.circuit.formats` that reads and writes it.
-        endings: those of its files.
-        reads: whether it is read; all formats are written.
-        binary: whether it is bytes, not text.
-        most: the size of the largest file that is read, in MiB.
-        registers: whether it has registers, at which a circuit can be cut.
-    """
-
-    name: str
-    module: str
-    endings: tuple[str, ...]
-    reads: bool = True
-    binary: bool = False
-    most: int = 256
-    registers: bool = False
-
-
-CIRCUIT_TEXTS: tuple[CircuitText, ...] = (
-    CircuitText("yaml", "native", (".yaml", ".yml"), most=64),
-    CircuitText("bench", "bench", (".bench",), registers=True),
-    CircuitText("aag", "aiger", (".aag",), registers=True),
-    CircuitText("aig", "aiger_binary", (".aig",), binary=True, registers=True),
-    CircuitText("blif", "blif", (".blif",), registers=True),
-    CircuitText("pla", "pla", (".pla",), most=64),
-    CircuitText("truth-table", "truth_table", (".tt",), most=64),
-    CircuitText("expression", "expression", (".expr",), most=16),
-    CircuitText("verilog", "verilog", (".v",), reads=False),
+CIRCUIT_TEXTS: tuple[TextFormat, ...] = (
+    TextFormat("yaml", "native", (".yaml", ".yml"), "YAML", most=64),
+    TextFormat("bench", "bench", (".bench",), "BENCH", registers=True),
+    TextFormat("aag", "aiger", (".aag",), "AIGER", registers=True),
+    TextFormat("aig", "aiger_binary", (".aig",), binary=True, registers=True),
+    TextFormat("blif", "blif", (".blif",), "BLIF", registers=True),
+    TextFormat("pla", "pla", (".pla",), "PLA", most=64),
+    TextFormat("truth-table", "truth_table", (".tt",), "truth table: 0110", most=64),
+    TextFormat("expression", "expression", (".expr",), "expression: a ^ b & ~c", most=16),
+    TextFormat("verilog", "verilog", (".v",), reads=False),
 )
 """Every format of circuits: the one place where a format is registered."""
 CIRCUIT_FORMATS: tuple[str, ...] = tuple(text.name for text in CIRCUIT_TEXTS if text.reads and text.name != "yaml")

@@ -13,6 +13,7 @@ import pytest
 
 from tests.playground.conftest import SECONDS, Served
 from tests.playground.hostile import ENDLESS, SCRIPT, catastrophes, mutated
+from tm2tfr.choices import READABLE
 from tm2tfr.playground.guard import HEADERS
 from tm2tfr.playground.shipped import shipped, shipped_text
 from tm2tfr.playground.workers import MOST_WAITING
@@ -61,6 +62,14 @@ def test_the_page_and_its_files(served: Served) -> None:
     assert "access-control-allow-origin" not in page.headers
     assert "server" not in page.headers
     assert not re.search(r"https?:", HEADERS["Content-Security-Policy"])
+
+
+def test_the_formats_are_those_that_are_read(served: Served) -> None:
+    with served.client() as client:
+        groups = dict(client.get("/api/formats").json())
+    assert [name for name, _ in groups["machine or circuit"]] == ["yaml"]
+    assert {name for name, _ in groups["machine"]} == {*READABLE} - {"yaml"}
+    assert ["bench", "BENCH"] in groups["circuit"]
 
 
 def test_what_is_shipped_is_listed_and_can_be_had(served: Served) -> None:

@@ -101,5 +101,5 @@ def ending(kind: str, format: str) -> str:
     construction = named(kind) if kind else None
     if construction is not None and construction.noun == "circuit" and format in CIRCUIT_FORMATS:
         return CIRCUIT_FORMATS[format].endings[0]
-    known = FORMATS[format].extensions if format in FORMATS else ()
+    known = FORMATS[format].endings if format in FORMATS else ()
     return known[0] if known else ".yaml" if format == "turingmachine.io" else ".txt"

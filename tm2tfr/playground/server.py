@@ -29,7 +29,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tm2tfr.errors import NotFoundError, UsageError
 from tm2tfr.playground.bodies import Bodies
 from tm2tfr.playground.guard import HEADERS, Guard
-from tm2tfr.playground.shipped import shipped, shipped_text
+from tm2tfr.playground.shipped import formats, shipped, shipped_text
 from tm2tfr.playground.worker import encoded
 from tm2tfr.playground.workers import Busy, TooSlow, Workers
 
@@ -228,6 +228,7 @@ def application(guard: Guard, workers: Workers, given: Mapping[str, Any] | None 
         Route("/", _page),
         Route("/assets/{name}", _asset),
         Route("/api/given", opening),
+        Route("/api/formats", _formats),
         Route("/api/shipped", _listed),
         Route("/api/shipped/{name}", _shipped),
         Route("/api/waiting", waiting),
@@ -340,6 +341,10 @@ def _assets() -> dict[str, Traversable]:
     """Return the files of the page by name: its own, and those that it has in common with the explorer's page."""
     folders = (files("tm2tfr.explorer").joinpath("assets"), files(__package__).joinpath("assets"))
     return {each.name: each for folder in folders for each in folder.iterdir() if each.is_file()}
+
+
+async def _formats(_: Request) -> Response:
+    return _json(formats())
 
 
 async def _listed(_: Request) -> Response:

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from functools import cache
 
 from tm2tfr import shelf
-from tm2tfr.choices import CIRCUIT, LOGIC, RASP, TURING
+from tm2tfr.choices import CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
 from tm2tfr.errors import NotFoundError, did_you_mean
 from tm2tfr.playground.query import MOST_SOURCE
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.library import registry as circuits
-from tm2tfr.sources.logic.headers import read_headers
-from tm2tfr.sources.rasp.headers import headers
 from tm2tfr.sources.turing.library import load_with_warnings
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.headers import title_in
 
 
 @cache
@@ -29,6 +27,20 @@ def shipped() -> tuple[dict[str, str], ...]:
         unique = f"{name}.{format}" if name in found else name
         found[unique] = {"kind": kind, "name": unique, "format": format, "description": about}
     return tuple(found.values())
+
+
+def formats() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the formats that are read as text, in groups: of each group its title, of each format its name and title."""
+    of_machines = [(f.name, f.title or f.name) for f in MACHINE_TEXTS if f.reads]
+    of_circuits = [(f.name, f.title or f.name) for f in CIRCUIT_TEXTS if f.reads and not f.binary]
+    both = [found for found in of_machines if found in of_circuits]
+    sequences = [(RASP, "RASP"), ("tl", "formula: Q[a] S Q[b]"), ("srasp", "B-RASP, S-RASP")]
+    return [
+        ("machine or circuit", both),
+        ("machine", [found for found in of_machines if found not in both]),
+        ("circuit", [found for found in of_circuits if found not in both]),
+        ("program or formula", sequences),
+    ]
 
 
 @cache
@@ -57,10 +69,10 @@ def _all() -> Iterator[tuple[str, str, str, str]]:
         if len(_circuit_text(name)) <= MOST_SOURCE:
             yield CIRCUIT, name, "yaml", generator.description
     for name in shelf.shipped(shelf.PROGRAMS):
-        yield RASP, name, RASP, headers(_log(shelf.PROGRAMS, name)).title
+        yield RASP, name, RASP, title_in(shelf.shipped_text(shelf.PROGRAMS, name))
     for format, kind in (("tl", shelf.FORMULAS), ("srasp", shelf.ATTENTION_PROGRAMS)):
         for name in shelf.shipped(kind):
-            yield LOGIC, name, format, read_headers(_log(kind, name)).title
+            yield LOGIC, name, format, title_in(shelf.shipped_text(kind, name))
 
 
 @cache
@@ -70,7 +82,3 @@ def _circuit_text(name: str) -> str:
 
 def _stem(name: str, kind: shelf.Shelf) -> str:
     return name.removesuffix(kind.endings[0])
-
-
-def _log(kind: shelf.Shelf, name: str) -> Log:
-    return Log(Source(shelf.shipped_text(kind, name), name))

@@ -27,6 +27,11 @@ def header_lines(source: Source, known: Collection[str] = ()) -> Iterator[tuple[
             yield number, match[1], match[2]
 
 
+def title_in(text: str) -> str:
+    """Return the title of a program, by its header alone: nothing below the headers is read."""
+    return next((found.strip() for _, kind, found in header_lines(Source(text, ""), ("title",)) if kind == "title"), "")
+
+
 def header_alphabet(text: str, span: Span, log: Log) -> tuple[Any, ...]:
     """Return the tokens of the header ``alphabet``; a blank among them, which is hard to see, is warned of."""
     tokens, what = read_alphabet(text), "the alphabet has a blank, which is a token"

@@ -94,11 +94,18 @@ export function token(): string {
   return here ?? "";
 }
 
+/** The formats that are read as text, in groups: the title of each group, and of each format its name and its title. */
+export type Formats = [string, [string, string][]][];
+
 export class Api {
   constructor(private readonly token: string) {}
 
   async answer(question: Question, signal: AbortSignal): Promise<Answer> {
     return (await (await this.post("api/answer", question, signal)).json()) as Answer;
+  }
+
+  async formats(): Promise<Formats> {
+    return (await (await this.ask("api/formats", {})).json()) as Formats;
   }
 
   async shipped(): Promise<Shipped[]> {

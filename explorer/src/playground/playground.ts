@@ -110,6 +110,7 @@ export class Playground {
   /** Fetch the list of what is shipped. */
   private async stock(): Promise<void> {
     try {
+      this.reading.offer(await this.api.formats());
       this.library.fill(await this.api.shipped());
     } catch (error) {
       this.failed(error, () => void this.stock());

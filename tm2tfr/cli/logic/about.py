@@ -55,15 +55,16 @@ def _made_of(program: LogicProgram) -> str:
 
 def listed(language: Language, *, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped formula, or program."""
-    from tm2tfr.shelf import shipped
+    from tm2tfr.shelf import shipped, shipped_text
     from tm2tfr.sources.logic.given.library import ENDINGS, SHELVES, load
+    from tm2tfr.text.headers import title_in
 
     kind = SHELVES[ENDINGS.index(f".{language}")]
-    programs = {name: load(f"{name}.{language}").program for name in shipped(kind)}
+    names, noun = shipped(kind), "formula" if language == "tl" else "program"
     if as_json:
-        return [json.dumps(_facts(each), ensure_ascii=False) for each in programs.values()]
-    width = max(map(len, programs), default=0)
-    lines = [f"{name:<{width}}  {each.noun}  {visible(each.title)}" for name, each in programs.items()]
+        return [json.dumps(_facts(load(f"{name}.{language}").program), ensure_ascii=False) for name in names]
+    width = max(map(len, names), default=0)
+    lines = [f"{name:<{width}}  {noun}  {visible(title_in(shipped_text(kind, name)))}" for name in names]
     return ["", *lines] if heading else lines
 
 

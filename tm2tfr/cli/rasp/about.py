@@ -36,13 +36,15 @@ def heading(program: Program, decoder: Decoder) -> str:
 
 def listed(*, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped program."""
+    from tm2tfr import shelf
     from tm2tfr.sources.rasp.given.library import load, shipped
+    from tm2tfr.text.headers import title_in
 
-    programs = {name: load(f"{name}.rasp").program for name in shipped()}
+    names = shipped()
     if as_json:
-        return [json.dumps(_facts(each), ensure_ascii=False) for each in programs.values()]
-    width = max(map(len, programs))
-    lines = [f"{name:<{width}}  program  {visible(each.title)}" for name, each in programs.items()]
+        return [json.dumps(_facts(load(f"{name}.rasp").program), ensure_ascii=False) for name in names]
+    width = max(map(len, names))
+    lines = [f"{n:<{width}}  program  {visible(title_in(shelf.shipped_text(shelf.PROGRAMS, n)))}" for n in names]
     return ["", *lines] if heading else lines
 
 

@@ -86,6 +86,9 @@
     async answer(question, signal) {
       return await (await this.post("api/answer", question, signal)).json();
     }
+    async formats() {
+      return await (await this.ask("api/formats", {})).json();
+    }
     async shipped() {
       return await (await this.ask("api/shipped", {})).json();
     }
@@ -24346,57 +24349,30 @@
   };
 
   // src/playground/reading.ts
-  var FORMATS = [
-    ["machine or circuit", [["yaml", "YAML"]]],
-    [
-      "machine",
-      [
-        ["turingmachine.io", "turingmachine.io"],
-        ["bbchallenge", "bbchallenge"],
-        ["advent-of-code", "Advent of Code"],
-        ["doty", "Doty"],
-        ["morphett", "Morphett"],
-        ["jflap", "JFLAP"],
-        ["ft_turing", "ft_turing"],
-        ["turingmachinesimulator.com", "turingmachinesimulator.com"],
-        ["automata-lib", "automata-lib"]
-      ]
-    ],
-    [
-      "circuit",
-      [
-        ["expression", "expression: a ^ b & ~c"],
-        ["truth-table", "truth table: 0110"],
-        ["bench", "BENCH"],
-        ["aag", "AIGER"],
-        ["blif", "BLIF"],
-        ["pla", "PLA"]
-      ]
-    ],
-    [
-      "program or formula",
-      [
-        ["rasp", "RASP"],
-        ["tl", "formula: Q[a] S Q[b]"],
-        ["srasp", "B-RASP, S-RASP"]
-      ]
-    ]
-  ];
   var NOUNS = { turing: "Turing machine", circuit: "Boolean circuit", rasp: "RASP program" };
-  var TITLES = new Map(FORMATS.flatMap(([, formats]) => formats.map(([name2, title]) => [name2, title.split(":")[0]])));
+  var TITLES = /* @__PURE__ */ new Map();
   var Reading = class {
     element;
     format;
+    wanted = null;
     constructor(chosen) {
       this.format = el(
         "select",
         { id: "reading", change: () => chosen(this.format.value || null) },
-        el("option", { value: "" }, "automatically"),
-        ...FORMATS.map(([group, formats]) => el("optgroup", { label: group }, ...formats.map(([name2, title]) => el("option", { value: name2 }, title))))
+        el("option", { value: "" }, "automatically")
       );
       this.element = el("div", { class: "reading" }, el("label", { for: "reading" }, "read as"), this.format);
     }
+    /** Offer the formats that the server reads. */
+    offer(groups) {
+      for (const [group, formats] of groups) {
+        this.format.append(el("optgroup", { label: group }, ...formats.map(([name2, title]) => el("option", { value: name2 }, title))));
+        for (const [name2, title] of formats) TITLES.set(name2, title.split(":")[0]);
+      }
+      this.show(this.wanted);
+    }
     show(format) {
+      this.wanted = format;
       this.format.value = format !== null && TITLES.has(format) ? format : "";
     }
   };
@@ -26715,6 +26691,7 @@
     /** Fetch the list of what is shipped. */
     async stock() {
       try {
+        this.reading.offer(await this.api.formats());
         this.library.fill(await this.api.shipped());
       } catch (error) {
         this.failed(error, () => void this.stock());

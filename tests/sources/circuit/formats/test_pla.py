@@ -126,7 +126,7 @@ def test_a_pla_file_is_a_circuit_on_the_command_line(tmp_path: Path, capsys: pyt
 def test_a_format_is_registered_once(name: str) -> None:
     """The command line, the library and the readers know a format from the one table in `tm2tfr.choices`."""
     package = Path(registry.__file__).parent.parent.parent.parent
-    files = [path for path in package.rglob("*.py") if f'Text("{name}", ' in path.read_text(encoding="utf-8")]
+    files = [path for path in package.rglob("*.py") if f'TextFormat("{name}", ' in path.read_text(encoding="utf-8")]
     assert files == [package / "choices.py"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any, cast
 
-from tm2tfr.choices import CIRCUIT_TEXTS, CircuitText
+from tm2tfr.choices import CIRCUIT_TEXTS, TextFormat
 from tm2tfr.errors import ConversionError, NotFoundError, ReadError, did_you_mean
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -19,12 +19,10 @@ STDIN = "-"
 _SNIFFED = 1 << 16
 
 
-class CircuitFormat(CircuitText):
+class CircuitFormat(TextFormat):
     """A format, as `tm2tfr.choices` registers it, with its module.
 
-    The module has ``looks_like(text)`` and ``read(source)`` if the format `reads`, and ``write(circuit)``. A `binary` one
-    has ``read(data, file=…)`` of bytes instead, and writes bytes. Where the pattern ``COMMENTS`` of a module matches,
-    comments of any bytes begin. One that has `registers` takes ``cut``, whether to cut the circuit at them.
+    Where the pattern ``COMMENTS`` of a module matches, comments of any bytes begin.
     """
 
     __slots__ = ()

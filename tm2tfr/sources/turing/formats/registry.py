@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import PurePath
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from tm2tfr.choices import READABLE, WRITABLE
+from tm2tfr.choices import MACHINE_TEXTS, READABLE, WRITABLE, TextFormat
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError, did_you_mean
 from tm2tfr.sources.turing.formats import ft_turing, lists, native
 from tm2tfr.sources.turing.formats.loaded import Loaded
@@ -16,17 +16,10 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.source import MACHINE_BYTES, Source, decoded
 
 
-class Format(NamedTuple):
-    """A format: its name, its module, the extensions of its files, and whether the module reads and writes it.
+class Format(TextFormat):
+    """A format, as `tm2tfr.choices` registers it, with its module."""
 
-    The module has ``looks_like(text)`` and ``read(source)`` if it `reads`, and ``write(machine)`` if it `writes`.
-    """
-
-    name: str
-    module: str
-    extensions: tuple[str, ...] = ()
-    reads: bool = True
-    writes: bool = True
+    __slots__ = ()
 
     def call(self, function: str, argument: Any) -> Any:
         """Call a function of the module."""
@@ -34,19 +27,9 @@ class Format(NamedTuple):
         return found(argument)
 
 
-NATIVE = Format("yaml", "native", (".yaml", ".yml"))
-OTHERS = (
-    Format("turingmachine.io", "turingmachine_io", reads=False),
-    Format("bbchallenge", "bbchallenge"),
-    Format("advent-of-code", "advent"),
-    Format("doty", "doty", (".tm",)),
-    Format("morphett", "morphett", (".tm",)),
-    Format("jflap", "jflap", (".jff",)),
-    Format("ft_turing", "ft_turing", (".json",)),
-    Format("turingmachinesimulator.com", "turingmachinesimulator"),
-    Format("automata-lib", "automata_lib", (".py",)),
-)
-FORMATS: Mapping[str, Format] = {f.name: f for f in (NATIVE, *OTHERS)}
+FORMATS: Mapping[str, Format] = {text.name: Format(*text) for text in MACHINE_TEXTS}
+"""Name -> format."""
+NATIVE = FORMATS["yaml"]
 
 WRITTEN_TO: Mapping[str, str] = {".tm": "morphett"}
 """The extensions that several formats have -> the format that is written to such a file."""
@@ -94,7 +77,7 @@ def format_of(text: str | bytes, file: str) -> str:
 def by_extension(file: str) -> tuple[str, ...]:
     """Return the names of the formats that use the extension of `file`."""
     suffix = PurePath(file).suffix.lower()
-    return tuple(f.name for f in FORMATS.values() if suffix in f.extensions)
+    return tuple(f.name for f in FORMATS.values() if suffix in f.endings)
 
 
 def _named(name: str, known: tuple[str, ...], done: str) -> Format:
@@ -116,7 +99,7 @@ def _guess(text: str | bytes, file: str) -> Format:
     suggested = by_extension(file)
     start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
     start = start.removeprefix("\ufeff")
-    order = sorted((f for f in (*OTHERS, NATIVE) if f.reads), key=lambda f: f.name not in suggested)
+    order = sorted((f for f in FORMATS.values() if f.reads), key=lambda f: (f.name not in suggested, f is NATIVE))
     found = next((f for f in order if f.call("looks_like", start)), None)
     if found is not None:
         return found

@@ -11,6 +11,11 @@ from tm2tfr.sources.turing.formats.lossless import Translation, Written, accepti
 from tm2tfr.sources.turing.spec import Machine
 
 
+def looks_like(_: str) -> bool:
+    """Return False: a text that is in this format is in ours, too, and recognised as that."""
+    return False
+
+
 def write(machine: Machine) -> Written:
     """Return `machine` as a document for turingmachine.io.
 
