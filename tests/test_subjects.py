@@ -560,7 +560,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "soften": ("--input", "1"),
     "graph": (),
     "convert": ("--to", "morphett"),
-    "machines": ("--format", "json"),
     "prompt": ("--input", "11"),
     "explore": ("--input", "11", "-o", "run.html"),
     "plot": ("--input", "11", "--head", "4.1"),

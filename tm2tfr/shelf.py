@@ -33,7 +33,7 @@ class Shelf:
     most: int = MAX_BYTES
 
 
-MACHINES = Shelf("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr machines", most=MACHINE_BYTES)
+MACHINES = Shelf("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr list machines", most=MACHINE_BYTES)
 SPECS = Shelf("specs", "spec")
 PROGRAMS = Shelf("programs", "program", (".rasp",), "tm2tfr list programs")
 FORMULAS = Shelf("formulas", "formula", (".tl",), "tm2tfr list formulas")

@@ -260,7 +260,7 @@ def test_the_graph_does_not_overwrite_the_machine(tmp_path: Path) -> None:
 
 def test_graph_prints_dot_and_machines_lists_them(tmp_path: Path) -> None:
     assert tm2tfr("graph", cwd=tmp_path).stdout.startswith("digraph")
-    listed = tm2tfr("machines", "--format", "json", cwd=tmp_path).stdout.splitlines()
+    listed = tm2tfr("list", "machines", "--format", "json", cwd=tmp_path).stdout.splitlines()
     assert "chapter" in [json.loads(line)["name"] for line in listed]
 
 

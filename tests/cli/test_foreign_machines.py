@@ -24,12 +24,12 @@ def takes_a_text(command: click.Command) -> bool:
 
 def test_every_command_that_takes_a_machine_takes_its_format() -> None:
     taking = {command.name for command in EVERY if takes_a_text(command)}
-    assert {"trace", "check", "table", "graph", "convert", "list", "machines", "explore", "prompt"} < taking
+    assert {"trace", "check", "table", "graph", "convert", "list", "explore", "prompt"} < taking
     having = {command.name for command in EVERY if any("--from" in param.opts for param in command.params)}
     assert taking <= having
 
 
-@pytest.mark.parametrize("line", ["check", "list", "machines", "prompt", "graph", "convert", "table"])
+@pytest.mark.parametrize("line", ["check", "list", "prompt", "graph", "convert", "table"])
 def test_a_file_that_says_nothing_of_its_format(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "doubtful"
     path.write_text("0 * * r 1\n1 _ _ l halt\nand a remark\nanother one\n and a third\n", encoding="utf-8")

@@ -58,7 +58,7 @@ def hostile(tmp_path: Path) -> str:
         (["check", "--input", "2"], 2),
         (["trace", "--input", "1\n"], 0),
         (["table", "--input", "1\n"], 0),
-        (["machines"], 0),
+        (["list"], 0),
         (["certify"], 0),
         (["soften", "--input", "1\n"], 0),
         (["compile"], 0),
@@ -77,7 +77,7 @@ def test_what_is_shown_instead(hostile: str, capsys: pytest.CaptureFixture[str])
     name = rf"x\r\nrun: '1', 9 positions\n{FORGED}\x1b[8m\u2028\u202e"
     assert visible(HOSTILE) == name
     assert printed(capsys, "check", hostile, "--input", "1\n")[1][-1].startswith(f"{name}: 1 run, ")
-    assert printed(capsys, "machines", hostile)[1][0].startswith(f"Machine {name}: ")
+    assert printed(capsys, "list", hostile)[1][0].startswith(f"Machine {name}: ")
     assert visible("Ünï·⟨δ⟩ 数") == "Ünï·⟨δ⟩ 数"
 
 

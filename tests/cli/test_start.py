@@ -61,7 +61,7 @@ def test_a_short_run_imports_no_more_than_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", ["machines", "table busy-beaver-2x4 --max-steps 3000", "compile universal --explain"])
+@pytest.mark.parametrize("line", ["list machines", "table busy-beaver-2x4 --max-steps 3000", "compile universal --explain"])
 def test_a_reader_that_goes_away_has_seen_enough(line: str, tmp_path: Path) -> None:
     """Click makes a failure of it, and forgets why."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

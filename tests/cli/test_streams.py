@@ -40,7 +40,7 @@ DATA = {
     "html": ["table", "greek.yaml", "--format", "html"],
     "check": ["check", "greek.yaml", "--format", "json"],
     "soften": ["soften", "greek.yaml", "--max-steps", "2", "--format", "json"],
-    "machines": ["machines", "--format", "json"],
+    "list": ["list", "machines", "--format", "json"],
 }
 NOTE = "shown as '?': set PYTHONIOENCODING=utf-8, or write to a file with -o\n"
 
@@ -92,7 +92,7 @@ def test_data_goes_out_as_utf_8(arguments: list[str], encoding: str, greek: Path
     code, data, said = run(arguments, monkeypatch, Console(encoding))
     assert (code, data) == wanted[:2], said
     assert "shown as" not in said
-    assert arguments[0] == "machines" or "ω" in data.decode() or r"\omega" in data.decode()
+    assert arguments[0] == "list" or "ω" in data.decode() or r"\omega" in data.decode()
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
@@ -167,8 +167,8 @@ def test_input_words_of_another_locale_are_shown_as_they_are(greek: Path) -> Non
 @pytest.mark.parametrize(
     "line",
     [
-        "tm2tfr machines | head -1",
-        "tm2tfr machines --format json | head -1",
+        "tm2tfr list machines | head -1",
+        "tm2tfr list machines --format json | head -1",
         "tm2tfr --help | head -1",
         "tm2tfr table busy-beaver-2x4 --max-steps 3000 --format csv | head -1",
         "tm2tfr trace busy-beaver-3 --all | head -1",
@@ -195,8 +195,8 @@ FULL = b"standard output: the disk is full: free some space, or choose another p
         "convert chapter --to yaml",
         "check --format json",
         "certify",
-        "machines",
-        "machines --format json",
+        "list machines",
+        "list machines --format json",
         "graph",
         "compile --explain",
         "--help",

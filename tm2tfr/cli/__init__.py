@@ -35,7 +35,6 @@ COMMANDS: Mapping[str, Sequence[click.Command]] = {
         plot,
         machines.graph,
         machines.list_,
-        machines.machines,
     ),
     "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, figures.figure_1, exports.verify_export),
     "Export": (runs.compile, prompts.prompt, exports.export, machines.convert, datasets.dataset),

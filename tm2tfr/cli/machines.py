@@ -24,7 +24,7 @@ from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked, from_format
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.options import CIRCUITS, PROGRAMS, REPORTS, argument, choice, flag, machine, option, output
+from tm2tfr.cli.options import CIRCUITS, PROGRAMS, REPORTS, argument, choice, flag, option, output
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
@@ -284,20 +284,6 @@ def list_(what: str | None, format: str, from_: str | None) -> None:
         for name in several or (what,):
             lines += ([""] if lines else []) + [styled(name, "bold")] if several and not as_json else []
             lines += _described(name, from_, as_json=as_json)
-    for line in lines:
-        tell(line, as_json=as_json)
-
-
-@command(summary="List the shipped machines, or describe one", example="tm2tfr machines palindromes")
-@machine("The machine to describe, a name or a file. Default: list all machines.", default=None)
-@choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object per machine.")
-@from_format()
-def machines(machine: str | None, format: str, from_: str | None) -> None:
-    """List the shipped machines, or describe one: its states and rules, its examples, and commands to try."""
-    from tm2tfr.cli import catalogue
-
-    as_json = format == "json"
-    lines = catalogue.listed(as_json=as_json) if machine is None else _described(machine, from_, as_json=as_json)
     for line in lines:
         tell(line, as_json=as_json)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ SETTINGS: Mapping[str, Any] = {"help_option_names": ["-h", "--help"], "max_conte
 
 PANELS = ("Arguments", "Options", "Slides", "Running", "Long runs", "The construction", "Universal decoder", "Circuits")
 """The order of the panels of a command's help."""
-OLDER = {"verify-checkpoint": "verify-export"}
+OLDER = {"verify-checkpoint": "verify-export", "machines": "list"}
 """The older name of a command -> its name."""
 
 
@@ -105,6 +105,8 @@ class Group(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command; an error about an unknown one suggests what was probably meant."""
         if not ctx.resilient_parsing and args[0] in OLDER:
+            if args[0] == "machines" and not _positional(args[1:]):
+                args = [*args, "machines"]
             click.echo(f"warning: {args[0]} is now called {OLDER[args[0]]}", err=True)
         if not ctx.resilient_parsing and args[0] not in {*self.commands, *OLDER} and not args[0].startswith("-"):
             raise usage.unknown_command(args[0], args[1:], self.commands)
@@ -143,6 +145,12 @@ def _kept() -> Iterator[None]:
         yield
     except BrokenPipeError as error:
         raise SystemExit(0) from error
+
+
+def _positional(arguments: Sequence[str]) -> bool:
+    """Return whether there is a word among the arguments of ``list`` that is neither an option nor the value of one."""
+    options = [word for word in arguments if word in ("--format", "--from")]
+    return sum(not word.startswith("-") for word in arguments) > len(options)
 
 
 def _heading(title: str) -> str:

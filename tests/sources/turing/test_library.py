@@ -57,7 +57,7 @@ def test_no_such_shipped_text() -> None:
     with pytest.raises(NotFoundError) as caught:
         library.shipped_text("chaptre")
     what = "'chaptre': no machine of this name is shipped (did you mean 'chapter'?)"
-    assert str(caught.value) == f"{what}: name a machine that 'tm2tfr machines' lists"
+    assert str(caught.value) == f"{what}: name a machine that 'tm2tfr list machines' lists"
 
 
 def test_an_installed_package_has_its_own_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,31 +142,31 @@ def test_no_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "chaptr",
             "chaptr: there is no such file, and no machine of that name is shipped (did you mean 'chapter'?): "
-            "name a file, or a machine that 'tm2tfr machines' lists",
+            "name a file, or a machine that 'tm2tfr list machines' lists",
         ),
         (
             "qqqqqqqq",
             "qqqqqqqq: there is no such file, and no machine of that name is shipped: "
-            "name a file, or a machine that 'tm2tfr machines' lists",
+            "name a file, or a machine that 'tm2tfr list machines' lists",
         ),
         (
             "chapter.yaml",
             "chapter.yaml: there is no such file (did you mean 'chapter'?): "
-            "name a file, or a machine that 'tm2tfr machines' lists",
+            "name a file, or a machine that 'tm2tfr list machines' lists",
         ),
         (
             "incremnt.yaml",
             "incremnt.yaml: there is no such file (did you mean 'increment.yaml'?): "
-            "name a file, or a machine that 'tm2tfr machines' lists",
+            "name a file, or a machine that 'tm2tfr list machines' lists",
         ),
         (
             "nowhere/m.yaml",
-            "nowhere/m.yaml: there is no folder 'nowhere': name a file, or a machine that 'tm2tfr machines' lists",
+            "nowhere/m.yaml: there is no folder 'nowhere': name a file, or a machine that 'tm2tfr list machines' lists",
         ),
         (
             "increment.yaml/m.yaml",
             "increment.yaml/m.yaml: there is no folder 'increment.yaml': "
-            "name a file, or a machine that 'tm2tfr machines' lists",
+            "name a file, or a machine that 'tm2tfr list machines' lists",
         ),
         ("folder", "folder: this is a folder: name a file in it, for example 'folder/a.yaml'"),
         (".", ".: this is a folder: name a file in it, for example 'increment.yaml'"),
