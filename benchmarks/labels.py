@@ -17,9 +17,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import tm2tfr
-from tm2tfr.labels.columnar import encoded
 from tm2tfr.labels.inputs import LabelInputs, words_of
 from tm2tfr.labels.runs import LabelledRuns
+from tm2tfr.labels.shard import encoded
 
 SUBJECTS: tuple[tuple[str, dict[str, Any], int, tuple[int, int]], ...] = (
     ("palindromes", {}, 40_000, (8, 20)),

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tm2tfr.api.datasets import sweep
 from tm2tfr.dataset.pool import cores
-from tm2tfr.dataset.report import sweep_report
+from tm2tfr.dataset.sweep import sweep_report
 
 
 def main() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tm2tfr.dataset import batched, shard
+from tm2tfr.dataset import shard
+from tm2tfr.dataset import shard as batched
 from tm2tfr.dataset.jobs import jobs
 from tm2tfr.dataset.kinds import how_for
 from tm2tfr.dataset.reader import read

@@ -18,18 +18,16 @@ from tests.dataset.test_sweep import again
 from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.dataset.circuits.shard import made_circuits
 from tm2tfr.dataset.circuits.spec import ChosenCircuit, CircuitInputs, CircuitSpec, RandomBits, circuit_fingerprint
-from tm2tfr.dataset.examples import CIRCUIT_COLUMNS
-from tm2tfr.dataset.jobs import jobs
+from tm2tfr.dataset.jobs import CIRCUIT_COLUMNS, jobs
 from tm2tfr.dataset.kinds import again as reproduced
 from tm2tfr.dataset.kinds import how_for
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.make import make
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.report import dataset_report, sweep_report
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.shard import Making
 from tm2tfr.dataset.spec import Splitting
-from tm2tfr.dataset.sweep import sweep
+from tm2tfr.dataset.sweep import dataset_report, sweep, sweep_report
 from tm2tfr.errors import CompileError, DatasetError, EngineError
 from tm2tfr.runs import cases as judged
 from tm2tfr.sources.circuit import compiler

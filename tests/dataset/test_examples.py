@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from tests.trace.checking import check
-from tm2tfr.dataset.examples import COLUMNS
-from tm2tfr.dataset.jobs import jobs
+from tm2tfr.dataset.jobs import COLUMNS, jobs
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs
 from tm2tfr.dataset.shard import Done, Making, made, swept

@@ -16,8 +16,8 @@ from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.dataset.prompting import rule_fingerprint
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.report import dataset_report
 from tm2tfr.dataset.spec import Spec
+from tm2tfr.dataset.sweep import dataset_report
 from tm2tfr.errors import CompileError, DatasetError, SpecError
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result

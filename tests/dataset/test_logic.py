@@ -17,11 +17,10 @@ from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.make import make
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.report import dataset_report
-from tm2tfr.dataset.sweep import sweep
+from tm2tfr.dataset.sweep import dataset_report, sweep
 from tm2tfr.errors import CompileError, DatasetError
 from tm2tfr.sources.logic.evaluate import evaluate
-from tm2tfr.sources.logic.given.library import load
+from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.truth import shown_value
 

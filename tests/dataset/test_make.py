@@ -25,9 +25,9 @@ from tests.cli.test_commands import tm2tfr_alone
 from tm2tfr.dataset import kinds, shard
 from tm2tfr.dataset import make as making
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.report import dataset_report
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.spec import fingerprint
+from tm2tfr.dataset.sweep import dataset_report
 from tm2tfr.errors import DatasetError, EngineError, OutputError
 from tm2tfr.sources.turing.library import load, shipped_text
 

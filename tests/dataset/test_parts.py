@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from tm2tfr.dataset.family import Family, Members, drawn
 from tm2tfr.dataset.jobs import Job, groups, jobs
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.spec import Spec, Splitting, fingerprint
-from tm2tfr.dataset.words import Inputs, Random, number_of
+from tm2tfr.dataset.spec import Inputs, Random, Spec, Splitting, fingerprint, number_of
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine

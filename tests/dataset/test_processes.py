@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.dataset.jobs import Job
-from tm2tfr.dataset.pool import Pool
-from tm2tfr.dataset.processes import LIVES, Processes
+from tm2tfr.dataset.pool import LIVES, Pool, Processes
 from tm2tfr.errors import DatasetError, Diagnostic, SpecError
 
 pytestmark = pytest.mark.slow  # every worker imports what it needs anew

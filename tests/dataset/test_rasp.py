@@ -18,12 +18,10 @@ from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.make import make
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.report import dataset_report
-from tm2tfr.dataset.sweep import sweep
+from tm2tfr.dataset.sweep import dataset_report, sweep
 from tm2tfr.errors import CompileError, DatasetError
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.rasp.given.inputs import word_of
-from tm2tfr.sources.rasp.given.library import load, shipped
+from tm2tfr.sources.rasp.library import load, shipped, word_of
 from tm2tfr.sources.rasp.program import shown_atom
 from tm2tfr.text.words import all_words
 

@@ -15,9 +15,8 @@ from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.dataset import runs
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.report import sweep_report
 from tm2tfr.dataset.spec import Spec
-from tm2tfr.dataset.sweep import sweep
+from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.turing.compiler import compile_machine

@@ -11,8 +11,7 @@ import pytest
 from tm2tfr.dataset.family import Family, Members
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.report import sweep_report
-from tm2tfr.dataset.sweep import sweep
+from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.dataset.tally import Beaver, Tally
 from tm2tfr.dataset.tree import NormalForm
 from tm2tfr.errors import DatasetError, SpecError

@@ -14,10 +14,9 @@ from tests.strategies import DEPTH
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.prompting import Prompting
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.report import sweep_report
 from tm2tfr.dataset.runs import CheckedRun, How, Runs
 from tm2tfr.dataset.spec import Spec
-from tm2tfr.dataset.sweep import sweep
+from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.universal.program import Universal

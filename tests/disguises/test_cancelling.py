@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from tests.disguises.cases import answers, hidden
-from tm2tfr.disguises.dead_code import DeadCode, dead_code
+from tm2tfr.disguises.dead_code import DeadCode, dead_code, prompts_of
 from tm2tfr.disguises.key import Key, load_key
-from tm2tfr.disguises.profile import prompts_of
 from tm2tfr.disguises.score import by_dead_code
 from tm2tfr.disguises.truth import NOTHING, answer
 from tm2tfr.disguises.verify import verified

@@ -13,8 +13,8 @@ from tests.disguises.cases import NAMES, answers, hidden
 from tests.strategies import DEPTH, some
 from tests.targets.matrices.programs import needs_torch
 from tm2tfr.disguises.claim import template
+from tm2tfr.disguises.dead_code import prompts_of
 from tm2tfr.disguises.key import load_key, of_dict
-from tm2tfr.disguises.profile import prompts_of
 from tm2tfr.disguises.suite import MEMBERS, Member, make_suite, members
 from tm2tfr.disguises.truth import answer
 from tm2tfr.disguises.verify import verified

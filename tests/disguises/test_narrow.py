@@ -12,11 +12,11 @@ import pytest
 import tm2tfr
 from tests.disguises.cases import answers, hidden
 from tm2tfr.disguises.claim import perfect, read_claim
+from tm2tfr.disguises.dead_code import prompts_of
 from tm2tfr.disguises.disguise import compared
 from tm2tfr.disguises.dyadic import product
 from tm2tfr.disguises.key import load_key
 from tm2tfr.disguises.narrow import matrix_of, narrowed, spanned
-from tm2tfr.disguises.profile import prompts_of
 from tm2tfr.disguises.score import score
 from tm2tfr.disguises.truth import answer
 from tm2tfr.disguises.verify import verified

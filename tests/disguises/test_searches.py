@@ -19,7 +19,7 @@ import pytest
 import tm2tfr
 from tests.strategies import tries
 from tm2tfr.disguises.build import built
-from tm2tfr.disguises.profile import profiled
+from tm2tfr.disguises.dead_code import profiled
 from tm2tfr.disguises.wide import written
 from tm2tfr.transformer.weights import Head
 

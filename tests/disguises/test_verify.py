@@ -13,8 +13,8 @@ import pytest
 import tm2tfr
 from tests.disguises.cases import answers, hidden
 from tests.strategies import tries
+from tm2tfr.disguises.dead_code import prompts_of
 from tm2tfr.disguises.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
-from tm2tfr.disguises.profile import prompts_of
 from tm2tfr.disguises.truth import answer
 from tm2tfr.disguises.verify import Proved, verified
 from tm2tfr.disguises.wide import turned, widened

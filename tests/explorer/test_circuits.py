@@ -20,7 +20,7 @@ from tm2tfr.api.subject import Subject
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.explorer import Explorer
-from tm2tfr.explorer.programs import circuit_data
+from tm2tfr.explorer.moments import circuit_data
 from tm2tfr.explorer.weights_data import PackedColumns
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.transformer.matrix import Matrix

@@ -15,7 +15,7 @@ from tests.explorer.reading import buffer, column, embedded
 from tests.installed import needs_dot
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError, InputError
-from tm2tfr.explorer import programs
+from tm2tfr.explorer import moments as programs
 from tm2tfr.sources.turing.drawing import rule_lines, to_dot
 
 MEGABYTE = 1_000_000

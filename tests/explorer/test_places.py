@@ -11,7 +11,8 @@ import pytest
 import tm2tfr
 from tests.explorer import browser
 from tests.explorer.browser import Open, follow, gone_to, position, settled
-from tm2tfr.explorer import Explorer, programs
+from tm2tfr.explorer import Explorer
+from tm2tfr.explorer import moments as programs
 from tm2tfr.tables.sheet import Line, Stretch, lines
 from tm2tfr.trace.check import Trace
 

@@ -12,7 +12,7 @@ from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.api.interventions import bases
 from tm2tfr.errors import UsageError
-from tm2tfr.labels.names import columns_in_weights
+from tm2tfr.labels.hooks import columns_in_weights
 from tm2tfr.labels.runs import LabelledRuns
 
 COLUMNS = {

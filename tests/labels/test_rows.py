@@ -12,12 +12,12 @@ from tests.labels.subjects import CASES, Case, ids, labelled, looked, right, spe
 from tests.strategies import some
 from tm2tfr.errors import ShapeError
 from tm2tfr.labels.expected import coordinates
+from tm2tfr.labels.of_circuit import joined, ragged, ragged_of
 from tm2tfr.labels.of_turing import before_of, latest_writes
-from tm2tfr.labels.ragged import joined, ragged, ragged_of
 from tm2tfr.labels.runs import LabelledRuns
 from tm2tfr.labels.variables import HeldVariable, LabelVariable
-from tm2tfr.sources.logic.given.library import shipped as formulas
-from tm2tfr.sources.rasp.given.library import shipped as programs
+from tm2tfr.sources.logic.library import shipped as formulas
+from tm2tfr.sources.rasp.library import shipped as programs
 from tm2tfr.text.words import written
 
 PROGRAMS = [

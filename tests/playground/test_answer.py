@@ -174,7 +174,7 @@ subprocess.Popen = subprocess.run = never
 import os
 os.system = os.fork = never
 from tm2tfr.playground.answer import answer
-from tm2tfr.playground.exported import File, exported
+from tm2tfr.playground.worker import File, exported
 from tm2tfr.playground.query import Query
 for source in json.load(sys.stdin):
     found = answer(Query(source=source))

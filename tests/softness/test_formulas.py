@@ -29,10 +29,10 @@ from tm2tfr.softness.needed import (
 )
 from tm2tfr.softness.temperature import softened_by
 from tm2tfr.sources.logic.compiler.compiler import LogicOptions, compile_program
-from tm2tfr.sources.logic.given.library import load
-from tm2tfr.sources.logic.labelling import LogicLabels
+from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula, read
+from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.transformer.local import any_length, bounded, local_temperature, locally_softened
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder

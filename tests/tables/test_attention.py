@@ -15,7 +15,7 @@ from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.read import formula
-from tm2tfr.tables.attention import AttentionMap, attention_figure, attention_map, plot_attention
+from tm2tfr.tables.scores import AttentionMap, attention_figure, attention_map, plot_attention
 
 DENSE = engine("dense")
 

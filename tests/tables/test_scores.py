@@ -12,8 +12,7 @@ import tm2tfr
 from tests.cli.lines import said
 from tm2tfr.cli import main
 from tm2tfr.errors import EngineError, OutputError, ShapeError
-from tm2tfr.tables.attention import AttentionMap, attention_figure, plot_attention, share
-from tm2tfr.tables.scores import ScoresAt, plot_scores, scores_figure
+from tm2tfr.tables.scores import AttentionMap, ScoresAt, attention_figure, plot_attention, plot_scores, scores_figure, share
 
 TIED = ScoresAt(
     title="three $ at once",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tm2tfr.api.targets import export_to
-from tm2tfr.dataset.card import card as dataset_card
+from tm2tfr.dataset.folder import card as dataset_card
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.sources.turing.library import load

@@ -14,8 +14,7 @@ from tm2tfr.contract import Column
 from tm2tfr.errors import CompileError, EngineError, ShapeError
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.turing.columns import TURING, Row
-from tm2tfr.trace.columns import columns_of, is_turing
-from tm2tfr.trace.rows import row_type
+from tm2tfr.trace.rows import columns_of, is_turing, row_type
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 

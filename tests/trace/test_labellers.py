@@ -24,8 +24,7 @@ from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.trace.activations import activations
 from tm2tfr.trace.check import check, run
-from tm2tfr.trace.columns import columns_of
-from tm2tfr.trace.rows import row_type, rows
+from tm2tfr.trace.rows import columns_of, row_type, rows
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Subspace

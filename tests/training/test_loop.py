@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 import tm2tfr  # noqa: E402
 from tm2tfr.errors import TrainingError  # noqa: E402
 from tm2tfr.training.adder import adder_examples  # noqa: E402
-from tm2tfr.training.build import build, trained_model  # noqa: E402
+from tm2tfr.training.compiled import build, trained_model  # noqa: E402
 from tm2tfr.training.generate import exact_matches  # noqa: E402
 from tm2tfr.training.loop import train_model  # noqa: E402
 from tm2tfr.training.options import ModelOptions, Regime, TrainingOptions  # noqa: E402

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 
 from tm2tfr.errors import TrainingError  # noqa: E402
 from tm2tfr.training.adder import adder_examples  # noqa: E402
-from tm2tfr.training.build import build, built_for  # noqa: E402
+from tm2tfr.training.compiled import build, built_for  # noqa: E402
 from tm2tfr.training.generate import answered, exact_matches  # noqa: E402
 from tm2tfr.training.options import POSITIONS, ModelOptions, TrainingOptions  # noqa: E402
 

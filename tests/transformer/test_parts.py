@@ -24,12 +24,12 @@ from tm2tfr.sources.circuit.proof import prove as prove_circuit
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
-from tm2tfr.tables.attention import attention_map
+from tm2tfr.tables.scores import attention_map
 from tm2tfr.targets.common.comparison import Evaluated
 from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
-from tm2tfr.targets.lens.tabled import lens_recipe
+from tm2tfr.targets.lens.target import lens_recipe
 from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output

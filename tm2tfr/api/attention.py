@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.tables.attention import AttentionMap
-    from tm2tfr.tables.scores import ScoresAt
+    from tm2tfr.tables.scores import AttentionMap, ScoresAt
     from tm2tfr.transformer.weights import Decoder
 
 MOST_MAPPED = 2_000
@@ -46,8 +45,8 @@ def attention_of(
     """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.sources.turing.columns import described
-    from tm2tfr.tables.attention import attention_map
-    from tm2tfr.trace.columns import is_turing
+    from tm2tfr.tables.scores import attention_map
+    from tm2tfr.trace.rows import is_turing
 
     found, layer, number = _asked(subject, head, dtype)
     tokens = found.prompt(word)
@@ -128,8 +127,7 @@ def plot_head(
         EngineError, CompileError, InputError: see `attention_of`.
     """
     from tm2tfr.runs.options import needed_path
-    from tm2tfr.tables.attention import plot_attention
-    from tm2tfr.tables.scores import plot_scores
+    from tm2tfr.tables.scores import plot_attention, plot_scores
 
     where = needed_path(path, "path")
     if position is None:
@@ -191,7 +189,7 @@ def _counted_from_1(decoder: Decoder, layer: int, head: int) -> tuple[int, int]:
     """
     heads = len(decoder.layers[layer - 1].heads) if 1 <= layer <= len(decoder.layers) else head
     if not 1 <= head <= heads:
-        from tm2tfr.tables.attention import other_heads
+        from tm2tfr.tables.scores import other_heads
 
         there = f"layer {layer} has {counted(heads, 'head')}"
         raise EngineError(f"there is no head {head}: {there}: {other_heads(decoder, 1, heads)}")

@@ -86,7 +86,7 @@ def compiled_attention(decoder: Decoder, flow: Flow, word: Word) -> dict[tuple[i
     """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.sources.rasp.program import shown_atom
-    from tm2tfr.tables.attention import attention_map
+    from tm2tfr.tables.scores import attention_map
 
     prompt, engine = [shown_atom(token) for token in word], engine_named("dense", None)
     return {

@@ -36,9 +36,9 @@ def figure_1(
     """
     from tm2tfr.softness.figure_1.measured import CASES, LENGTHS, Figure, row_of
     from tm2tfr.sources.logic.compiler.compiler import LogicOptions, compile_program
-    from tm2tfr.sources.logic.given.library import load
-    from tm2tfr.sources.logic.labelling import LogicLabels
+    from tm2tfr.sources.logic.library import load
     from tm2tfr.sources.logic.read import formula
+    from tm2tfr.sources.logic.truth import LogicLabels
 
     chosen = LENGTHS if lengths is None else tuple(lengths)
     if not chosen or not all(is_count(n, 1) for n in chosen):

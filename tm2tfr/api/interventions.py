@@ -206,7 +206,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
 
     @cache
     def columns() -> ColumnPlaces:
-        from tm2tfr.labels.names import columns_in_weights
+        from tm2tfr.labels.hooks import columns_in_weights
         from tm2tfr.labels.runs import LabelledRuns
 
         return columns_in_weights(LabelledRuns(decoder, program, engine, 0).scheme)

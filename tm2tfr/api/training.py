@@ -57,7 +57,7 @@ def train(
         SpecError, NotFoundError, ReadError, DatasetError: see `tm2tfr.make_dataset`.
     """
     required("training needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
-    from tm2tfr.training.build import build
+    from tm2tfr.training.compiled import build
     from tm2tfr.training.loop import train_model
     from tm2tfr.training.options import ModelOptions, TrainingOptions, plain
 

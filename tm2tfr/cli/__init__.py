@@ -14,16 +14,16 @@ import click
 
 from tm2tfr import interrupts
 from tm2tfr._version import __version__
-from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages, proofs, runs
+from tm2tfr.cli import completion, datasets, exploring, machines, pages, proofs, runs
+from tm2tfr.cli import datasets as exports
+from tm2tfr.cli.exploring import plot
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.cli.logic import figures
 from tm2tfr.cli.options import Option
-from tm2tfr.cli.pictures.plot import plot
 from tm2tfr.cli.research import hidden
-from tm2tfr.cli.research.compare import compare
 from tm2tfr.cli.research.intervene import intervene
 from tm2tfr.cli.research.labels import labels
-from tm2tfr.cli.research.train import train
+from tm2tfr.cli.research.train import compare, train
 from tm2tfr.cli.universal import prompts
 
 COMMANDS: Mapping[str, Sequence[click.Command]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tm2tfr.cli.colour import cautioned
+from tm2tfr.cli.progress import cautioned
 from tm2tfr.errors import SpecWarning, counted, listing
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
 def warn_of_formulas(subject: Subject, format: str | None) -> None:
     """Warn on standard error if a spreadsheet takes a state's name in a CSV file for a formula, or another's label."""
     from tm2tfr.tables.table import formulas
-    from tm2tfr.trace.columns import columns_of, is_turing
+    from tm2tfr.trace.rows import columns_of, is_turing
 
     if format != "csv":
         return

@@ -23,10 +23,10 @@ from tm2tfr.choices import (
 from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked, from_format
 from tm2tfr.cli.asked import subject as subject_asked
-from tm2tfr.cli.colour import styled
 from tm2tfr.cli.options import CIRCUITS, PROGRAMS, REPORTS, argument, choice, flag, option, output
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
+from tm2tfr.cli.progress import styled
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
 
@@ -103,7 +103,7 @@ def _draw_head(
 ) -> None:
     """Print where a head looks, or write a picture of it."""
     from tm2tfr.places import check_file
-    from tm2tfr.tables.attention import ATTENTION_FORMATS, plot_attention
+    from tm2tfr.tables.scores import ATTENTION_FORMATS, plot_attention
 
     if cone is not None:
         raise UsageError("tm2tfr graph: --cone is a part of a drawing, and --head draws a run: omit one of them")

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from tm2tfr.cli import colour, completion, usage
+from tm2tfr.cli import completion, usage
+from tm2tfr.cli import progress as colour
 
 WIDEST = 100
 """The longest line of help, however wide the terminal."""

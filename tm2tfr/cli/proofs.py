@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tm2tfr.choices import CERTIFIED, DTYPES, SOFT_REPORTS
-from tm2tfr.cli import colour, options, softness
+from tm2tfr.cli import options, softness
+from tm2tfr.cli import progress as colour
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.output import write

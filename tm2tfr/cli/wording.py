@@ -116,7 +116,7 @@ def input_line(trace: Trace) -> str:
 def vectors(subject: Subject, word: str, position: int, run: RunOptions) -> str:
     """Return the activation vectors at a position, each with what it adds to the previous one, or changes of it."""
     from tm2tfr.api.runs import activations
-    from tm2tfr.trace.columns import is_turing
+    from tm2tfr.trace.rows import is_turing
 
     found = activations(subject, word, position, engine=run.engine, dtype=run.dtype)
     known: dict[str, object] = {}

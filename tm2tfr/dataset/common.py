@@ -8,8 +8,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.dataset.spec import FORMATS, FORMS
-from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random
+from tm2tfr.dataset.spec import FORMATS, FORMS, MOST_WORDS, Inputs, Random
 from tm2tfr.text.nodes import Map, Node, Scalar
 from tm2tfr.text.reading import Reading, Section
 

@@ -15,8 +15,8 @@ from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.logic.given.library import is_logic
-from tm2tfr.sources.rasp.given.library import is_program
+from tm2tfr.sources.logic.library import is_logic
+from tm2tfr.sources.rasp.library import is_program
 from tm2tfr.sources.registry import built, loaded
 from tm2tfr.sources.turing.formats.lists import repeated
 from tm2tfr.sources.turing.library import load_list

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tm2tfr.dataset import manifest
-from tm2tfr.dataset.card import card
-from tm2tfr.dataset.examples import arrow_or_error
-from tm2tfr.dataset.folder import CARD, VOCABULARY, ShardProgress, kept, prepared, refuse_used, results
-from tm2tfr.dataset.jobs import jobs
+from tm2tfr.dataset.folder import CARD, VOCABULARY, ShardProgress, card, kept, prepared, refuse_used, results
+from tm2tfr.dataset.jobs import arrow_or_error, jobs
 from tm2tfr.dataset.kinds import AnySpec, how_for, listed_in, listing, maker, tokens_listed
 from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.pool import pool

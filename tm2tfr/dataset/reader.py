@@ -14,9 +14,8 @@ from tm2tfr.dataset.common import WordsReader
 from tm2tfr.dataset.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
 from tm2tfr.dataset.labels.reader import names_labeller, read_labeller
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, Spec, several_splits
+from tm2tfr.dataset.spec import IN_PROMPT_BY, MOST_WORDS, SPLIT_BY, UNFINISHED, Inputs, Spec, several_splits
 from tm2tfr.dataset.tree import NormalForm, too_many
-from tm2tfr.dataset.words import MOST_WORDS, Inputs
 from tm2tfr.errors import CompileError, Tm2tfrError, counted, visible
 from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument

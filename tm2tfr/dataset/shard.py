@@ -4,17 +4,64 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tm2tfr.dataset.batched import PLAIN, checked_runs
+import numpy as np
+
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.runs import CheckedRun, Failure, How, ManyChecked, Runs, versions
 from tm2tfr.dataset.spec import Splitting
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.dataset.writing.files import encoded
 from tm2tfr.dataset.writing.machines import MachineExamples
+from tm2tfr.errors import Tm2tfrError
+
+# ── The words of a machine in one call, for data sets: the same checked runs as one after the other.
+#
+# Every cell is compared as in `tm2tfr.dataset.runs`, with a compiled simulator's rows. Where any differs, the runs are
+# made again, one after the other, which says what and why.
+PLAIN = 32
+"""So many runs of each job are made one after the other, and the plain simulator confirms how they end."""
+MOST_ROWS, MOST_RUNS, LEAST_RUNS = 2**21, 2**11, 4
+"""The most rows that runs taken together may have, the most runs; fewer than the least are made one after the other."""
+
+
+def checked_runs(runs: Runs, words: Sequence[str], how: How, *, plain: int) -> Iterator[CheckedRun | ManyChecked | Failure]:
+    """Yield the run on each word, in order, or those on many words together.
+
+    Args:
+        plain: the number of words of which the runs are made one after the other.
+    """
+    yield from map(runs.on, words[:plain])
+    longest = max(map(len, words), default=0) + how.max_steps + 2
+    size = min(MOST_RUNS, MOST_ROWS // longest)
+    if how.engine != "fast" or not runs.same_for_all_words:
+        size = 0
+    for start in range(plain, len(words), size or len(words)):
+        some = words[start : start + (size or len(words))]
+        found = _together(runs, some, how) if LEAST_RUNS <= len(some) <= size else None
+        if found is None:
+            yield from map(runs.on, some)
+        else:
+            yield found
+
+
+def _together(runs: Runs, words: Sequence[str], how: How) -> ManyChecked | None:
+    """Run a machine on words in one call; None if a run differs, or cannot be made: ask `Runs`."""
+    from tm2tfr.runs.batches.carried import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
+
+    try:
+        batch = batch_of(runs.decoder, runs.program, words, checked=True, max_steps=how.max_steps, workers=1)
+        before = len(runs.fed(words[0])) - len(words[0])
+    except Tm2tfrError:  # which `Runs` raises as well
+        return None
+    right = batch.results
+    if not batch.agrees or right is None or (right.outcomes != batch.outcomes).any():
+        return None
+    sizes = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+    return ManyChecked(words, batch, right, before + sizes)
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tm2tfr.disguises.cancelling import Cancelling
+from tm2tfr.disguises.dead_code import Profile
 from tm2tfr.disguises.decoys import Decoys
 from tm2tfr.disguises.dyadic import Dyadic, Turn, padded, product, rounds_for
 from tm2tfr.disguises.key import LayerKey, TurnedBasis, UnitKey
-from tm2tfr.disguises.profile import Profile
-from tm2tfr.disguises.room import Room
-from tm2tfr.disguises.wide import Wide, WideHead, WideLayer, WideUnit, turned, widened
+from tm2tfr.disguises.wide import Room, Wide, WideHead, WideLayer, WideUnit, turned, widened
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder

@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from tm2tfr.disguises.dead_code import Profile
 from tm2tfr.disguises.dyadic import Dyadic
-from tm2tfr.disguises.profile import Profile
-from tm2tfr.disguises.room import Room
-from tm2tfr.disguises.wide import Wide, WideHead, WideLayer, WideUnit
+from tm2tfr.disguises.wide import Room, Wide, WideHead, WideLayer, WideUnit
 from tm2tfr.transformer.weights import Decoder, Mask
 
 MOST_CARRIED = 2

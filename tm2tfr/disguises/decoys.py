@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from tm2tfr.disguises.cancelling import Cancelling, fill
+from tm2tfr.disguises.dead_code import Profile
 from tm2tfr.disguises.dyadic import Dyadic
-from tm2tfr.disguises.profile import Profile
-from tm2tfr.disguises.room import Room
-from tm2tfr.disguises.wide import Wide, WideHead, WideLayer, WideUnit
+from tm2tfr.disguises.wide import Room, Wide, WideHead, WideLayer, WideUnit
 
 PER_COMPONENT = 4
 """The least number of entries of a component that is added."""

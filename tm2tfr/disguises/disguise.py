@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from tm2tfr.choices import DTYPES, Float
 from tm2tfr.disguises.build import built, renamed
-from tm2tfr.disguises.dead_code import dead_code
+from tm2tfr.disguises.dead_code import Profile, dead_code, profiled, prompts_of
 from tm2tfr.disguises.key import Key, hidden_digest
 from tm2tfr.disguises.narrow import Forms, forms_for, narrowed
-from tm2tfr.disguises.profile import Profile, profiled, prompts_of
 from tm2tfr.disguises.verify import verified
 from tm2tfr.disguises.wide import written
 from tm2tfr.engines.decode import generate, prompted

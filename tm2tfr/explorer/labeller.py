@@ -17,8 +17,7 @@ from tm2tfr.engines.watching import Observation
 from tm2tfr.errors import ShapeError, counted, visible
 from tm2tfr.explorer.page import Explorer, asset, embedded
 from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
-from tm2tfr.tables.html import summary
-from tm2tfr.tables.sheet import title
+from tm2tfr.tables.sheet import summary, title
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Layer

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.dataset.examples import arrow_or_error
 from tm2tfr.dataset.folder import ShardProgress
+from tm2tfr.dataset.jobs import arrow_or_error
 from tm2tfr.dataset.manifest import MANIFEST, sha256
 from tm2tfr.errors import DatasetError, OutputError
 from tm2tfr.files import refusal, write_bytes, write_text

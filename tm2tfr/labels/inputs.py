@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tm2tfr.dataset.circuits.spec import CircuitInputs, RandomBits
 from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random
+from tm2tfr.dataset.spec import MOST_WORDS, Inputs, Random
 from tm2tfr.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit

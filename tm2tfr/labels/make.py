@@ -11,9 +11,8 @@ from typing import Any
 
 from tm2tfr.contract import Construction, Specification
 from tm2tfr.dataset import manifest
-from tm2tfr.dataset.examples import arrow_or_error
 from tm2tfr.dataset.folder import CARD, VOCABULARY, ShardProgress, kept, prepared, refuse_used, results
-from tm2tfr.dataset.jobs import Job, Piece
+from tm2tfr.dataset.jobs import Job, Piece, arrow_or_error
 from tm2tfr.dataset.manifest import FORMAT, Record, sha256
 from tm2tfr.dataset.pool import pool
 from tm2tfr.dataset.runs import Failure, versions
@@ -21,12 +20,11 @@ from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import InputError, visible
 from tm2tfr.files import write_text
 from tm2tfr.labels.card import card
-from tm2tfr.labels.columnar import longest_run
 from tm2tfr.labels.hooks import Hooks, hooks_of
 from tm2tfr.labels.inputs import LabelInputs, chosen
 from tm2tfr.labels.promises import broken_promises
 from tm2tfr.labels.runs import LabelledRuns
-from tm2tfr.labels.shard import LABELS, RUNS, Labelling, labelled_shard
+from tm2tfr.labels.shard import LABELS, RUNS, Labelling, labelled_shard, longest_run
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder, digest

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.labels.of_circuit import LookMatrix
 from tm2tfr.labels.of_rasp import LabelledWords
 from tm2tfr.labels.of_turing import heads_of, recoded
-from tm2tfr.labels.ragged import LookMatrix
 from tm2tfr.labels.variables import RESERVED, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
 from tm2tfr.labels.words_of_logic import FramedGrid, FramedWords
 from tm2tfr.sources.logic.evaluate_many import ManyWords
-from tm2tfr.sources.logic.labelling import LogicLabels
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
@@ -38,6 +37,7 @@ from tm2tfr.sources.logic.specification.claims import (
     labelled,
     subspace_claim,
 )
+from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

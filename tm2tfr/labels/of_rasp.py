@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.labels.of_circuit import LookMatrix, in_sight, mean_over, ragged
 from tm2tfr.labels.of_turing import heads_of
-from tm2tfr.labels.ragged import LookMatrix, in_sight, mean_over, ragged
 from tm2tfr.labels.variables import RESERVED, HeadColumn, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
 from tm2tfr.sources.rasp.drawing.flow import expression, selector_text
 from tm2tfr.sources.rasp.evaluate_many import ManyValues
-from tm2tfr.sources.rasp.labelling import RaspLabels
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import Aggregate, Selector, SOp
 from tm2tfr.sources.rasp.specification.claims import look, number, numeric, s_ops, shown_value
-from tm2tfr.sources.rasp.truth import answered
+from tm2tfr.sources.rasp.truth import RaspLabels, answered
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.labels.of_circuit import ragged_of
 from tm2tfr.labels.of_turing import RawRows, TuringVariables, VariableColumns, recoded
-from tm2tfr.labels.ragged import ragged_of
 from tm2tfr.labels.variables import HeadColumn, HeldVariable, LabelVariable, Ragged, Seen
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.residual import Residual

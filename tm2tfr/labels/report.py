@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tm2tfr.dataset.folder import CARD, VOCABULARY
 from tm2tfr.dataset.manifest import MANIFEST
-from tm2tfr.dataset.report import failed, summed
+from tm2tfr.dataset.sweep import failed, summed
 from tm2tfr.errors import counted
 from tm2tfr.labels.make import HOOKS, MadeLabels
 

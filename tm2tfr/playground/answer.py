@@ -27,9 +27,8 @@ from tm2tfr.api.subject import Subject
 from tm2tfr.choices import UNIVERSAL_OPTIONS
 from tm2tfr.errors import Diagnostic, InputError, Tm2tfrError, UndefinedError
 from tm2tfr.playground.complaints import Marker, of_diagnostics, of_error, said
-from tm2tfr.playground.pages import Ran, graph, ran
+from tm2tfr.playground.pages import Ran, graph, ran, suggested
 from tm2tfr.playground.query import MOST_INPUT, Query
-from tm2tfr.playground.suggested import suggested
 from tm2tfr.sources.registry import kind_of_text, named, of_text
 
 TOO_DEEP = "the source is nested too deeply: write it with fewer brackets or levels within each other"

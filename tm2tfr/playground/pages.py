@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice, product
 from typing import Any
 
 from tm2tfr.api.drawings import draw_run, drawn_heads
@@ -13,16 +15,20 @@ from tm2tfr.engines.watching import observe_all
 from tm2tfr.errors import CompileError, InputError, OutputError, Tm2tfrError, counted
 from tm2tfr.explorer.document import document
 from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
+from tm2tfr.explorer.moments import MOST_STATES
 from tm2tfr.explorer.page import Explorer, explorer
-from tm2tfr.explorer.programs import MOST_STATES
 from tm2tfr.explorer.record import Recording, record
 from tm2tfr.playground.query import GATES, MOST_INPUT, STEPS, Query
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import truth_of
+from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW
+from tm2tfr.text.words import written
 from tm2tfr.trace.check import Trace
 
 
@@ -105,3 +111,52 @@ def graph(found: Subject) -> str | None:
         return found.construction.dot(found.right)
     except OutputError:
         return None
+
+
+# ── Inputs to try on a program: those of its examples, otherwise short ones.
+MOST_SUGGESTED = 12
+_FEW, _LONGEST = 8, 3
+
+
+def suggested(found: Subject) -> list[str]:
+    """Return inputs to try, the program's own first, as they are typed; at most `MOST_SUGGESTED`, none that is refused."""
+    others = _examples(found) or _short(found)
+    known = dict.fromkeys(word for word in (found.word(None), *others) if len(word) <= MOST_INPUT)
+    return list(known)[:MOST_SUGGESTED]
+
+
+def _examples(found: Subject) -> list[str]:
+    program = found.program
+    if isinstance(program, Program):
+        known = set(program.alphabet)
+        return [written(e.input) for e in program.examples if not e.error and set(e.input) <= known]
+    if isinstance(program, LogicProgram):
+        known = set(program.alphabet)
+        return [written(e.word) for e in program.examples if set(e.word) <= known]
+    examples = found.examples if isinstance(program, Circuit) else found.right.examples
+    return [example.input for example in examples]
+
+
+def _short(found: Subject) -> Iterator[str]:
+    program: Any = found.program
+    if isinstance(program, Circuit):
+        return _bits(program)
+    if isinstance(program, Machine):
+        return islice(map("".join, _words(program.input_alphabet or ())), _FEW)
+    return islice(map(written, _words(program.alphabet)), _FEW)
+
+
+def _bits(circuit: Circuit) -> Iterator[str]:
+    if circuit.encoding:
+        yield "abc"
+        return
+    width = len(circuit.inputs)
+    if width <= _LONGEST:
+        yield from map("".join, product("01", repeat=width))
+    yield from ("1" * width, ("01" * width)[:width], ("10" * width)[:width])
+
+
+def _words(letters: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    some = tuple(islice(letters, _FEW))
+    for length in range(1, _LONGEST + 1):
+        yield from product(some, repeat=length)

@@ -7,6 +7,7 @@ step.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from tm2tfr.choices import AUTO
@@ -16,7 +17,7 @@ from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.errors import EngineError
 from tm2tfr.native.folder import folder, used
 from tm2tfr.runs.options import RunOptions
-from tm2tfr.trace.columns import is_turing
+from tm2tfr.trace.rows import is_turing
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder
 
@@ -131,3 +132,9 @@ def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engi
         return engine_named(engine, dtype)
     compiled = available() and _compiles(decoder) and dtype in (None, "float64")
     return engine_named("fast") if compiled else engine_named("exact" if dtype == "rational" else "dense", dtype)
+
+
+# ── The number of cores.
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

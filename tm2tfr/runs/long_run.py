@@ -22,7 +22,7 @@ from tm2tfr.engines.fast.snapshot import array_of, damaged
 from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.errors import CheckpointError
 from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows, read_from
-from tm2tfr.runs.cores import cores
+from tm2tfr.runs.choose import cores
 from tm2tfr.runs.expected import RowBlock, RowsAhead, rows_of
 from tm2tfr.runs.saved import Arrays
 from tm2tfr.runs.truths import AnyMachine, machine_truth_of

@@ -16,7 +16,7 @@ from tm2tfr.sources.registry import of_program
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.columns import columns_of, is_turing
+from tm2tfr.trace.rows import columns_of, is_turing
 from tm2tfr.transformer.weights import Decoder
 
 

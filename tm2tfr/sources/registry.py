@@ -150,14 +150,14 @@ def _shipped(kind: str, name: str, *, given: str, format: str | None) -> LoadedP
 def _is_rasp(given: str | Path) -> bool:
     """Return whether a name or a path is that of a RASP program, and of nothing else that is shipped."""
     from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
-    from tm2tfr.sources.rasp.given.library import is_program  # noqa: PLC0415
+    from tm2tfr.sources.rasp.library import is_program  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
     return is_program(given) and str(given) not in shipped() and str(given) not in GENERATORS
 
 
 def _rasp(given: str | Path) -> LoadedProgram:
-    from tm2tfr.sources.rasp.given.library import load  # noqa: PLC0415
+    from tm2tfr.sources.rasp.library import load  # noqa: PLC0415
 
     return _of_rasp(load(given))
 
@@ -165,7 +165,7 @@ def _rasp(given: str | Path) -> LoadedProgram:
 def _is_logic(given: str | Path) -> bool:
     """Return whether a name or a path is that of a formula or a B-RASP or S-RASP program, and of nothing else shipped."""
     from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
-    from tm2tfr.sources.logic.given.library import is_logic  # noqa: PLC0415
+    from tm2tfr.sources.logic.library import is_logic  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
     return is_logic(given) and str(given) not in shipped() and str(given) not in GENERATORS
@@ -174,7 +174,7 @@ def _is_logic(given: str | Path) -> bool:
 def _logic(given: str | Path, format: str | None) -> LoadedProgram:
     """Return a formula or program, read in the language that is named; only then may it be on standard input."""
     from tm2tfr.sources.circuit.formats.registry import standard_input  # noqa: PLC0415
-    from tm2tfr.sources.logic.given.library import from_text, load  # noqa: PLC0415
+    from tm2tfr.sources.logic.library import from_text, load  # noqa: PLC0415
 
     language: Language | None = None if format is None else "tl" if format == "tl" else "srasp"
     if str(given) == _STDIN:
@@ -214,9 +214,9 @@ def kind_of_text(text: str | bytes, *, format: str | None = None, file: str = "<
         ConversionError: if no such format is read.
     """
     from tm2tfr.sources.circuit.formats import registry as circuits  # noqa: PLC0415
-    from tm2tfr.sources.logic.given import library as formulas  # noqa: PLC0415
+    from tm2tfr.sources.logic import library as formulas  # noqa: PLC0415
     from tm2tfr.sources.logic.read import language_of  # noqa: PLC0415
-    from tm2tfr.sources.rasp.given import library as programs  # noqa: PLC0415
+    from tm2tfr.sources.rasp import library as programs  # noqa: PLC0415
     from tm2tfr.sources.turing.formats import registry as machines  # noqa: PLC0415
 
     data = text if isinstance(text, bytes) else text.encode(errors="replace")

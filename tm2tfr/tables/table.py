@@ -22,8 +22,7 @@ from tm2tfr.errors import OutputError, did_you_mean, visible
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.sources.turing.universal.names import ARROW
-from tm2tfr.tables.html import html
-from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, tapes, title
+from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, html, tapes, title
 from tm2tfr.text.columns import line, widths
 from tm2tfr.text.markdown import ESCAPES
 from tm2tfr.text.tex import maths, needs, text

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any, TypeVar
 
 from tm2tfr.errors import CompileError, visible
+from tm2tfr.text.source import escape
 
 _Token = TypeVar("_Token")
 
@@ -115,3 +118,34 @@ def joined(values: Sequence[str], *, numbers: bool = False) -> str:
 def all_words(alphabet: Sequence[_Token], length: int) -> Iterator[tuple[_Token, ...]]:
     """Yield every word of this length, in the order of the alphabet."""
     return product(alphabet, repeat=length)
+
+
+# ── Text -> YAML that every reader reads alike: unquoted only where no version of YAML would take it for something else.
+_PLAIN = re.compile("[A-Za-z][A-Za-z0-9_-]*|_|[0-9]")
+_TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+
+
+def scalar(text: str) -> str:
+    """Return `text` as YAML, unquoted if it cannot be misread, otherwise in quotes."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _TAKEN:
+        return text
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + "".join(a if a.isprintable() and a not in '"\\' else escape(a) for a in text) + '"'
+
+
+def flow_list(texts: Iterable[str]) -> str:
+    """Return texts as a list in brackets."""
+    return f"[{', '.join(map(scalar, texts))}]"
+
+
+def paragraph(text: str) -> str:
+    """Return a long text as a block, of wrapped lines or of its own, where that preserves every character."""
+    wrapped = textwrap.wrap(text, 96, break_long_words=False, break_on_hyphens=False)
+    if len(wrapped) > 1 and text.isprintable() and " ".join(wrapped) == text:
+        return "\n  ".join([">-", *wrapped])
+    lines = text.removesuffix("\n").split("\n")
+    simple = all(line.isprintable() for line in lines) and lines[0][:1].strip() and lines[-1].strip()
+    if len(lines) == 1 or not simple:
+        return scalar(text)
+    return "\n  ".join(["|" if text.endswith("\n") else "|-", *lines])

@@ -11,7 +11,7 @@ from tm2tfr.engines.reading import combination
 from tm2tfr.engines.watching import observe
 from tm2tfr.errors import EngineError, ShapeError, counted
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS, FOUND, RULE
-from tm2tfr.trace.columns import is_turing
+from tm2tfr.trace.rows import is_turing
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

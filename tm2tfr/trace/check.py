@@ -12,8 +12,7 @@ from tm2tfr.engines.decode import Engine, observable
 from tm2tfr.errors import EngineError, visible
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING, described
 from tm2tfr.trace.cause import Cause, ending_cause, find_cause, unembedding_cause
-from tm2tfr.trace.columns import columns_of, is_turing
-from tm2tfr.trace.rows import as_computed, rows
+from tm2tfr.trace.rows import as_computed, columns_of, is_turing, rows
 from tm2tfr.transformer.provenance import name
 from tm2tfr.transformer.soft import temperature_of
 from tm2tfr.transformer.weights import Decoder
@@ -133,7 +132,7 @@ class Trace:
 
     def _repr_html_(self) -> str:
         """Return the chapter's table with the result of the check, for notebooks."""
-        from tm2tfr.tables.html import summary  # noqa: PLC0415
+        from tm2tfr.tables.sheet import summary  # noqa: PLC0415
 
         return summary(self)
 

@@ -4,7 +4,7 @@ import type { SubspaceSpec } from "../data";
 import { sixDigits } from "./python";
 import type { Cell } from "./truth/reference";
 
-/** How the cells of a column are read (tm2tfr/explorer/live_data.py writes it). */
+/** How the cells of a column are read (tm2tfr/explorer/document.py writes it). */
 export interface ReadSpec {
   kind: "fed" | "label" | "number" | "bits" | "answered";
   /** The number of the subspace that a label or a number is read from. */

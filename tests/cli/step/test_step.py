@@ -21,8 +21,8 @@ pytest.importorskip("textual", reason="install the extra step")
 from textual.widgets import DataTable, Static
 from textual.widgets._footer import FooterKey
 
+from tm2tfr.cli.runs import check_step
 from tm2tfr.cli.step.app import Jump, StepApp, layers, rows, tape, title
-from tm2tfr.cli.step.stepping import check_step
 
 ROOT = Path(tm2tfr.__file__).parent.parent
 WRONG = tm2tfr.compile("left-edge", left_boundary="chapter")

@@ -19,10 +19,9 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.words import checked_words
 from tm2tfr.sources.logic.compiler import LogicOptions
-from tm2tfr.sources.logic.given.library import load, shipped
-from tm2tfr.sources.logic.labelling import LogicLabels
+from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.read import formula, read
-from tm2tfr.sources.logic.truth import LogicTruth
+from tm2tfr.sources.logic.truth import LogicLabels, LogicTruth
 from tm2tfr.text.words import written
 from tm2tfr.transformer.outputs import sections
 

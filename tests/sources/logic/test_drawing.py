@@ -14,7 +14,7 @@ from tests.sources.turing.test_conversion import compiled, has
 from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.sources.logic.conversion import TARGETS, convert, format_for, headings
 from tm2tfr.sources.logic.drawing import look, operator, parts, render, save, shown_nodes, to_dot, to_mermaid
-from tm2tfr.sources.logic.given.library import SHELVES, load, shipped
+from tm2tfr.sources.logic.library import SHELVES, load, shipped
 from tm2tfr.sources.logic.nodes import parents
 from tm2tfr.sources.logic.read import formula, read
 

@@ -13,7 +13,7 @@ from tests.sources.logic.random_formulas import random_programs
 from tests.strategies import tries
 from tm2tfr.errors import InputError
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
-from tm2tfr.sources.logic.given.inputs import own_word, word_of
+from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.nodes import (
     AllOf,
     Always,

@@ -18,11 +18,10 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.runs.streams import checked_streams
 from tm2tfr.runs.words import checked_words
-from tm2tfr.sources.logic.given.library import load
-from tm2tfr.sources.logic.labelling import LogicLabels
+from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula
-from tm2tfr.sources.logic.truth import LogicTruth
+from tm2tfr.sources.logic.truth import LogicLabels, LogicTruth
 from tm2tfr.trace.cause import find_cause
 from tm2tfr.transformer.weights import Decoder
 

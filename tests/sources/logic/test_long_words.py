@@ -9,7 +9,7 @@ import pytest
 from tests.sources.logic.plain import AT_THE_END, FORMULAS, PROGRAMS
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.evaluate_many import ManyWords
-from tm2tfr.sources.logic.given.library import load
+from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 
 SHORT = {"prime-count": 16}

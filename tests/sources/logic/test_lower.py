@@ -9,7 +9,7 @@ from tests.sources.sequence.evaluator import evaluate_graph
 from tests.strategies import tries
 from tm2tfr.sources.logic.compiler.compiler import lowered
 from tm2tfr.sources.logic.evaluate import evaluate
-from tm2tfr.sources.logic.given.library import load, shipped
+from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.text.words import all_words
 

@@ -10,7 +10,7 @@ from tests.sources.logic.compiling import weights
 from tm2tfr.choices import LogicCompare
 from tm2tfr.runs.streams import checked_streams
 from tm2tfr.sources.logic.compiler import LogicOptions
-from tm2tfr.sources.logic.given.library import load
+from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.transformer.weights import Decoder
 

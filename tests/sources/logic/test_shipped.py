@@ -13,7 +13,7 @@ from tm2tfr import shelf
 from tm2tfr.errors import NotFoundError, SpecError
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.logic.evaluate import evaluate
-from tm2tfr.sources.logic.given.library import from_text, is_logic, load, looks_like, shipped
+from tm2tfr.sources.logic.library import from_text, is_logic, load, looks_like, shipped
 from tm2tfr.sources.logic.read import read
 from tm2tfr.sources.logic.write import write
 

@@ -14,7 +14,7 @@ from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.watching import observe_all
 from tm2tfr.sources.logic.compiler import LogicOptions
 from tm2tfr.sources.logic.evaluate import evaluate
-from tm2tfr.sources.logic.given.library import load, shipped
+from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.nodes import Always, Build, Input, Node, Not, OneOf, Previous, Since, Until
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import read

@@ -10,7 +10,7 @@ import pytest
 from tests.sources.rasp.headers import header, names
 from tests.sources.rasp.plain import PLAIN
 from tm2tfr.shelf import PROGRAMS, shipped, shipped_text
-from tm2tfr.sources.rasp.given.library import looks_like
+from tm2tfr.sources.rasp.library import looks_like
 
 RESERVED = {
     *(

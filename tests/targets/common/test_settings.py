@@ -10,8 +10,17 @@ import pytest
 from tests.targets.common.scripted import DECODER
 from tm2tfr.errors import ExportError
 from tm2tfr.targets.common.directory import inherited, strangers
-from tm2tfr.targets.common.reading import MOST_TEXT, check_plain, mapping, parsed_text, texts, whole
-from tm2tfr.targets.common.settings import configured, differences, same
+from tm2tfr.targets.common.settings import (
+    MOST_TEXT,
+    check_plain,
+    configured,
+    differences,
+    mapping,
+    parsed_text,
+    same,
+    texts,
+    whole,
+)
 
 VALUES = [1, 1.0, True, "1", "true", None, [], [1], [[1]], {}, {"1": 1}, 0, 0.0, -0.0, False, "", "None"]
 

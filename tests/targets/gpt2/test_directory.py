@@ -17,9 +17,8 @@ from tm2tfr.errors import ExportError, OutputError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.gpt2.directory import exported, load
 from tm2tfr.targets.gpt2.documents import introduction
-from tm2tfr.targets.gpt2.export import export
+from tm2tfr.targets.gpt2.export import export, exported, load
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
 

@@ -20,8 +20,7 @@ from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.comparison import compared, words
-from tm2tfr.targets.gpt2.reference import Reference
-from tm2tfr.targets.gpt2.running import Gpt2Running
+from tm2tfr.targets.gpt2.running import Gpt2Running, Reference
 
 pytestmark = [
     pytest.mark.skipif(

@@ -28,11 +28,10 @@ from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import text
 from tm2tfr.sources.turing.universal.proof import prove
-from tm2tfr.targets.common.prompted import Prompted, canonical, prompted
-from tm2tfr.targets.common.prompted_card import introduction
+from tm2tfr.targets.common.prompted import Prompted, canonical, introduction, prompted
 from tm2tfr.targets.gpt2 import tensors
-from tm2tfr.targets.gpt2.chosen import chosen
 from tm2tfr.targets.gpt2.documents import tokenizer
+from tm2tfr.targets.gpt2.export import chosen
 from tm2tfr.targets.gpt2.prompted import PromptedGpt2Recipe, prompted_conditions
 from tm2tfr.targets.gpt2.running import Gpt2Running
 from tm2tfr.targets.gpt2.tensors import Gpt2

@@ -26,7 +26,7 @@ from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.fitting import Recipe
-from tm2tfr.targets.common.reading import METADATA
+from tm2tfr.targets.common.settings import METADATA
 from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.torch.target import code
 from tm2tfr.transformer.soft import softened

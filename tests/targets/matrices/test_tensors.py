@@ -12,7 +12,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.targets.matrices import recipe
 from tm2tfr.targets.matrices.documents import names
-from tm2tfr.targets.matrices.tensors import described, features
+from tm2tfr.targets.matrices.recipe import described, features
 
 MACHINE = load("chapter")
 DECODER = compile_machine(MACHINE)

@@ -13,7 +13,7 @@ from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.documents import names
-from tm2tfr.targets.matrices.tensors import tensors
+from tm2tfr.targets.matrices.recipe import tensors
 
 README = "write a machine as README.md says"
 RULE = "write rules as a state and a symbol, then what is answered; then the input"

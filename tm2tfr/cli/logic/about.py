@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.cli.colour import styled
 from tm2tfr.cli.labellers.shape import inputs_of, shape
+from tm2tfr.cli.progress import styled
 from tm2tfr.errors import counted, listing, visible
 from tm2tfr.text.markdown import quoted
 
@@ -56,7 +56,7 @@ def _made_of(program: LogicProgram) -> str:
 def listed(language: Language, *, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped formula, or program."""
     from tm2tfr.shelf import shipped, shipped_text
-    from tm2tfr.sources.logic.given.library import ENDINGS, SHELVES, load
+    from tm2tfr.sources.logic.library import ENDINGS, SHELVES, load
     from tm2tfr.text.headers import title_in
 
     kind = SHELVES[ENDINGS.index(f".{language}")]
@@ -75,7 +75,7 @@ def _facts(program: LogicProgram) -> dict[str, Any]:
 
 def described(argument: str, program: LogicProgram, *, as_json: bool) -> Iterator[str]:
     """Yield the lines that describe a formula or a program, given as `argument`; as JSON, one object."""
-    from tm2tfr.sources.logic.given.inputs import own_word
+    from tm2tfr.sources.logic.library import own_word
     from tm2tfr.text.words import applied, joined, written
 
     names = [name for name in program.definitions if name]

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.cli.colour import styled
 from tm2tfr.cli.labellers.shape import inputs_of, shape, with_heads
+from tm2tfr.cli.progress import styled
 from tm2tfr.errors import listing, visible
 from tm2tfr.text.markdown import quoted
 
@@ -37,7 +37,7 @@ def heading(program: Program, decoder: Decoder) -> str:
 def listed(*, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped program."""
     from tm2tfr import shelf
-    from tm2tfr.sources.rasp.given.library import load, shipped
+    from tm2tfr.sources.rasp.library import load, shipped
     from tm2tfr.text.headers import title_in
 
     names = shipped()
@@ -58,7 +58,7 @@ def _facts(program: Program) -> dict[str, Any]:
 def described(argument: str, program: Program, *, as_json: bool) -> Iterator[str]:
     """Yield the lines that describe a program, given as `argument`; as JSON, one object."""
     from tm2tfr.sources.rasp.analyse import analyse
-    from tm2tfr.sources.rasp.given.inputs import own_word
+    from tm2tfr.sources.rasp.library import own_word
     from tm2tfr.sources.rasp.program import shown_atom
     from tm2tfr.text.words import written
 

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from tm2tfr.cli import options
-from tm2tfr.cli.arguments import NUMBER, SPEC
+from tm2tfr.cli.arguments import FILE, NUMBER, SPEC
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import training
 from tm2tfr.errors import Interrupted, UsageError
@@ -145,7 +145,7 @@ def _one(spec: str, output: Path, given: dict[str, Any]) -> None:
     """Train one model."""
     from tm2tfr.api.training import train as trained
     from tm2tfr.training.options import ModelOptions, TrainingOptions
-    from tm2tfr.training.report import training_report
+    from tm2tfr.training.record import training_report
 
     model = ModelOptions(
         kind=given["model"],
@@ -233,3 +233,28 @@ def _grid(context: click.Context, spec: str | None, output: Path, given: dict[st
         )
     click.echo(json.dumps(found.as_dict(), ensure_ascii=False) if given["as_json"] else found.table())
     click.echo(f"wrote {output}", err=True)
+
+
+# ── The command ``compare``: learned attention beside compiled.
+@command(summary="Compare learned attention with compiled", example="tm2tfr compare run --plot figure-2.svg")
+@options.argument("run", type=FILE, help="The folder of a finished run of tm2tfr train.")
+@options.file("--plot", help="Draw both side by side in this .png, .svg or .pdf file (extra: plot).")
+@options.count("--inputs", least=1, default=100, help="Look at N unseen inputs. Default: 100.")
+@options.flag("--json", "as_json", help="Print the numbers as JSON.")
+def compare(run: Path, plot: Path | None, inputs: int, as_json: bool) -> None:
+    """Compare where a trained model looks with where the compiled weights look, in numbers and as a picture."""
+    from tm2tfr.places import check_file
+
+    check_file(plot)
+    if plot is not None:
+        from tm2tfr.softness.plot import checked
+
+        checked(plot)
+    from tm2tfr.api.training import compare as comparison
+    from tm2tfr.training.compare.report import comparison_report, plot_comparison
+
+    found = comparison(run, inputs=inputs)
+    click.echo(found.json() if as_json else comparison_report(found), nl=not as_json)
+    if plot is not None:
+        plot_comparison(found, plot)
+        click.echo(f"wrote {plot}", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tm2tfr.choices import AUTO
-from tm2tfr.cli import colour
+from tm2tfr.cli import progress as colour
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.cases import counting_inputs
 from tm2tfr.cli.cautions import warn_beyond_certificate
@@ -81,7 +81,7 @@ def report_of_inputs(
 
 def _asked(subject: Subject, all_up_to: int | None, count: int | None, seed: int) -> Iterator[tuple[Sequence[str], str]]:
     """Yield inputs, with words that say which."""
-    from tm2tfr.dataset.words import MOST_WORDS, Inputs, Random
+    from tm2tfr.dataset.spec import MOST_WORDS, Inputs, Random
     from tm2tfr.text.words import MANY, number_of
 
     letters = () if subject.machine is None else subject.machine.input_alphabet or ()
@@ -118,7 +118,7 @@ def together(subject: Subject, words: Sequence[str], run: RunOptions, max_steps:
     """Return the runs on many inputs, made in a few calls and compared; None: they are to be made one by one."""
     from tm2tfr.runs.batches.checked import engine_for
     from tm2tfr.sources.circuit.netlist import Circuit
-    from tm2tfr.trace.columns import is_turing
+    from tm2tfr.trace.rows import is_turing
 
     words = [subject.word(word) for word in words]
     few = len(words) < (MANY if run.engine == AUTO else 2)

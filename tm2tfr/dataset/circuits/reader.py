@@ -9,7 +9,7 @@ from typing import Any
 from tm2tfr.choices import BASES, CIRCUIT_VARIANTS
 from tm2tfr.dataset.circuits.spec import CIRCUIT_SPLIT_BY, ChosenCircuit, CircuitInputs, CircuitSpec, RandomBits
 from tm2tfr.dataset.common import CommonReader
-from tm2tfr.dataset.words import MOST_WORDS
+from tm2tfr.dataset.spec import MOST_WORDS
 from tm2tfr.errors import InputError, Tm2tfrError, UsageError, visible
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, read_input

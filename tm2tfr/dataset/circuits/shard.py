@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.dataset.circuits.spec import ChosenCircuit, CircuitSpec, circuit_fingerprint
-from tm2tfr.dataset.examples import CIRCUIT_COLUMNS, CircuitTrainingExample, Tokens
-from tm2tfr.dataset.jobs import Job
+from tm2tfr.dataset.jobs import CIRCUIT_COLUMNS, CircuitTrainingExample, Job, Tokens
 from tm2tfr.dataset.runs import Failure, How, TokenCodes, versions
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.dataset.writing.columns import columns_of
-from tm2tfr.dataset.writing.files import encoded
+from tm2tfr.dataset.writing.files import columns_of, encoded
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.cases import checked_cases
 from tm2tfr.runs.choose import for_cases

@@ -8,7 +8,7 @@ from typing import Any
 
 from tm2tfr.dataset.labels.labeller import LabelSource, Values, batches
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs
-from tm2tfr.sources.rasp.given.inputs import word_of
+from tm2tfr.sources.rasp.library import word_of
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value

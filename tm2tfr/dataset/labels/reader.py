@@ -11,10 +11,10 @@ from tm2tfr.dataset.labels.labeller import LabelSource
 from tm2tfr.dataset.labels.of_logic import OF_LOGIC
 from tm2tfr.dataset.labels.of_rasp import OF_RASP
 from tm2tfr.dataset.labels.spec import ALL_NODES, LABEL_SPLIT_BY, LabelSpec, labeller_of
-from tm2tfr.dataset.words import MOST_WORDS, Inputs
+from tm2tfr.dataset.spec import MOST_WORDS, Inputs
 from tm2tfr.errors import InputError, Tm2tfrError, visible
-from tm2tfr.sources.logic.given import library as formulas
-from tm2tfr.sources.rasp.given import library as programs
+from tm2tfr.sources.logic import library as formulas
+from tm2tfr.sources.rasp import library as programs
 from tm2tfr.text.nodes import Map, Scalar
 from tm2tfr.text.reading import Reading, Section
 from tm2tfr.text.words import number_of

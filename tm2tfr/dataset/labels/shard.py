@@ -6,14 +6,12 @@ import json
 
 import numpy as np
 
-from tm2tfr.dataset.examples import LabelTrainingExample, Tokens, label_columns
-from tm2tfr.dataset.jobs import Job
+from tm2tfr.dataset.jobs import Job, LabelTrainingExample, Tokens, label_columns
 from tm2tfr.dataset.labels.spec import LabelSpec, labeller_of
 from tm2tfr.dataset.runs import versions
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.dataset.writing.columns import columns_of
-from tm2tfr.dataset.writing.files import encoded
+from tm2tfr.dataset.writing.files import columns_of, encoded
 
 
 def made_labels(job: Job, making: Making) -> Done:

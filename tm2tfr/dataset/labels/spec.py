@@ -9,8 +9,7 @@ from typing import Any
 from tm2tfr.dataset.labels.labeller import LabelSource
 from tm2tfr.dataset.labels.of_logic import OF_LOGIC
 from tm2tfr.dataset.labels.of_rasp import OF_RASP
-from tm2tfr.dataset.spec import CommonSpec
-from tm2tfr.dataset.words import Inputs
+from tm2tfr.dataset.spec import CommonSpec, Inputs
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.text.words import written
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.dataset.examples import COLUMNS, PROMPTED_COLUMNS, Tokens
+from tm2tfr.dataset.jobs import COLUMNS, PROMPTED_COLUMNS, Tokens
 from tm2tfr.dataset.runs import CheckedRun, ManyChecked, TokenCodes
 from tm2tfr.dataset.spec import FORMS, Splitting
-from tm2tfr.dataset.writing.columns import ExampleColumn, ExampleColumns, Lists, Texts
+from tm2tfr.dataset.writing.files import ExampleColumn, ExampleColumns, Lists, Texts
 from tm2tfr.transformer.matrix import Ints
 
 ANSWER, SHOWN, SCORED = FORMS

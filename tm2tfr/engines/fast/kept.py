@@ -42,9 +42,9 @@ def place_groups(heads: Heads, pools: Pools) -> None:
 
 def called() -> Mapping[str, Callable[..., Any]]:
     """Return the compiled functions that straight-line code calls."""
-    from tm2tfr.engines.fast.early import valid  # noqa: PLC0415  (Numba takes its time to load)
     from tm2tfr.engines.fast.groups import add_values, find_group, join  # noqa: PLC0415
     from tm2tfr.engines.fast.in_turn import again  # noqa: PLC0415
+    from tm2tfr.engines.fast.kernel import valid  # noqa: PLC0415  (Numba takes its time to load)
     from tm2tfr.engines.fast.tail import find  # noqa: PLC0415
 
     return {f.__name__: f for f in (find, find_group, valid, join, add_values, again)}

@@ -21,7 +21,7 @@ from tm2tfr.sources.circuit.truth import CircuitResult
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Outcome
 from tm2tfr.trace.check import Trace
-from tm2tfr.trace.columns import is_turing
+from tm2tfr.trace.rows import is_turing
 from tm2tfr.transformer.weights import Decoder
 
 InputsProgress = Callable[[int, int], None]

@@ -29,7 +29,7 @@ from tm2tfr.runs.batches.spelt import spelt
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.runs.words import labels_of
 from tm2tfr.sources.registry import of_program
-from tm2tfr.trace.columns import columns_of
+from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder

@@ -20,8 +20,7 @@ from tm2tfr.engines.fast.many import REFUSED, ManyRuns, RowsInTurn
 from tm2tfr.errors import EngineError
 from tm2tfr.runs.batches.given import Prompts
 from tm2tfr.runs.batches.kept import kernel
-from tm2tfr.runs.batches.probes import ColumnProbes, probes_of
-from tm2tfr.runs.batches.right import WordsGiven
+from tm2tfr.runs.batches.right import ColumnProbes, WordsGiven, probes_of
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 

@@ -8,7 +8,7 @@ from typing import Any
 from tm2tfr.choices import ALPHABET, DRAWN, MASK, VARIANT
 from tm2tfr.choices import LOGIC as NAME
 from tm2tfr.contract import Construction, Truth, later
-from tm2tfr.sources.logic.given.inputs import own_word, word_of
+from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.transformer.weights import Decoder
 
@@ -83,7 +83,7 @@ CONSTRUCTION = Construction(
     called=lambda program: program.noun,
     fed=_fed,
     causal=later("tm2tfr.sources.logic.causal", "causal_model"),
-    labels=later("tm2tfr.sources.logic.labelling", "LogicLabels"),
-    examined=later("tm2tfr.sources.logic.labelling", "examined"),
+    labels=later("tm2tfr.sources.logic.truth", "LogicLabels"),
+    examined=later("tm2tfr.sources.logic.truth", "examined"),
     headings=later(_CONVERSION, "headings"),
 )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tm2tfr.errors import InputError
-from tm2tfr.sources.logic.given.inputs import checked
+from tm2tfr.sources.logic.library import checked
 from tm2tfr.sources.logic.nodes import (
     AllOf,
     Always,

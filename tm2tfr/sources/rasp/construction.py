@@ -10,7 +10,7 @@ from tm2tfr.choices import ALPHABET, DRAWN, MASK
 from tm2tfr.choices import RASP as NAME
 from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.errors import ConversionError, OutputError
-from tm2tfr.sources.rasp.given.inputs import own_word, word_of
+from tm2tfr.sources.rasp.library import own_word, word_of
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.transformer.weights import Decoder
 
@@ -90,6 +90,6 @@ CONSTRUCTION = Construction(
     restore=_prepare,
     fed=_fed,
     causal=later("tm2tfr.sources.rasp.causal", "causal_model"),
-    labels=later("tm2tfr.sources.rasp.labelling", "RaspLabels"),
-    examined=later("tm2tfr.sources.rasp.labelling", "examined"),
+    labels=later("tm2tfr.sources.rasp.truth", "RaspLabels"),
+    examined=later("tm2tfr.sources.rasp.truth", "examined"),
 )

@@ -9,7 +9,7 @@ from tm2tfr._version import __version__
 from tm2tfr.errors import counted
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.targets.common import prompted_card
+from tm2tfr.targets.common import prompted as prompted_card
 from tm2tfr.targets.common.comparison import Evaluated, Right, words
 from tm2tfr.targets.common.labels import as_word, frame_of, letters_of
 from tm2tfr.targets.common.prompted import TAPES, Prompted

@@ -13,8 +13,7 @@ from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.files import refusal
 from tm2tfr.sources.registry import named
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.reading import mapping, texts, why
-from tm2tfr.targets.common.settings import shown
+from tm2tfr.targets.common.settings import mapping, shown, texts, why
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder, digest
 

@@ -18,7 +18,7 @@ from tm2tfr.engines.decode import prompted, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
 from tm2tfr.errors import InputError
-from tm2tfr.trace.columns import columns_of
+from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
 

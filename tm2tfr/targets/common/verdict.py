@@ -11,8 +11,7 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.watching import Observation, observe_all
 from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line, visible
 from tm2tfr.targets.common.comparison import ComparedRun, Model
-from tm2tfr.targets.common.reading import Array
-from tm2tfr.targets.common.settings import shown
+from tm2tfr.targets.common.settings import Array, shown
 from tm2tfr.transformer.weights import Decoder
 
 _SHOWN = 3

@@ -11,8 +11,7 @@ from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.targets.common import card
 from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES
-from tm2tfr.targets.common.prompted import Prompted, of_class
-from tm2tfr.targets.common.prompted_card import TOKENIZER
+from tm2tfr.targets.common.prompted import TOKENIZER, Prompted, of_class
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.text.markdown import escaped
 

@@ -6,16 +6,165 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.errors import counted
+from numpy.typing import NDArray
+from safetensors import numpy as safetensors
+
+from tm2tfr.errors import ExportError, counted
 from tm2tfr.targets.common.card import right
-from tm2tfr.targets.common.comparison import WITHOUT
+from tm2tfr.targets.common.comparison import WITHOUT, Evaluated, Right
+from tm2tfr.targets.common.directory import KEY, Look, written
 from tm2tfr.targets.common.exported import Exported, Rehearsal
-from tm2tfr.targets.gpt2.chosen import chosen
-from tm2tfr.targets.gpt2.directory import exported
+from tm2tfr.targets.common.prompted import Prompted
+from tm2tfr.targets.common.settings import METADATA, mapping, texts, whole, why
+from tm2tfr.targets.common.settings import tensors as stored
+from tm2tfr.targets.common.tabled import MOST_POSITIONS, Uncertified
+from tm2tfr.targets.gpt2.documents import FORMAT, VERSION, documents
+from tm2tfr.targets.gpt2.limits import fitted
+from tm2tfr.targets.gpt2.prompted import fitted_class
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, span
 from tm2tfr.targets.gpt2.running import Gpt2Running, required
+from tm2tfr.targets.gpt2.tabled import fitted_circuit
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated
+from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder
+
+# ── Weights whose answer is hidden as a GPT-2: nothing is known of their heads but by how much scores differ.
+#
+# So no score is rewritten as those of machines are (`sharpen`): queries are multiplied by a 1/τ at which the smallest gap
+# that is claimed, at the last position, is 64 and more. What rounding leaves of a score that is the same for all keys is
+# multiplied by it too, so that runs are right as far as they were compared, and by default short.
+USUAL_HIDDEN = 128
+"""The positions of such an export, if no other number is asked for."""
+LEAD = 64
+"""By how much the best score is ahead of the next at least: e^-64 is nothing beside 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HiddenGpt2Recipe(Uncertified, Gpt2Recipe):
+    """How hidden weights become a GPT-2.
+
+    Args:
+        sharpness: 1/τ.
+    """
+
+    sharpness: float
+
+    @property
+    def temperature(self) -> float:
+        return self.sharpness
+
+    @property
+    def statement(self) -> str:
+        return f"not certified in {self.dtype}, since these weights are hidden: it is right where it was run"
+
+
+def fitted_hidden(
+    decoder: Decoder,
+    *,
+    positions: int | None = None,
+    max_head: int | None = None,
+    dtype: str = "float64",
+    stock: bool = False,
+) -> HiddenGpt2Recipe:
+    """Return the recipe.
+
+    Raises:
+        ExportError: for softmax or layer norms of its own, or options that do not apply.
+    """
+    there = decoder.positions
+    if decoder.soft or decoder.normed:
+        what = "these hidden weights have softmax or layer norms of their own"
+        raise ExportError(f"{what}, and this export makes its own softmax: use --to torch or onnx")
+    if stock:
+        raise ExportError("--stock is about the bounds for Turing machines, and these weights are hidden: omit it")
+    if max_head not in (None, 0) and max_head != ((there or positions or USUAL_HIDDEN) - 1):
+        raise ExportError("a bound on |h| is about Turing machines, and these weights are hidden: omit it")
+    if there is not None and positions not in (None, there):
+        raise ExportError(f"these weights are exported with all their positions, {there:,}: omit the number of positions")
+    many = there or positions or USUAL_HIDDEN
+    if many > MOST_POSITIONS:
+        raise ExportError(f"hidden weights are exported with at most {MOST_POSITIONS:,} positions: use fewer")
+    gaps = (h.claim.smallest_gap(many) for layer in decoder.layers for h in layer.heads if h.claim is not None)
+    least = min([1.0, *(gap for gap in gaps if gap is not None)])
+    return HiddenGpt2Recipe(positions=many, max_head=many - 1, dtype=dtype, sharpness=float(span(int(LEAD / least) + 1)))
+
+
+# ── The recipe for whatever becomes a GPT-2: a machine, all machines of a size, or a circuit.
+def chosen(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
+    """Return the recipe; see `fitted`, `fitted_class` and `fitted_circuit`, for options and errors too."""
+    if isinstance(truth, Evaluated):
+        return fitted_circuit(decoder, truth, **options)
+    if isinstance(truth, Prompted):
+        return fitted_class(decoder, truth, **options)
+    if isinstance(truth, Decoder) and is_hidden(decoder.provenance):
+        return fitted_hidden(decoder, **options)
+    if isinstance(truth, Decoder):
+        raise ExportError("an export to GPT-2 has bounds for programs alone: name the program of these weights")
+    return fitted(decoder, truth, **options)
+
+
+# ── An export as a directory: written whole or not at all, and read again.
+TENSORS = "model.safetensors"
+
+
+def exported(gpt2: Gpt2, truth: Right, folder: str | Path, *, look: Look | None = None) -> Path:
+    """Write `gpt2` to `folder`, whole or not at all, and return it; see `written`.
+
+    Raises:
+        OutputError: see there.
+    """
+    files = documents(gpt2, truth, gpt2.recipe.statement)
+    return written(folder, {**files, TENSORS: safetensors.save(gpt2.tensors(), METADATA)}, look=look)
+
+
+# ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True)
+class StoredGpt2:
+    """The contents of an export: its configuration, its recipe, its stated origin, its tensors.
+
+    `metadata` is that of the file of tensors.
+    """
+
+    folder: Path
+    settings: dict[str, Any]
+    recipe: Gpt2Recipe
+    provenance: dict[str, str]
+    tensors: dict[str, NDArray[Any]]
+    metadata: dict[str, str]
+
+
+def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "config.json") -> StoredGpt2:
+    """Read an export to GPT-2, or to another program by way of GPT-2.
+
+    Args:
+        format: the expected format; `configuration`: the file of its settings.
+
+    Raises:
+        ExportError: if `folder` is not an export, or is damaged.
+    """
+    folder = Path(folder)
+    again = f"use a directory made by 'tm2tfr export --to {format.removeprefix('tm2tfr-')}'"
+    try:
+        settings = mapping(folder / configuration)
+        if KEY not in settings:
+            raise ExportError(f"{folder}: its configuration does not say that it is an export of a machine: {again}")
+        document = settings[KEY]
+        if document["format"] != format:
+            raise ExportError(f"{folder}: this export has format {document['format']!r}, not {format!r}: {again}")
+        if document["version"] != VERSION:
+            raise ExportError(
+                f"{folder}: this export has version {document['version']!r}, not {VERSION!r}: export it again"
+            )
+        recipe = Gpt2Recipe(**document["recipe"])
+        whole(document["recipe"], "positions", "max_head")
+        provenance = texts(document, "provenance")
+        tensors, metadata = stored(folder / TENSORS)
+    except OSError as error:
+        raise ExportError(f"{folder}: {Path(error.filename or TENSORS).name} cannot be read: {again}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ExportError(f"{folder}: damaged ({why(error)}): {again}") from error
+    return StoredGpt2(folder, settings, recipe, provenance, tensors, metadata)
 
 
 @dataclass(frozen=True, kw_only=True)

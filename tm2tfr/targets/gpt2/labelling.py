@@ -21,7 +21,7 @@ import numpy as np
 
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.targets.common.labels import frame_of
-from tm2tfr.targets.common.reading import Array
+from tm2tfr.targets.common.settings import Array
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import Form, carried, forms

@@ -24,7 +24,7 @@ import numpy as np
 
 from tm2tfr.errors import ExportError
 from tm2tfr.targets.common.prompted import of_class
-from tm2tfr.targets.common.reading import Array
+from tm2tfr.targets.common.settings import Array
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import (
     CENTRED,

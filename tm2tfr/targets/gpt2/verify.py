@@ -16,14 +16,11 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.card import name_of, right
 from tm2tfr.targets.common.comparison import Model, Right, compared
 from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, strangers
-from tm2tfr.targets.common.reading import METADATA
-from tm2tfr.targets.common.settings import configured, differences
+from tm2tfr.targets.common.settings import METADATA, configured, differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused, unloaded
-from tm2tfr.targets.gpt2.chosen import chosen
-from tm2tfr.targets.gpt2.directory import TENSORS, StoredGpt2, load
 from tm2tfr.targets.gpt2.documents import documents
-from tm2tfr.targets.gpt2.reference import Reference
-from tm2tfr.targets.gpt2.running import Gpt2Running
+from tm2tfr.targets.gpt2.export import TENSORS, StoredGpt2, chosen, load
+from tm2tfr.targets.gpt2.running import Gpt2Running, Reference
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.weights import Decoder

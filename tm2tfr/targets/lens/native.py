@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tm2tfr.targets.common.reading import Array
+from tm2tfr.targets.common.settings import Array
 from tm2tfr.targets.gpt2.tensors import Gpt2
 
 PARTS = ("q", "k", "v")

@@ -17,8 +17,8 @@ from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.card import typed
 from tm2tfr.targets.common.labels import Told, read_labels, spaced
-from tm2tfr.targets.common.reading import mapping
-from tm2tfr.targets.gpt2.directory import TENSORS
+from tm2tfr.targets.common.settings import mapping
+from tm2tfr.targets.gpt2.export import TENSORS
 from tm2tfr.targets.gpt2.running import LOCAL
 from tm2tfr.targets.lens.documents import CONFIGURATION
 from tm2tfr.transformer.weights import Decoder

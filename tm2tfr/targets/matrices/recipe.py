@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.sources.turing.proof.certificate import checked
@@ -13,8 +19,9 @@ from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, p
 from tm2tfr.targets.common.prompted import Prompted, PromptedRecipe
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels, fitted_to_table
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
+from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.provenance import is_hidden
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, matrices
 
 LARGEST = 2**31
 """The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
@@ -64,3 +71,49 @@ def fitted(
     if isinstance(truth, Prompted):
         return PromptedRecipe(positions=wanted, max_head=head, dtype=dtype, **truth.sizes)
     return Recipe(positions=wanted, max_head=head, dtype=dtype)
+
+
+# ── A decoder's own matrices as tensors, and what each of their entries does.
+def tensors(decoder: Decoder, dtype: str) -> dict[str, NDArray[Any]]:
+    """Return every matrix, dense, by its path, e.g. ``layers.4.heads.0.query``; layers count from 1."""
+    return {path: matrix.dense(dtype) for path, matrix in matrices(decoder).items()}
+
+
+def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
+    """Return in words what the entry of a matrix at (row, column) does."""
+    directions, vocabulary, answered = decoder.layout.directions, decoder.vocabulary, decoder.answered
+    row, column = at
+    parts = path.split(".")
+    if parts[0] != "layers":
+        return {
+            "token_embedding": lambda: f"embedding of {vocabulary[column]}: {directions[row]}",
+            "position_embedding": lambda: f"embedding of the position's {decoder.features[column]}: {directions[row]}",
+            "position_table": lambda: f"embedding of position {column}: {directions[row]}",
+            "norm": lambda: f"last layer norm, {parts[-1]} of {directions[row]}",
+            "unembedding": lambda: f"logit of {answered[row]}, reads {directions[column]}",
+            "unembedding_bias": lambda: f"logit of {answered[row]}, bias",
+        }[parts[0]]()
+    layer, part = decoder.layers[int(parts[1]) - 1], parts[-1]
+    where = f"layer {parts[1]} ({layer.name})"
+    if parts[2] == "heads":
+        head = f"{where}, head {layer.heads[int(parts[3])].name!r}"
+        if part == "output":
+            return f"{head}, value {column}, writes {directions[row]}"
+        return f"{head}, {part} {row}, reads {directions[column]}"
+    if parts[2].endswith("_norm"):
+        return f"{where}, {parts[2].replace('_', ' ')}, {part} of {directions[row]}"
+    units = layer.feed_forward.units if layer.feed_forward is not None else ()
+    return {
+        "input": lambda: f"{where}, unit {units[row]!r}, reads {directions[column]}",
+        "input_bias": lambda: f"{where}, unit {units[row]!r}, bias",
+        "output": lambda: f"{where}, unit {units[column]!r}, writes {directions[row]}",
+        "output_bias": lambda: f"{where}, adds to {directions[row]}",
+    }[part]()
+
+
+def features(decoder: Decoder, positions: int, dtype: str) -> NDArray[Any]:
+    """Return the position features, each rounded once: (positions, features)."""
+    table = np.empty((positions, len(decoder.features)), dtype=dtype)
+    for column, name in enumerate(decoder.features):
+        table[:, column] = [above / below for above, below in map(feature(name), range(positions))]
+    return table

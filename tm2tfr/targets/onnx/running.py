@@ -16,7 +16,7 @@ from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.labels import Told, read_labels, tokens_of
 from tm2tfr.targets.common.prompted import split
-from tm2tfr.targets.common.reading import MOST_TENSORS, content
+from tm2tfr.targets.common.settings import MOST_TENSORS, content
 from tm2tfr.targets.onnx.graph import IDS, LOGITS, stream
 from tm2tfr.transformer.provenance import CONSTRUCTION
 from tm2tfr.transformer.weights import Decoder

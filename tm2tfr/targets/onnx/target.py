@@ -17,8 +17,7 @@ from tm2tfr.targets.common.directory import KEY, NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.labels import tokens_of
 from tm2tfr.targets.common.prompted import Prompted
-from tm2tfr.targets.common.reading import MOST_TENSORS, content, parsed_text
-from tm2tfr.targets.common.settings import same
+from tm2tfr.targets.common.settings import MOST_TENSORS, content, parsed_text, same
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.documents import card
 from tm2tfr.targets.onnx import graph

@@ -16,7 +16,7 @@ from tm2tfr.choices import UNIVERSAL
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.labels import Told, read_labels
-from tm2tfr.targets.common.reading import mapping
+from tm2tfr.targets.common.settings import mapping
 from tm2tfr.transformer.provenance import CONSTRUCTION
 from tm2tfr.transformer.weights import Decoder
 

@@ -16,13 +16,12 @@ from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.prompted import Prompted, of_class
-from tm2tfr.targets.common.reading import METADATA, content
-from tm2tfr.targets.common.reading import tensors as stored
-from tm2tfr.targets.common.settings import configured
+from tm2tfr.targets.common.settings import METADATA, configured, content
+from tm2tfr.targets.common.settings import tensors as stored
 from tm2tfr.targets.common.verdict import unloaded
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.documents import card
-from tm2tfr.targets.matrices.tensors import tensors
+from tm2tfr.targets.matrices.recipe import tensors
 from tm2tfr.targets.torch.running import TorchRunning, required
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.weights import Decoder

@@ -17,8 +17,8 @@ import torch
 from torch import nn
 
 from tm2tfr.errors import TrainingError
-from tm2tfr.training.build import trained_model
 from tm2tfr.training.compare.targets import AttentionTarget, AttentionWeights, circuit_of, circuit_targets, other_targets
+from tm2tfr.training.compiled import trained_model
 from tm2tfr.training.examples import Examples
 from tm2tfr.training.record import TrainingRun
 

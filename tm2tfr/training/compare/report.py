@@ -7,7 +7,7 @@ from typing import Any
 
 from tm2tfr.errors import OutputError, visible
 from tm2tfr.softness.plot import drawn
-from tm2tfr.tables.attention import named, plain
+from tm2tfr.tables.scores import named, plain
 from tm2tfr.text.columns import aligned
 from tm2tfr.training.compare.measured import AttentionComparison, ComparedHead, Masses
 

@@ -26,7 +26,7 @@ from tm2tfr.runs.truths import truth_of
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.tables.attention import attention_map
+from tm2tfr.tables.scores import attention_map
 from tm2tfr.training.adder import TASK
 from tm2tfr.training.options import REGIMES
 from tm2tfr.training.record import TrainingRun

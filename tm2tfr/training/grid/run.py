@@ -18,7 +18,7 @@ from tm2tfr.dataset.pool import pool
 from tm2tfr.errors import TrainingError, visible
 from tm2tfr.files import refusal, write_bytes, write_text
 from tm2tfr.text.columns import aligned
-from tm2tfr.training.build import build
+from tm2tfr.training.compiled import build
 from tm2tfr.training.grid.reader import GridRun, TrainingGrid
 from tm2tfr.training.loop import train_model
 from tm2tfr.training.options import plain

@@ -6,7 +6,7 @@ import pytest
 from automata.fa.nfa import NFA
 
 from tm2tfr.sources.logic.evaluate_many import ManyWords, words_of
-from tm2tfr.sources.logic.given.library import load
+from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.text.words import all_words

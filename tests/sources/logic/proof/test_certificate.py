@@ -19,10 +19,10 @@ from tests.strategies import tries
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.sources.logic.compiler import LogicOptions
-from tm2tfr.sources.logic.given.library import load, shipped
-from tm2tfr.sources.logic.labelling import LogicLabels
+from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.proof import LogicRefusal, prove
 from tm2tfr.sources.logic.proof.certificate import logic_report
+from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.soft import softened

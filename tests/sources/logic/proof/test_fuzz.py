@@ -20,10 +20,10 @@ from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import EngineError
 from tm2tfr.sources.logic.compiler import LogicOptions
-from tm2tfr.sources.logic.given.library import load
-from tm2tfr.sources.logic.labelling import LogicLabels
+from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.proof import prove
+from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.transformer.weights import Decoder
 
 PROGRAMS = (

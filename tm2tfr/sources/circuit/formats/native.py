@@ -32,9 +32,9 @@ from tm2tfr.sources.circuit.formats.expression import Equations, parsed
 from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit, stem
 from tm2tfr.sources.circuit.netlist import ENCODED, MOST_OPERANDS, Circuit, Gate
 from tm2tfr.text.nodes import List, Map, Node, Scalar, compose, kind
-from tm2tfr.text.quoting import flow_list, paragraph, scalar
 from tm2tfr.text.reading import Reading
 from tm2tfr.text.source import Log, Source
+from tm2tfr.text.words import flow_list, paragraph, scalar
 
 KEYS = ("name", "description", "source", "encoding", "inputs", "gates", "outputs", "examples")
 

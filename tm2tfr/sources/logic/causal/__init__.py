@@ -1,7 +1,7 @@
 """The causal model of a formula's run, or of a B-RASP or S-RASP program's: what weights claim, as equations.
 
 Weights say of every subspace what it holds, a claim about nodes (`tm2tfr.sources.logic.specification.claims`), and the
-pattern of their entries that are not 0 says from which others it is computed (`tm2tfr.transformer.wiring`). A variable's
+pattern of their entries that are not 0 says from which others it is computed (`tm2tfr.transformer.listing`). A variable's
 equation is its claim, in which a node has the value that what is read holds of it; a node of which nothing that is read
 says anything is computed by its definition from those that it is made of. So what is set is seen by all that read its
 subspace, and not by what is computed past it.

@@ -10,7 +10,7 @@ from tm2tfr.causality import CausalRun, CausalValue, CausalVariable, Settings
 from tm2tfr.sources.logic.causal.seen import ENDS, SeenValues
 from tm2tfr.sources.logic.causal.weights import FEATURE, LogicWeights, is_feature, is_number
 from tm2tfr.sources.logic.evaluate import evaluate
-from tm2tfr.sources.logic.given.inputs import word_of
+from tm2tfr.sources.logic.library import word_of
 from tm2tfr.sources.logic.nodes import Node, Retrieve, Since, Until
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.specification.claims import (
@@ -31,9 +31,9 @@ from tm2tfr.sources.logic.specification.claims import (
 from tm2tfr.sources.logic.specification.heads import equality, looked, stands_for
 from tm2tfr.sources.logic.specification.stream import given
 from tm2tfr.sources.logic.truth import shown_value
+from tm2tfr.transformer.listing import Wire, WiredHead
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
-from tm2tfr.transformer.wiring import Wire, WiredHead
 
 
 class LogicRun:

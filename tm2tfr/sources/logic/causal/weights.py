@@ -24,9 +24,9 @@ from tm2tfr.sources.logic.specification.claims import (
     subspace_claim,
 )
 from tm2tfr.sources.logic.truth import answered
+from tm2tfr.transformer.listing import Wire, WiredHead, wiring
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, digest
-from tm2tfr.transformer.wiring import Wire, WiredHead, wiring
 
 TRIED, LONGEST = 120, 8
 """How many words, of up to which length, say what comes together."""

@@ -1,7 +1,7 @@
 """The causal model of a RASP program's run: s-ops by what they are made of, at the positions that selectors select.
 
 Weights keep some of a program's s-ops in subspaces of their own, and compute others from those that these are made of:
-which is data of the weights, the pattern of their entries that are not 0 (`tm2tfr.transformer.wiring`). What is computed
+which is data of the weights, the pattern of their entries that are not 0 (`tm2tfr.transformer.listing`). What is computed
 from what is read is said by the program alone. A variable's equation is: its s-op by definition, in which every s-op that
 is kept in what is read has the value that is held there, and any other one is computed by its own definition, down to the
 tokens. So an s-op that is set is seen by all that read its subspace, and not by what is computed from its parts past it.

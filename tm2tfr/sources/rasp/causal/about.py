@@ -13,9 +13,9 @@ from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
 from tm2tfr.text.words import all_words
+from tm2tfr.transformer.listing import Wire, WiredHead, wiring
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, digest
-from tm2tfr.transformer.wiring import Wire, WiredHead, wiring
 
 SHORT, LONG = 150, 60
 """How many short inputs, and random longer ones, say what can occur."""

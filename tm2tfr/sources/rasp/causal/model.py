@@ -11,7 +11,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.causal.about import FIXED, PLACE, RaspProgram
 from tm2tfr.sources.rasp.causal.run import RaspRun
 from tm2tfr.sources.rasp.evaluate import evaluate
-from tm2tfr.sources.rasp.given.inputs import word_of
+from tm2tfr.sources.rasp.library import word_of
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import Atom
 from tm2tfr.sources.rasp.specification.claims import shown_value

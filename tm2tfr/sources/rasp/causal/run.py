@@ -23,7 +23,7 @@ from tm2tfr.sources.rasp.sops import (
 )
 from tm2tfr.sources.rasp.specification.claims import Gaze, look, number, s_ops, shown_value
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
-from tm2tfr.transformer.wiring import WiredHead
+from tm2tfr.transformer.listing import WiredHead
 
 KnownOrNot = tuple[Any, str]
 """A value, and why it is not known what weights have there; empty: it is known."""

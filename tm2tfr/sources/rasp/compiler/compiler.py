@@ -11,8 +11,7 @@ from tm2tfr.choices import RASP, RASP_MASKS, RaspMask
 from tm2tfr.errors import CompileError, Diagnostic, Tm2tfrError, did_you_mean
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.rasp.headers import Headers, headers
-from tm2tfr.sources.rasp.program import Program, Word, shown_atom
+from tm2tfr.sources.rasp.program import Headers, Program, Word, headers, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Node, Selector, SOp, needed
 from tm2tfr.sources.rasp.write import write

@@ -30,9 +30,9 @@ from tm2tfr.sources.turing.formats.lossless import (
 )
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.nodes import LOADERS, List, Map, Node, Scalar, compose, kind
-from tm2tfr.text.quoting import flow_list, scalar
 from tm2tfr.text.reading import Fields
 from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Source
+from tm2tfr.text.words import flow_list, scalar
 
 KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "delta")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby, product
 
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Example, Machine, Rule
-from tm2tfr.text.quoting import flow_list, paragraph, scalar
+from tm2tfr.text.words import flow_list, paragraph, scalar
 
 _LONGEST_KEY = 1000  # YAML finds the colon of a key only within 1,024 characters
 

@@ -1,1 +1,0 @@
-"""What people give: formulas and programs by name or file, and their words."""

@@ -1,1 +1,0 @@
-"""What people give: programs by name or file, and their inputs."""
