@@ -13,7 +13,7 @@ from tm2tfr.explorer.moments import LayerMoment, Looked, Moment, Moments
 from tm2tfr.slides.scene import HEADS, HIGH, MARGIN, WIDE, Caption, Drawable, Frame, Slide, Stroke, arc, fitted, tip
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN
 from tm2tfr.text import svg
-from tm2tfr.text.typeset import typeset
+from tm2tfr.text.tex import typeset
 
 MOST_CELLS = 15
 """The most cells of the tape on a slide."""

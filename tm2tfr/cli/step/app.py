@@ -16,7 +16,7 @@ from tm2tfr.contract import BOTTOM
 from tm2tfr.errors import visible
 from tm2tfr.explorer.moments import LayerMoment, Moment, Moments
 from tm2tfr.slides.slide import sentence, step_of
-from tm2tfr.text.typeset import typeset
+from tm2tfr.text.tex import typeset
 
 AROUND = 4
 """How many rows are shown before the position, and after it."""
