@@ -16,8 +16,8 @@ import pytest
 
 from tests.labels import exports
 from tests.labels.subjects import CASES, Case, ids, labelled, pattern, specified
-from tm2tfr.labels.expected import coordinates
 from tm2tfr.labels.hooks import hooks_of
+from tm2tfr.labels.promises import coordinates
 from tm2tfr.labels.runs import LabelledRuns
 from tm2tfr.labels.variables import LabelRows
 

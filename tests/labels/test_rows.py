@@ -11,9 +11,9 @@ import tm2tfr
 from tests.labels.subjects import CASES, Case, ids, labelled, looked, right, specified
 from tests.strategies import some
 from tm2tfr.errors import ShapeError
-from tm2tfr.labels.expected import coordinates
 from tm2tfr.labels.of_circuit import joined, ragged, ragged_of
 from tm2tfr.labels.of_turing import before_of, latest_writes
+from tm2tfr.labels.promises import coordinates
 from tm2tfr.labels.runs import LabelledRuns
 from tm2tfr.labels.variables import HeldVariable, LabelVariable
 from tm2tfr.sources.logic.library import shipped as formulas

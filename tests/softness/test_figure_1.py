@@ -112,14 +112,14 @@ def test_as_a_picture(small: Figure, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(cases, "CASES", CASES[:1])
-    code, lines = tm2tfr_here(capsys, "figure-1", "--length", "20")
+    code, lines = tm2tfr_here(capsys, "soften", "--figure", "1", "--length", "20")
     assert (code, len(lines)) == (0, 7)
     assert lines[0].endswith("1/τ at n=20")
     assert lines[3].endswith("on words of 8, 16 and 20 tokens:")
     assert lines[4].endswith("otherwise 200 sampled ones, so that 1/τ needed is at least as shown;")
     for length in ("7", "257"):
-        assert said(capsys, "figure-1", "--length", length) == (
-            f"tm2tfr figure-1: --length {length} is not measured: use 8 to 256, or tm2tfr.figure_1 in Python"
+        assert said(capsys, "soften", "--figure", "1", "--length", length) == (
+            f"tm2tfr soften --figure 1: --length {length} is not measured: use 8 to 256, or tm2tfr.figure_1 in Python"
         )
 
 

@@ -14,11 +14,9 @@ import click
 
 from tm2tfr import interrupts
 from tm2tfr._version import __version__
-from tm2tfr.cli import completion, datasets, exploring, machines, pages, proofs, runs
-from tm2tfr.cli import datasets as exports
+from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages, proofs, runs
 from tm2tfr.cli.exploring import plot
 from tm2tfr.cli.guarded import guarded
-from tm2tfr.cli.logic import figures
 from tm2tfr.cli.options import Option
 from tm2tfr.cli.research import hidden
 from tm2tfr.cli.research.intervene import intervene
@@ -36,7 +34,7 @@ COMMANDS: Mapping[str, Sequence[click.Command]] = {
         machines.graph,
         machines.list_,
     ),
-    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, figures.figure_1, exports.verify_export),
+    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_export),
     "Export": (runs.compile, prompts.prompt, exports.export, machines.convert, datasets.dataset),
     "Research": (labels, intervene, hidden.disguise, hidden.score, train, compare),
 }

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.cli.progress import styled
+from tm2tfr.cli.colour import styled
 from tm2tfr.cli.wording import shown
 from tm2tfr.errors import counted, visible
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tm2tfr.cli.progress import cautioned
+from tm2tfr.cli.colour import cautioned
 from tm2tfr.errors import SpecWarning, counted, listing
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.cli.progress import styled
+from tm2tfr.cli.colour import styled
 from tm2tfr.errors import counted, visible
 from tm2tfr.text.markdown import quoted
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tm2tfr.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
-from tm2tfr.cli import options, softness, wording
-from tm2tfr.cli import progress as colour
+from tm2tfr.cli import colour, options, softness, wording
 from tm2tfr.cli.arguments import MACHINE, SECONDS
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from tm2tfr.cli import completion, usage
-from tm2tfr.cli import progress as colour
+from tm2tfr.cli import colour, completion, usage
 
 WIDEST = 100
 """The longest line of help, however wide the terminal."""
@@ -18,8 +17,8 @@ SETTINGS: Mapping[str, Any] = {"help_option_names": ["-h", "--help"], "max_conte
 
 PANELS = ("Arguments", "Options", "Slides", "Running", "Long runs", "The construction", "Universal decoder", "Circuits")
 """The order of the panels of a command's help."""
-OLDER = {"verify-checkpoint": "verify-export", "machines": "list"}
-"""The older name of a command -> its name."""
+OLDER = {"verify-checkpoint": "verify-export", "machines": "list", "figure-1": "soften --figure 1"}
+"""The older name of a command -> its name, with the option that says which part of it."""
 
 
 class Command(click.Command):
@@ -101,13 +100,14 @@ class Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name, or by an older one, which still works but is not shown."""
-        return super().get_command(ctx, OLDER.get(cmd_name, cmd_name))
+        return super().get_command(ctx, OLDER.get(cmd_name, cmd_name).split()[0])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command; an error about an unknown one suggests what was probably meant."""
         if not ctx.resilient_parsing and args[0] in OLDER:
             if args[0] == "machines" and not _positional(args[1:]):
                 args = [*args, "machines"]
+            args = [args[0], *OLDER[args[0]].split()[1:], *args[1:]]
             click.echo(f"warning: {args[0]} is now called {OLDER[args[0]]}", err=True)
         if not ctx.resilient_parsing and args[0] not in {*self.commands, *OLDER} and not args[0].startswith("-"):
             raise usage.unknown_command(args[0], args[1:], self.commands)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tm2tfr.choices import CERTIFIED, DTYPES, SOFT_REPORTS
-from tm2tfr.cli import options, softness
-from tm2tfr.cli import progress as colour
+from tm2tfr.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
+from tm2tfr.cli import colour, options, softness
+from tm2tfr.cli.arguments import OneOf
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.output import write
@@ -23,6 +24,43 @@ if TYPE_CHECKING:
     from tm2tfr.sources.circuit.proof.certificate import CircuitReport
     from tm2tfr.sources.logic.proof.certificate import LogicReport
     from tm2tfr.sources.turing.proof.report import CertificateReport
+
+
+# ── What ``soften --figure`` measures: the figures of papers.
+SHORTEST, LONGEST, MOST = 8, 64, 256
+
+
+def figure_1(format: str, output: Path | None, plot: Path | None, length: int | None) -> None:
+    """Measure Figure 1 of Yang et al. on compiled weights: temperature and position embedding by the length of words."""
+    from tm2tfr.api.figure_1 import figure_1 as measured
+    from tm2tfr.softness.figure_1.report import report
+
+    found = measured(
+        lengths=_lengths(LONGEST if length is None else length), progress=_told if sys.stderr.isatty() else None
+    )
+    write(report(found, format), output, "")
+    if plot is not None:
+        from tm2tfr.softness.figure_1.report import plot as drawn
+
+        drawn(found, plot)
+        click.echo(f"wrote {plot}", err=True)
+
+
+def _lengths(longest: int) -> list[int]:
+    """Return 8, 16, … and the longest.
+
+    Raises:
+        UsageError: if that is too short, or too long.
+    """
+    if not SHORTEST <= longest <= MOST:
+        what = f"tm2tfr soften --figure 1: --length {longest} is not measured"
+        raise UsageError(f"{what}: use {SHORTEST} to {MOST}, or tm2tfr.figure_1 in Python")
+    doubled = [SHORTEST * 2**k for k in range(longest.bit_length()) if SHORTEST * 2**k < longest]
+    return [*doubled, longest]
+
+
+def _told(what: str) -> None:
+    click.echo(f"measuring {what}", err=True)
 
 
 @command(
@@ -113,7 +151,23 @@ def _finish(done: CertificateReport | CircuitReport | LogicReport, output: Path 
     help="Where errors are measured; local: of programs and formulas. Default: a quarter of the largest that is right.",
 )
 @options.flag("--all", "everything", help="Show every position, however many there are.")
-@options.choice("--format", of=SOFT_REPORTS, default="text", help="Tables for people, or every measurement.")
+@options.option(
+    "--figure",
+    type=OneOf(("1",)),
+    help="Instead: measure Figure 1 of Yang et al., the temperatures that logics need by the length of words.",
+)
+@options.count(
+    "--length",
+    least=1,
+    help=f"Of the figure: the longest words, behind {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to {MOST}. "
+    f"Default: {LONGEST}.",
+)
+@options.choice(
+    "--format",
+    of=tuple(dict.fromkeys((*SOFT_REPORTS, *FIGURES))),
+    default="text",
+    help="Tables for people, or every measurement; of the figure also Markdown and LaTeX, but no CSV.",
+)
 @options.output
 @options.file("--plot", help="Draw a plot in this .png, .svg or .pdf file (extra: plot).")
 @options.max_steps(200)
@@ -123,6 +177,8 @@ def soften(
     word: str | None,
     temperature: str | None,
     everything: bool,
+    figure: str | None,
+    length: int | None,
     format: str,
     output: Path | None,
     plot: Path | None,
@@ -139,6 +195,17 @@ def soften(
         from tm2tfr.softness import plot as soft_plot
 
         soft_plot.checked(plot)
+    if figure is not None:
+        given = {"--input": word is not None, "--temperature": temperature is not None, "--all": everything}
+        given |= {str(asked): asked.named, "--dtype": dtype is not None, "--format csv": format == "csv"}
+        for name, there in given.items():
+            if there:
+                raise UsageError(f"tm2tfr soften: --figure {figure} measures formulas of its own: omit {name}")
+        figure_1(format, output, plot, length)
+        return
+    if length is not None or format not in SOFT_REPORTS:
+        what = "--length" if length is not None else f"--format {format}"
+        raise UsageError(f"tm2tfr soften: {what} is of --figure 1: omit it, or add --figure 1")
     measured = subject(asked)
     from tm2tfr.api.softness import measure_softness
     from tm2tfr.softness.report import report

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tm2tfr.choices import TABLES
-from tm2tfr.cli import options, softness, wording
-from tm2tfr.cli import progress as colour
+from tm2tfr.cli import colour, options, softness, wording
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.cases import Many, by_default, report_of_cases

@@ -13,7 +13,8 @@ from click.core import ParameterSource
 
 from tm2tfr.choices import UNIVERSAL_OPTIONS, UNIVERSAL_TAPES
 from tm2tfr.cli.cautions import tell_of_homonyms, warn_beyond_certificate, warn_once
-from tm2tfr.cli.progress import cautioned, showing
+from tm2tfr.cli.colour import cautioned
+from tm2tfr.cli.progress import showing
 from tm2tfr.cli.universal.options import class_alone, prompted
 from tm2tfr.errors import CompileError, OutputError, ReadError, SpecError, UsageError, visible
 

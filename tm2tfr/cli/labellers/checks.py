@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from tm2tfr.cli import progress as colour
+from tm2tfr.cli import colour
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.output import tell
 from tm2tfr.cli.softness import for_words

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tm2tfr.choices import AUTO
-from tm2tfr.cli import progress as colour
+from tm2tfr.cli import colour
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.cases import counting_inputs
 from tm2tfr.cli.cautions import warn_beyond_certificate

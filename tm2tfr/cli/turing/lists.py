@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tm2tfr.cli import progress as colour
+from tm2tfr.cli import colour
 from tm2tfr.cli.output import tell
 from tm2tfr.cli.report import Report
 from tm2tfr.cli.subject import refuse_several, traced

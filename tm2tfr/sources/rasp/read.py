@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tm2tfr.errors import Diagnostic, ReadError, Span, did_you_mean
-from tm2tfr.sources.rasp.language import operators as traps
+from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language.elaborate import Elaborator, named
 from tm2tfr.sources.rasp.language.nodes import Maker
 from tm2tfr.sources.rasp.language.parse import parse
@@ -72,11 +72,11 @@ def read(
     statements = parse(log)
     made = elaborated(log, statements, library=library, folder=folder)
     program = _program(made, log, said, name or Path(file).stem)
-    for warned in traps.precedence(statements):
+    for warned in operators.precedence(statements):
         log.add(*warned, severity="warning")
     if not any(d.severity == "error" for d in log.found):
-        traps.undefined(program, _tried(program, said, made), log)
-        traps.equal_selectors([program.sop], log)
+        operators.undefined(program, _tried(program, said, made), log)
+        operators.equal_selectors([program.sop], log)
     return LoadedRasp(program, log.conclude(), tuple(made.elaborator.requests), said.length, said.mask)
 
 

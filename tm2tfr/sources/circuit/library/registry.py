@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 from tm2tfr.errors import NotFoundError, UsageError, did_you_mean
 from tm2tfr.sources.circuit.library import arithmetic, sha256
-from tm2tfr.sources.circuit.library import arithmetic as random_circuit
-from tm2tfr.sources.circuit.library import arithmetic as selection
 from tm2tfr.sources.circuit.netlist import Circuit
 
 _FIPS = "FIPS 180-4, Section 6.2"
@@ -108,25 +106,25 @@ GENERATORS: Mapping[str, Generator] = {
         ),
         Generator(
             name="multiplexer",
-            build=selection.multiplexer,
+            build=arithmetic.multiplexer,
             description="one of 2^k bits, selected by a number of k bits",
             parameters=(Parameter(name="select", help="bits of the number that selects", default=2, least=1, most=12),),
         ),
         Generator(
             name="parity",
-            build=selection.parity,
+            build=arithmetic.parity,
             description="whether the number of ones is odd",
             parameters=(_bits(8, 2, 65536, "number of inputs"),),
         ),
         Generator(
             name="majority",
-            build=selection.majority,
+            build=arithmetic.majority,
             description="whether more than half of the bits are ones",
             parameters=(_bits(5, 2, 16384, "number of inputs"),),
         ),
         Generator(
             name="c17",
-            build=selection.c17,
+            build=arithmetic.c17,
             description="the smallest of the ISCAS-85 benchmarks: six NAND gates",
             source="F. Brglez, H. Fujiwara: A neutral netlist of 10 combinational benchmark circuits, ISCAS 1985",
         ),
@@ -145,7 +143,7 @@ GENERATORS: Mapping[str, Generator] = {
         ),
         Generator(
             name="random",
-            build=random_circuit.random_circuit,
+            build=arithmetic.random_circuit,
             description="random gates that read random nets before them",
             parameters=(
                 Parameter(name="inputs", help="number of inputs", default=8, least=1, most=100_000),
@@ -155,7 +153,7 @@ GENERATORS: Mapping[str, Generator] = {
                     name="kinds",
                     help="any: one to three operands; two: any table over two; paper: NOR, AND, XOR; nor",
                     default="any",
-                    choices=random_circuit.KINDS,
+                    choices=arithmetic.KINDS,
                 ),
             ),
         ),
