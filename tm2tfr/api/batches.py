@@ -12,8 +12,7 @@ from tm2tfr.runs.options import MAX_STEPS, is_count
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.runs.batches.batch import Batch
-    from tm2tfr.runs.batches.running import BatchProgress
-
+    from tm2tfr.trace.check import Progress
 MOST_STEPS = 10**18
 """More steps than any run has; the numbers of rows are 64-bit integers."""
 
@@ -24,7 +23,7 @@ def run_batch(
     *,
     max_steps: int = MAX_STEPS,
     workers: int | None = None,
-    progress: BatchProgress | None = None,
+    progress: Progress | None = None,
 ) -> Batch:
     """Run a decoder on many inputs, from its weights alone; see `check_batch`.
 
@@ -74,7 +73,7 @@ def check_batch(
     max_steps: int = MAX_STEPS,
     workers: int | None = None,
     keep_rows: bool = True,
-    progress: BatchProgress | None = None,
+    progress: Progress | None = None,
 ) -> Batch:
     """Run a decoder on many inputs and compare every cell at every position with the reference, as `tm2tfr.check` does.
 

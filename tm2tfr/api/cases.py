@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
-    from tm2tfr.runs.cases import Cases, CasesProgress
-
-
+    from tm2tfr.runs.cases import Cases
+    from tm2tfr.trace.check import Progress
 MOST_RANDOM = 1 << 22
 """The most random inputs at once: their bits are drawn before the first run."""
 
@@ -30,7 +29,7 @@ def check_many(
     engine: str | Engine = AUTO,
     dtype: str | None = None,
     out: str | Path | None = None,
-    progress: CasesProgress | None = None,
+    progress: Progress | None = None,
 ) -> Cases:
     """Run a circuit's decoder on many inputs and compare every bit with the evaluator's, up to the first that differs.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.choices import FrameFormat
-    from tm2tfr.slides.write import PicturesDone
+    from tm2tfr.trace.check import Progress
 
 
 def frames(
@@ -23,7 +23,7 @@ def frames(
     format: FrameFormat = "both",
     machine: Given | None = None,
     max_steps: int | None = MAX_STEPS,
-    counting: PicturesDone | None = None,
+    counting: Progress | None = None,
 ) -> tuple[Path, ...]:
     """Run a decoder and write a slide of each step into a folder; return the paths of the pictures.
 
@@ -61,7 +61,7 @@ def animate(
     seconds: float = 1.0,
     machine: Given | None = None,
     max_steps: int | None = MAX_STEPS,
-    counting: PicturesDone | None = None,
+    counting: Progress | None = None,
 ) -> None:
     """Run a decoder and write the slides of `frames` as one animation (extra ``plot``).
 

@@ -11,10 +11,11 @@ from tm2tfr.extras import required
 
 if TYPE_CHECKING:
     from tm2tfr.dataset.kinds import AnySpec
+    from tm2tfr.trace.check import Progress
     from tm2tfr.training.compare.measured import AttentionComparison
     from tm2tfr.training.examples import Examples
     from tm2tfr.training.grid.reader import TrainingGrid
-    from tm2tfr.training.grid.run import GridProgress, GridResult
+    from tm2tfr.training.grid.run import GridResult
     from tm2tfr.training.loop import TrainingProgress
     from tm2tfr.training.options import ModelOptions, TrainingOptions
     from tm2tfr.training.record import TrainingRun
@@ -106,7 +107,7 @@ def train_grid(
     workers: int | None = None,
     scheduler: str | None = None,
     resume: bool = False,
-    progress: GridProgress | None = None,
+    progress: Progress | None = None,
 ) -> GridResult:
     """Train a model for each combination of the options in a grid, on all cores or on a Dask cluster.
 

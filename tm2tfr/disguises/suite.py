@@ -17,6 +17,7 @@ from tm2tfr.disguises.disguise import GRADES, Disguised
 from tm2tfr.disguises.truth import answer
 from tm2tfr.errors import DisguiseError, listing
 from tm2tfr.files import refusal, write_text
+from tm2tfr.trace.check import Progress
 from tm2tfr.transformer.storage import save
 
 MODELS, KEYS, INDEX, README = "models", "keys", "suite.json", "README.md"
@@ -57,11 +58,10 @@ MEMBERS = (
 
 Hide = Callable[[Member, int, int], Disguised]
 """(what, grade, seed) -> it, hidden."""
-ModelsDone = Callable[[int, int], None]
 
 
 def make_suite(
-    folder: str | Path, hide: Hide, *, seed: int, progress: ModelsDone | None = None, resume: bool = False
+    folder: str | Path, hide: Hide, *, seed: int, progress: Progress | None = None, resume: bool = False
 ) -> Path:
     """Write the suite to a folder, and return the folder; the same bytes for the same seed, resumed or not.
 
@@ -139,7 +139,7 @@ def members(seed: int) -> list[tuple[Member, int]]:
 
 
 def _written(
-    folder: Path, hide: Hide, seed: int, progress: ModelsDone | None, kept: Mapping[str, dict[str, Any]]
+    folder: Path, hide: Hide, seed: int, progress: Progress | None, kept: Mapping[str, dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     every, finished = members(seed), list[dict[str, Any]]()
     for number, (member, grade) in enumerate(every, start=1):

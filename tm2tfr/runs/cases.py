@@ -23,13 +23,11 @@ from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.trace.check import Trace
+from tm2tfr.trace.check import Progress, Trace
 from tm2tfr.transformer.weights import Decoder
 
 CasesSink = Callable[[Bits, bool], None]
 """Called with the right bits of all nets in some runs, (runs, nets), and whether the last of these runs agrees."""
-CasesProgress = Callable[[int, int], None]
-"""Called from time to time with the number of inputs done, and of all."""
 _AT_ONCE = 1 << 22
 """The most bits that the evaluator computes at a time."""
 _ROWS = 1 << 18
@@ -73,7 +71,7 @@ def checked_cases(
     cases: Bits,
     *,
     engine: Engine,
-    progress: CasesProgress | None = None,
+    progress: Progress | None = None,
     sink: CasesSink | None = None,
 ) -> Cases:
     """Run `decoder` on all `cases` and compare the bits of all gates with the evaluator's, up to the first that differs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from io import BytesIO
 from math import inf
@@ -22,6 +22,7 @@ from tm2tfr.places import check_folder
 from tm2tfr.slides.scene import HIGH, LOOKS, WIDE, Caption, Frame, Slide, Stroke
 from tm2tfr.slides.slide import alt_text, slide
 from tm2tfr.text import svg
+from tm2tfr.trace.check import Progress
 
 # ── A slide as pixels, by Pillow, with the letters that matplotlib brings along: the same everywhere.
 FINE = 2
@@ -107,8 +108,6 @@ INDEX = "frames.json"
 """The file that lists the pictures with what each shows, by which such a folder is recognised."""
 PIXELS, SMALLER = 1920, 1280
 """How wide a PNG file is, and an animation."""
-PicturesDone = Callable[[int, int], None]
-"""Called with the number of pictures that are done, and of all of them."""
 
 
 def most_steps(max_steps: int | None, most: int = MOST_FRAMES) -> int:
@@ -131,7 +130,7 @@ def shown_positions(run: Moments, most: int = MOST_FRAMES) -> range:
 
 
 def write_frames(
-    run: Moments, folder: str | Path, *, format: FrameFormat = "both", counting: PicturesDone | None = None
+    run: Moments, folder: str | Path, *, format: FrameFormat = "both", counting: Progress | None = None
 ) -> tuple[Path, ...]:
     """Write a picture of each step into a folder, whole or not at all, and return their paths.
 
@@ -168,7 +167,7 @@ def write_frames(
 
 
 def _drawn(
-    run: Moments, positions: range, folder: Path, endings: tuple[str, ...], counting: PicturesDone | None
+    run: Moments, positions: range, folder: Path, endings: tuple[str, ...], counting: Progress | None
 ) -> Iterator[str]:
     """Write the pictures and yield their names."""
     for n, position in enumerate(positions):
@@ -215,7 +214,7 @@ def _refuse_others(folder: Path) -> None:
         raise OutputError(f"{what}: choose another name, or remove it")
 
 
-def write_animation(run: Moments, path: str | Path, *, seconds: float = 1.0, counting: PicturesDone | None = None) -> None:
+def write_animation(run: Moments, path: str | Path, *, seconds: float = 1.0, counting: Progress | None = None) -> None:
     """Write the slides of a run as one animation, whole or not at all; it is shown again and again.
 
     Args:

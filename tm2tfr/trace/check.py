@@ -20,7 +20,8 @@ from tm2tfr.transformer.weights import Decoder
 STOP = "stop"
 """What takes the place of a column where a decoder stops in the wrong place."""
 Progress = Callable[[int, int], None]
-"""Called from time to time with the number of positions done and of the machine's steps."""
+"""Called from time to time with two counts: the positions, inputs or files that are done, and the steps of a machine, or all
+inputs or files."""
 
 
 Sink = Callable[[Sequence[AnyRow]], None]

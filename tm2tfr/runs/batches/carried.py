@@ -21,7 +21,7 @@ from tm2tfr.runs.batches.given import Prompts, of_circuit, of_machine, of_text
 from tm2tfr.runs.batches.labelled import labelled_batch
 from tm2tfr.runs.batches.machines import OUTCOMES, MachineRuns
 from tm2tfr.runs.batches.right import RightRows, WordsGiven, probes_of
-from tm2tfr.runs.batches.running import BatchPart, BatchProgress, RightRuns, Running
+from tm2tfr.runs.batches.running import BatchPart, RightRuns, Running
 from tm2tfr.runs.batches.words import Tapes
 from tm2tfr.runs.options import MAX_STEPS
 from tm2tfr.runs.truths import AnyMachine, truth_of
@@ -31,6 +31,7 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.sources.turing.columns import CHECKED, OUTCOME_OF_TOKEN
 from tm2tfr.sources.turing.truth import TuringTruth
+from tm2tfr.trace.check import Progress
 from tm2tfr.trace.rows import columns_of, is_turing
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Ints
@@ -167,7 +168,7 @@ def batch_of(
     max_steps: int,
     workers: int | None = None,
     keep_rows: bool = True,
-    progress: BatchProgress | None = None,
+    progress: Progress | None = None,
 ) -> Batch:
     """Run `decoder` on many words, compared with `program` if they are `checked`.
 

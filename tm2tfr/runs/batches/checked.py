@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -20,12 +20,10 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.truth import CircuitResult
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Outcome
-from tm2tfr.trace.check import Trace
+from tm2tfr.trace.check import Progress, Trace
 from tm2tfr.trace.rows import is_turing
 from tm2tfr.transformer.weights import Decoder
 
-InputsProgress = Callable[[int, int], None]
-"""Called from time to time with the number of inputs done, and of all."""
 AT_ONCE = 2**15
 """So many inputs are in one batch; the first that differs ends the check after its batch."""
 
@@ -85,7 +83,7 @@ def checked_inputs(
     program: AnyMachine,
     words: Sequence[str],
     options: RunOptions,
-    progress: InputsProgress | None = None,
+    progress: Progress | None = None,
 ) -> CheckedInputs:
     """Run `decoder` on many inputs and compare every cell at every position, up to the first run that differs.
 
@@ -220,7 +218,7 @@ def _batch(
     program: AnyMachine,
     words: Sequence[str],
     limit: int,
-    progress: InputsProgress | None,
+    progress: Progress | None,
     done: int,
     every: int,
 ) -> Batch:

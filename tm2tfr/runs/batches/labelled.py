@@ -24,11 +24,11 @@ from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import EngineError
 from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, BatchResults
 from tm2tfr.runs.batches.given import of_input, of_text
-from tm2tfr.runs.batches.running import BatchProgress
 from tm2tfr.runs.batches.spelt import spelt
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.runs.words import labels_of
 from tm2tfr.sources.registry import of_program
+from tm2tfr.trace.check import Progress
 from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Ints
@@ -51,7 +51,7 @@ def labelled_batch(
     max_steps: int,
     workers: int,
     keep_rows: bool,
-    progress: BatchProgress | None,
+    progress: Progress | None,
 ) -> Batch:
     """Run a labeller on many words; see `tm2tfr.runs.batches.carried.batch_of`.
 

@@ -30,8 +30,6 @@ FIRST, MOST = 32, 8_192
 """The runs of the first part, from which the others' size is estimated, and the most in one of them."""
 AHEAD = 3
 """The number of parts that may wait for each thread."""
-BatchProgress = Callable[[int, int], None]
-"""Called with the number of runs done and of their rows."""
 
 
 class RightRun(Protocol):

@@ -7,7 +7,6 @@ system; a run that was begun when the grid was interrupted is begun again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +17,7 @@ from tm2tfr.dataset.pool import pool
 from tm2tfr.errors import TrainingError, visible
 from tm2tfr.files import refusal, write_bytes, write_text
 from tm2tfr.text.columns import aligned
+from tm2tfr.trace.check import Progress
 from tm2tfr.training.compiled import build
 from tm2tfr.training.grid.reader import GridRun, TrainingGrid
 from tm2tfr.training.loop import train_model
@@ -25,9 +25,6 @@ from tm2tfr.training.options import plain
 from tm2tfr.training.record import GRID, RUN, WEIGHTS, TrainingRun, load_run
 
 TABLE = "grid.json"
-
-GridProgress = Callable[[int, int], None]
-"""Called with the number of finished runs and of all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +82,7 @@ def train_grid(
     workers: int | None = None,
     scheduler: str | None = None,
     resume: bool = False,
-    progress: GridProgress | None = None,
+    progress: Progress | None = None,
 ) -> GridResult:
     """Train every run of a grid; the folder gets one for each, ``grid.yaml`` and ``grid.json``.
 
