@@ -20,8 +20,7 @@ from tm2tfr.transformer.weights import Decoder
 STOP = "stop"
 """What takes the place of a column where a decoder stops in the wrong place."""
 Progress = Callable[[int, int], None]
-"""Called from time to time with two counts: the positions, inputs or files that are done, and the steps of a machine, or all
-inputs or files."""
+"""Called from time to time with two counts: what is done (positions, inputs, files), and steps of a machine, or all."""
 
 
 Sink = Callable[[Sequence[AnyRow]], None]
