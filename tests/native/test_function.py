@@ -16,8 +16,7 @@ import pytest
 
 from tests.cli.test_commands import ROOT
 from tm2tfr.native import folder, function
-from tm2tfr.native.function import Caller, KeptFunction
-from tm2tfr.native.loading import description, noticed, words
+from tm2tfr.native.function import Caller, KeptFunction, description, noticed, words
 
 if find_spec("numba") is None:
     pytest.skip("this code is compiled by Numba: install tm2tfr[fast]", allow_module_level=True)

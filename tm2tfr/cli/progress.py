@@ -232,7 +232,7 @@ def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[obj
     """Return what shows on a terminal that code is being compiled, as long as a command lasts that is not to be quiet."""
     if not sys.stderr.isatty() or QUIET.intersection(arguments):
         return nullcontext()
-    from tm2tfr.native.loading import noticed
+    from tm2tfr.native.function import noticed
 
     return noticed(_compiling)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -18,7 +19,6 @@ import numpy as np
 from tm2tfr.errors import EngineError
 from tm2tfr.extras import required
 from tm2tfr.native import folder
-from tm2tfr.native.loading import compiling, description, flat
 
 if TYPE_CHECKING:
     from tm2tfr.native.loading import MachineCode
@@ -222,3 +222,79 @@ def _surroundings() -> list[str] | None:
     where = Path(spec.origin).parent if spec is not None and spec.origin else Path()
     known = b"".join(path.read_bytes() for path in (where / "_version.py", where / "__init__.py") if path.is_file())
     return [sys.version, _digest(known), version(), *processor()]
+
+
+# ── Arguments as machine words: one function can be called with any, without anything that knows Numba's types.
+#
+# An array is its address and its shape, a tuple its parts one after the other, an integer itself. What the words mean is
+# the `description` of the arguments, which decides, with the text of a function, what code is made.
+def description(argument: Any) -> str:
+    """Return what is constant of an argument: ``int``, ``<f8 2`` for an array, ``module:Name(…)`` for a named tuple.
+
+    Raises:
+        TypeError: for anything but C-contiguous arrays, tuples of such, and integers.
+    """
+    if isinstance(argument, np.ndarray):
+        if not argument.flags.c_contiguous:
+            raise TypeError("an array must be C-contiguous to be handed to compiled code: copy it")
+        return f"{argument.dtype.str} {argument.ndim}"
+    if isinstance(argument, tuple):
+        inner = ", ".join(description(part) for part in argument)
+        kind = type(argument)
+        return f"({inner})" if kind is tuple else f"{kind.__module__}:{kind.__qualname__}({inner})"
+    if isinstance(argument, int | np.integer):
+        return "int"
+    raise TypeError(f"compiled code takes arrays, tuples and integers, not {type(argument).__name__}")
+
+
+def flat(argument: Any) -> tuple[tuple[Any, ...], list[int]]:
+    """Return what is constant of an argument, quicker than its `description` and equal for equal ones, and its words.
+
+    Raises:
+        TypeError: for anything but arrays, tuples of such, and integers.
+    """
+    kinds, found = list[Any](), list[int]()
+    _flatten(argument, kinds, found)
+    return tuple(kinds), found
+
+
+def _flatten(argument: Any, kinds: list[Any], found: list[int]) -> None:
+    if isinstance(argument, np.ndarray):
+        kinds += argument.dtype, argument.ndim, argument.flags.c_contiguous
+        found.append(argument.__array_interface__["data"][0])
+        found += argument.shape
+    elif isinstance(argument, tuple):
+        kinds += type(argument), len(argument)
+        for part in argument:
+            _flatten(part, kinds, found)
+    elif isinstance(argument, int | np.integer):
+        kinds.append(int)
+        found.append(int(argument))
+    else:
+        description(argument)  # which raises
+
+
+def words(argument: Any) -> list[int]:
+    """Return an argument as machine words."""
+    return flat(argument)[1]
+
+
+# ── Whoever asks for it is told while code is compiled, which may take a minute or more; nobody else is.
+Notice = Callable[[], AbstractContextManager[object]]
+"""Returns what is entered when compiling begins, in whichever thread that is, and left when it ends."""
+_notices: list[Notice] = []
+
+
+@contextmanager
+def noticed(notice: Notice) -> Iterator[None]:
+    """Have `notice` called whenever code is compiled, as long as this lasts."""
+    _notices.append(notice)
+    try:
+        yield
+    finally:
+        _notices.remove(notice)
+
+
+def compiling() -> AbstractContextManager[object]:
+    """Return what is entered while code is compiled."""
+    return _notices[-1]() if _notices else nullcontext()

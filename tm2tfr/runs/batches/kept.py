@@ -11,8 +11,7 @@ import numpy as np
 from tm2tfr.engines import fast
 from tm2tfr.engines.fast import available
 from tm2tfr.errors import EngineError
-from tm2tfr.native.function import KeptFunction
-from tm2tfr.native.loading import flat
+from tm2tfr.native.function import KeptFunction, flat
 
 NEED = "many runs in one call need Numba"
 
