@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.long import megabytes
 from benchmarks.run import line
-from tm2tfr.api.runs import check
+from tm2tfr.api.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs.cases import checked_cases

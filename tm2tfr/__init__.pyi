@@ -2,6 +2,7 @@ from ._version import __version__ as __version__
 from .api.attention import attention_of, plot_head, scores_of
 from .api.batches import check_batch, run_batch
 from .api.cases import check_many
+from .api.checking import check
 from .api.datasets import make_dataset, normal_form, sweep
 from .api.drawings import draw_requests, draw_run
 from .api.figure_1 import figure_1
@@ -12,7 +13,7 @@ from .api.labels import make_labels
 from .api.machines import convert, formula, load, to_graph
 from .api.pages import explore
 from .api.prompts import prompt_of, read_prompt
-from .api.runs import activations, certify, check, compile, default_input, machine_of, run, simulate
+from .api.runs import activations, certify, compile, default_input, machine_of, run, simulate
 from .api.softness import measure_softness, soften
 from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
@@ -20,6 +21,8 @@ from .api.training import compare, train, train_grid, training_examples
 from .api.weights import listing, load_weights, save_weights, summary
 from .errors import SpecError, SpecWarning, Tm2tfrError
 from .interventions.intervened import From
+from .runs.options import RunOptions
+from .runs.plan import CheckReport, Plan
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule
@@ -29,13 +32,16 @@ from .trace.check import Trace
 from .transformer.weights import Decoder
 
 __all__ = [
+    "CheckReport",
     "Circuit",
     "Decoder",
     "Example",
     "From",
     "Gate",
     "Machine",
+    "Plan",
     "Rule",
+    "RunOptions",
     "SpecError",
     "SpecWarning",
     "Subject",

@@ -359,8 +359,7 @@ class Construction(Generic[_Program]):
         own_input: the input of a program when none is given.
         given: (program, input as people write it) -> the input. Raises InputError.
         targets: the formats that a program is written in.
-        convert: (program, format) -> the text (or bytes) in that format, as ``text``, and ``notes`` about the translation.
-            Raises ConversionError.
+        convert: (program, format) -> it in that format, ``text`` (or bytes) and ``notes``. Raises ConversionError.
         format_for: (path) -> the format of such a file. Raises OutputError.
         drawn: the endings of drawings.
         dot: program -> its graph in DOT.
@@ -368,6 +367,7 @@ class Construction(Generic[_Program]):
         graph: program -> its graph, for networkx.
         part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
         prove: (decoder, program) -> its certificate; None: there is none.
+        limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
         cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
         exported: program -> what an export has to say of it beside its weights, as plain data.
         card: program -> the paragraph of a model card that says what the model is given and what it generates.
@@ -377,8 +377,7 @@ class Construction(Generic[_Program]):
             were compiled from; None: what was read.
         called: program -> what this very program is called, where its kind has several nouns.
         fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
-        labels: (program, decoder) -> what the outputs have to be on many words at once; None: it labels no words. Raises
-            CompileError.
+        labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
         causal: (program, input, decoder) -> its run as equations, see `tm2tfr.causality.CausalModel`; None: there is none.
@@ -402,6 +401,7 @@ class Construction(Generic[_Program]):
     graph: Callable[[_Program], Any]
     part: Callable[[_Program, str], _Program] | None = None
     prove: Callable[[Decoder, _Program], Any] | None = None
+    limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
     cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
     exported: Callable[[_Program], Mapping[str, Any]] | None = None
     card: Callable[[_Program], str] | None = None

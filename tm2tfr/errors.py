@@ -185,3 +185,21 @@ def listing(names: Sequence[str], *, most: int = 8) -> str:
     """Return ``'a', 'b', … and 5 more``: a list of names that stays readable when it is long."""
     shown = ", ".join(repr(n) for n in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def spaced(symbol: str) -> str:
+    """Return text in which spaces are visible, and so is what cannot be printed."""
+    return visible(symbol).replace(" ", "␣")
+
+
+def shortened(tape: str, most: int = 60) -> str:
+    """Return a tape's text in quotes, shortened in the middle if it is long."""
+    if len(tape) > most:
+        half = most // 2 - 1
+        return f"'{spaced(tape[:half])} … {spaced(tape[-half:])}' ({len(tape):,} cells)"
+    return f"'{spaced(tape)}'"
+
+
+def indented(text: str) -> str:
+    """Return the lines of a text, those after the first one indented."""
+    return text.replace("\n", "\n      ")

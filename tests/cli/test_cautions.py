@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_start import imported
-from tm2tfr.cli.cautions import SURELY
+from tm2tfr.api.tracing import SURELY
 from tm2tfr.dataset.family import Family
 from tm2tfr.sources.turing import proof
 from tm2tfr.sources.turing.compiler import compile_machine

@@ -30,7 +30,7 @@ from tests.engines.test_groups import (
 )
 from tests.strategies import tries
 from tm2tfr.engines.fast import Fast, kept, session, straight
-from tm2tfr.engines.fast.arrays import Plan
+from tm2tfr.engines.fast.arrays import Laid
 from tm2tfr.engines.fast.guesses import Guess, guess_of_maximum
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.fast.session import Chunk, FastSession
@@ -254,7 +254,7 @@ def test_an_answer_of_other_tokens_is_not_taken(monkeypatch: pytest.MonkeyPatch,
     wanted, usual = run(decoder, given, sizes(1), 300)
     written = straight.written
 
-    def crowded(found: Plan) -> Any:
+    def crowded(found: Laid) -> Any:
         text, tables, places = written(found) or ("", None, None)
         assert "guess = t" in text
         return text.replace("guess = t", "guess = np.uint64(0) * t"), tables, places

@@ -14,8 +14,8 @@ KINDS = {
 }
 """The classes of programs and of what is wrapped around them."""
 LEFT = {
-    "api": 19,
-    "cli": 9,
+    "api": 20,
+    "cli": 5,
     "dataset": 33,
     "disguises": 2,
     "explorer": 12,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject
 from tm2tfr.errors import EngineError, counted, did_you_mean
+from tm2tfr.runs.plan import HARD, Soft
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +22,13 @@ MOST_MAPPED = 2_000
 
 
 def attention_of(
-    subject: Given, word: str | None = None, *, head: str | int = 1, dtype: str | None = None, prompt: bool = False
+    subject: Given,
+    word: str | None = None,
+    *,
+    head: str | int = 1,
+    dtype: str | None = None,
+    prompt: bool = False,
+    soft: Soft = HARD,
 ) -> AttentionMap:
     """Return where a head looks in a run, from the weights' own attention in the dense engine.
 
@@ -38,6 +46,7 @@ def attention_of(
         dtype: ``float64`` (the default) or ``float32``.
         prompt: with a machine in the prompt of a universal decoder, show where the prompt looks as well; by default the
             first row is that of BOS.
+        soft: the attention that is asked for; by default that of the weights.
 
     Raises:
         EngineError: if there is no such head, or the run is too long for a map.
@@ -48,7 +57,7 @@ def attention_of(
     from tm2tfr.tables.scores import attention_map
     from tm2tfr.trace.rows import is_turing
 
-    found, layer, number = _asked(subject, head, dtype)
+    found, layer, number = _asked(for_run(Subject.of(subject), soft, word, MOST_MAPPED), head, dtype)
     tokens = found.prompt(word)
     return attention_map(
         found.decoder,
@@ -63,7 +72,13 @@ def attention_of(
 
 
 def scores_of(
-    subject: Given, word: str | None = None, *, position: int, head: str | int = 1, dtype: str | None = None
+    subject: Given,
+    word: str | None = None,
+    *,
+    position: int,
+    head: str | int = 1,
+    dtype: str | None = None,
+    soft: Soft = HARD,
 ) -> ScoresAt:
     """Return the scores of a head at one position of a run, and what each position in sight gets.
 
@@ -79,7 +94,7 @@ def scores_of(
     5 (q2,x,+1)    3.41667  1
 
     Args:
-        subject, word, head, dtype: see `attention_of`.
+        subject, word, head, dtype, soft: see `attention_of`.
         position: the one that looks, counted from 0, the first of the prompt.
 
     Raises:
@@ -92,7 +107,7 @@ def scores_of(
 
     if not is_count(position):
         raise EngineError(f"a position is a whole number from 0 on, not {position!r}: use for example 0")
-    found, layer, number = _asked(subject, head, dtype)
+    found, layer, number = _asked(for_run(Subject.of(subject), soft, word, MOST_MAPPED), head, dtype)
     return head_scores(
         found.decoder,
         found.prompt(word),

@@ -265,7 +265,7 @@ def _differs(found: Subject, word: str, engine: str, dtype: str | None) -> str:
 
     The causal models of the others are equations of their own, with which every cell of this run is compared.
     """
-    from tm2tfr.api.runs import check
+    from tm2tfr.api.checking import check
 
     trace = check(found, word, engine=engine, dtype=dtype, keep_rows=False)
     return "" if trace.agrees else str(trace.divergence or trace)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
+from tm2tfr.runs.plan import HARD, Soft
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -26,6 +28,7 @@ def moments(
     dtype: str | None = None,
     max_steps: int | None = MAX_STEPS,
     window: int = 15,
+    soft: Soft = HARD,
     progress: Progress | None = None,
 ) -> Moments:
     """Run a decoder with the dense engine, check and record it, and return the run by position.
@@ -35,6 +38,7 @@ def moments(
             checked.
         dtype: ``float64`` (the default) or ``float32``.
         window: the most cells of the tape that are shown.
+        soft: the attention that is asked for; none but hard attention can be shown.
 
     Raises:
         CompileError, InputError: see `tm2tfr.check`; also for soft weights.
@@ -45,7 +49,7 @@ def moments(
 
     check_steps(max_steps)
     check_engine("dense", dtype)
-    found, judge = judged(Subject.of(subject), machine)
+    found, judge = judged(for_run(Subject.of(subject), soft, word, max_steps), machine)
     if found.decoder.soft:
         what = f"{found.name}: these weights are soft, and only hard attention looks at positions that can be named"
         raise CompileError(f"{what}: draw a head's weights with tm2tfr plot instead")
@@ -86,7 +90,8 @@ def _generated(
 
 def _labelled(found: Subject, word: str | None, machine: Given | None, dtype: str | None) -> Recording:
     """Return the recording of a labeller, all of whose positions are computed at once."""
-    from tm2tfr.api.runs import check, run
+    from tm2tfr.api.checking import check
+    from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.watching import observe_all
     from tm2tfr.explorer.record import replayed

@@ -90,8 +90,9 @@ def explore(
 
 def _labeller(found: Subject, word: str | None, machine: Given | None, compare: str | None, dtype: str | None) -> Explorer:
     """Return the page of a labeller; that of a RASP program or a formula has its drawings as well."""
+    from tm2tfr.api.checking import check
     from tm2tfr.api.drawings import drawn_heads
-    from tm2tfr.api.runs import check, run
+    from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.watching import observe_all
     from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page

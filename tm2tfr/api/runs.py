@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, judged, recompiled
-from tm2tfr.choices import AUTO
+from tm2tfr.choices import AUTO, CIRCUIT, LOGIC
 from tm2tfr.errors import CompileError, EngineError, UsageError, did_you_mean
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
 from tm2tfr.sources.registry import built, parameters_of
@@ -185,60 +185,6 @@ def run(
     return carried_out(found.decoder, found.word(word), None, options, fed=found.prompt(word))
 
 
-def check(
-    subject: Given,
-    word: str | None = None,
-    *,
-    machine: Given | None = None,
-    engine: str | Engine = AUTO,
-    dtype: str | None = None,
-    max_steps: int | None = MAX_STEPS,
-    left_boundary: str | None = None,
-    keep_rows: bool = True,
-    checkpoint: str | Path | None = None,
-    checkpoint_every: float | None = None,
-    resume: str | Path | None = None,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
-) -> Trace:
-    """Run a decoder and compare every cell at every position with the reference.
-
-    Of a machine these are x, q, b, m, h, a and y, and the reference is the simulator; of a circuit the bits, and of a
-    program or a formula all of its values, by its evaluator or interpreter.
-
-    Args:
-        subject: see `Subject.of`; a machine, a circuit, a program or a formula is compiled first.
-        word: the input; by default the subject's own.
-        machine: what to compare with, in any form of a subject; by default the machine stored with the weights. On the
-            weights of a universal decoder, the machine that is put in their prompt.
-        left_boundary: deprecated: ``check(compile(machine, left_boundary="chapter"))`` says it all.
-        keep_rows: keep the rows, and after a difference continue until the decoder halts; otherwise stop there.
-        engine, dtype, max_steps, checkpoint, checkpoint_every, resume, out, progress: see `run`.
-
-    Raises:
-        CompileError: if no machine is stored with a decoder and none is given.
-        InputError: if `word` is not over the input alphabet.
-        EngineError, OutputError, CheckpointError: see `run`.
-        SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
-    """
-    from tm2tfr.runs.run import carried_out
-
-    found, judge = judged(recompiled(subject, left_boundary), machine)
-    options = RunOptions(
-        engine=engine,
-        dtype=dtype,
-        max_steps=max_steps,
-        keep_rows=keep_rows,
-        checkpoint=path(checkpoint, "checkpoint"),
-        checkpoint_every=checkpoint_every,
-        resume=path(resume, "resume"),
-        out=path(out, "out"),
-        progress=progress,
-    )
-    right = judge.right
-    return carried_out(found.decoder, judge.word(word), right, options)
-
-
 def activations(
     subject: Given, word: str | None, position: int, *, engine: str | Engine = "exact", dtype: str | None = None
 ) -> dict[str, Activation]:
@@ -316,3 +262,62 @@ def machine_of(subject: Given) -> Machine:
 def default_input(subject: Given) -> str:
     """Return the input of a subject when none is given: the machine's own, its first example's, or the empty word."""
     return Subject.of(subject).word(None)
+
+
+# ── The report of a certificate: which engines it is granted for, and whether what was asked for is certified.
+def certificate(
+    subject: Given,
+    *,
+    engine: str | None = None,
+    dtype: str | None = None,
+    max_steps: int | None = None,
+    input_length: int | None = None,
+    max_positions: int | None = None,
+    max_head: int | None = None,
+) -> Any:
+    """Prove from the weights, for every input, and report how far it reaches.
+
+    Args:
+        subject: see `tm2tfr.certify`.
+        engine, dtype: for these alone; by default for all.
+        max_steps, input_length: whether all runs of a machine of at most so many steps are certified, on inputs of at most
+            so many symbols; by default as many as the machine's own input has.
+        max_positions: whether all runs of at most so many positions are.
+        max_head: only runs with |h| up to this.
+
+    Returns:
+        A report with ``granted``, ``text()`` and ``json()``.
+
+    Raises:
+        UsageError: for questions that cannot be combined, or that are not about such a program.
+        CompileError: see `tm2tfr.certify`.
+    """
+    if max_steps is not None and max_positions is not None:
+        raise UsageError("tm2tfr certify: --max-steps and --max-positions cannot be combined: omit one of them")
+    if input_length is not None and max_steps is None:
+        raise UsageError("tm2tfr certify: --input-length only applies with --max-steps: add it, or omit --input-length")
+    found = Subject.of(subject)
+    kind = None if found.construction is None else found.construction.name
+    if kind == CIRCUIT:
+        given = {"--max-steps": max_steps, "--max-positions": max_positions, "--max-head": max_head}
+        refused = next((name for name, value in given.items() if value is not None), None)
+        if refused is not None:
+            what = f"{found.name} is a circuit, whose runs all have the same length and no head"
+            raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
+        from tm2tfr.sources.circuit.proof.certificate import circuit_report
+
+        return circuit_report(certify(found), engine=engine, dtype=dtype)
+    if kind == LOGIC:
+        if max_head is not None:
+            what = f"{found.name} takes no steps on a tape"
+            raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
+        from tm2tfr.sources.logic.proof.certificate import logic_report
+
+        return logic_report(certify(found), engine=engine, dtype=dtype, positions=max_positions)
+    from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
+
+    proof, runs = certify(found), None
+    if max_steps is not None:
+        length = len(found.word(None)) if input_length is None else input_length
+        runs = CertifiedRuns(max_steps, length, proof.lead)
+    return report(proof, engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)

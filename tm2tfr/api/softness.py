@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import judged, recompiled
-from tm2tfr.choices import AUTO, LOCAL, NO_TEMPERATURE, THEOREM_26
-from tm2tfr.errors import CompileError
+from tm2tfr.choices import AUTO, LOCAL, NO_TEMPERATURE, TEMPERATURES, THEOREM_26
+from tm2tfr.errors import CompileError, UsageError
 from tm2tfr.runs.options import check_engine, check_steps, is_count
+from tm2tfr.runs.plan import Soft
 
 if TYPE_CHECKING:
-    from tm2tfr.api.subject import Given
+    from tm2tfr.api.subject import Given, Subject
     from tm2tfr.choices import Temperature
     from tm2tfr.softness.labels import SoftLabels
     from tm2tfr.softness.run import SoftRun
     from tm2tfr.transformer.weights import Decoder
+
 
 SOFT_STEPS = 200
 """The default limit on the steps that are measured under softmax."""
@@ -157,3 +161,115 @@ def measure_labels(
     dense = engine_named("dense", dtype)
     labels = None if truth is None else labels_of(found.right, decoder)
     return soft_labels(decoder, given, truth=truth, engine=dense, temperature=value, labels=labels)
+
+
+def measured(
+    subject: Given,
+    word: str | None = None,
+    *,
+    temperature: str | None = None,
+    dtype: str | None = None,
+    max_steps: int | None = SOFT_STEPS,
+    by_position: bool = False,
+) -> SoftRun | SoftLabels:
+    """Measure what generates like `measure_softness`, and what labels words like `measure_labels`.
+
+    Args:
+        temperature: τ as text, such as ``2^-10``, or a word.
+        by_position: whether a measurement for each position is needed, as a plot does.
+        subject, word, dtype, max_steps: see `measure_softness`.
+
+    Raises:
+        UsageError: for a labeller, if it is.
+        EngineError, CompileError, InputError: see `measure_softness`.
+    """
+    found = recompiled(subject, None)
+    tau = None if temperature is None else value(temperature)
+    if not found.decoder.labeller:
+        return measure_softness(found, word, temperature=tau, max_steps=max_steps, dtype=dtype)
+    if by_position:
+        what = f"tm2tfr soften: --plot draws a run position by position, and {found.name} labels a whole sequence at once"
+        raise UsageError(f"{what}: use --format csv, which has a row for each temperature")
+    return measure_labels(found, word, temperature=tau, dtype=dtype)
+
+
+# ── Soft attention for a run, as it is asked for: ``--attention`` and ``--temperature``.
+def compiled(subject: Subject, soft: Soft, length: int | None) -> Subject:
+    """Return `subject` with the requested attention; `length` is the number of positions that ``auto`` covers.
+
+    Raises:
+        CompileError: if the temperature is not valid, or the options cannot be combined.
+    """
+    attention, temperature = soft
+    if length is not None and (attention != "softmax" or temperature not in (None, AUTO, LOCAL, THEOREM_26)):
+        what = "--length only applies to --attention softmax with --temperature auto, local or theorem-26"
+        raise CompileError(f"{what}: omit it")
+
+    return _softened(subject, soft, lambda: length or subject.decoder.positions or SOFT_LENGTH)
+
+
+def for_run(subject: Subject, soft: Soft, word: str | None, max_steps: int | None) -> Subject:
+    """Return `subject` with the requested attention, where ``auto`` covers the length of the run on `word`.
+
+    Raises:
+        CompileError: if the temperature is not valid, or given without softmax.
+    """
+    return _softened(subject, soft, lambda: length_of(subject, word, max_steps))
+
+
+def for_words(subject: Subject, soft: Soft, longest: int) -> Subject:
+    """Return `subject` with the requested attention, where ``auto`` covers words of up to `longest` tokens, BOS and EOS.
+
+    Raises:
+        CompileError: see `for_run`.
+    """
+    return _softened(subject, soft, lambda: subject.decoder.positions or longest + 2)
+
+
+def _softened(subject: Subject, soft: Soft, length: Callable[[], int]) -> Subject:
+    attention, temperature = soft
+    if attention != "softmax":
+        if temperature is not None:
+            raise CompileError("--temperature only applies to softmax attention: add --attention softmax")
+        if attention is not None and subject.decoder.soft:
+            raise CompileError(f"{subject.name}: these weights already have softmax attention: omit --attention")
+        return subject
+
+    given = AUTO if temperature is None else value(temperature)
+    covered = length() if given in (AUTO, LOCAL, THEOREM_26) else None
+    return replace(subject, weights=soften(subject, temperature=given, length=covered))
+
+
+def value(temperature: str) -> float | Temperature:
+    """Return the value of ``--temperature``; see `parsed` for errors."""
+    return next((word for word in TEMPERATURES if temperature == word), None) or parsed(temperature)
+
+
+def parsed(temperature: str) -> float:
+    """Return a temperature given as text: ``0.001``, ``1e-3`` or ``2^-10``."""
+    base, power, exponent = temperature.partition("^")
+    try:
+        return float(base) ** int(exponent) if power else float(base)
+    except (ValueError, ArithmeticError) as error:
+        raise CompileError(
+            f"{temperature!r} is not a temperature: use {', '.join(TEMPERATURES)}, or a positive number such as 2^-10"
+        ) from error
+
+
+def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
+    """Return the number of positions of the run on `word`: those of the weights, if they have so many and no more.
+
+    Of a machine: prompt, BOS, and one more than its steps; of what labels a word: one for each token, BOS and EOS.
+    """
+    from tm2tfr.api.runs import simulate
+    from tm2tfr.runs.options import MAX_STEPS
+
+    limit = MAX_STEPS if max_steps is None else max_steps
+    given = subject.word(word)
+    if (positions := subject.decoder.positions) is not None:
+        return positions
+    if subject.decoder.labeller:
+        return len(given) + 2
+    if subject.machine is None:
+        return len(given) + limit + 2
+    return len(subject.prompt(given)) + simulate(subject.machine, given, max_steps=limit).steps + 2

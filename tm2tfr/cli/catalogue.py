@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.wording import shown
-from tm2tfr.errors import counted, visible
+from tm2tfr.errors import counted, spaced, visible
 
 if TYPE_CHECKING:
     from tm2tfr.sources.turing.spec import Example, Machine
@@ -60,7 +59,7 @@ def described(argument: str, machine: Machine, *, as_json: bool) -> Iterator[str
     if machine.examples:
         yield ""
         yield styled("Examples", "bold")
-        width = max(len(shown(example.input)) for example in machine.examples) + 2
+        width = max(len(spaced(example.input)) for example in machine.examples) + 2
         yield from (f"  {_example(example, width)}" for example in machine.examples)
     yield ""
     yield styled("Try", "bold")
@@ -88,10 +87,12 @@ def _rules(argument: str, machine: Machine) -> Iterator[str]:
     from tm2tfr.text.columns import line, widths
 
     states = [q for q in machine.states if q not in machine.halting_states]
-    rows = [["δ", *map(shown, machine.tape_alphabet)]]
+    rows = [["δ", *map(spaced, machine.tape_alphabet)]]
     for q in states:
         found = [machine.transitions.get((q, a)) for a in machine.tape_alphabet]
-        rows.append([shown(q), *(f"{shown(r.state)},{shown(r.write)},{MOVE_LETTERS[r.move]}" if r else "-" for r in found)])
+        rows.append(
+            [spaced(q), *(f"{spaced(r.state)},{spaced(r.write)},{MOVE_LETTERS[r.move]}" if r else "-" for r in found)]
+        )
     wide = widths(rows)
     if len(states) * len(machine.tape_alphabet) > MOST_RULES or sum(wide) + 2 * len(wide) > WIDEST:
         yield f"{counted(len(machine.transitions), 'rule')}: see {_command('convert', argument)}"
@@ -101,8 +102,8 @@ def _rules(argument: str, machine: Machine) -> Iterator[str]:
 
 def _example(example: Example, width: int) -> str:
     steps = "" if example.steps is None else f"  {counted(example.steps, 'step')}"
-    tape = "" if example.tape is None else f"  final tape '{shown(example.tape)}'"
-    word = f"'{shown(example.input)}'"
+    tape = "" if example.tape is None else f"  final tape '{spaced(example.tape)}'"
+    word = f"'{spaced(example.input)}'"
     return f"{word:<{width}}  {example.outcome:<6}{steps}{tape}".rstrip()
 
 

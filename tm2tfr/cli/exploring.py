@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tm2tfr.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
-from tm2tfr.cli import colour, options, softness, wording
+from tm2tfr.cli import colour, options, wording
 from tm2tfr.cli.arguments import MACHINE, SECONDS
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
@@ -256,16 +256,17 @@ def plot(
         raise UsageError("tm2tfr plot: --all is about the rows of a map, and --position shows one: omit one of them")
     check_file(output, reading=[asked.argument], what="plots", endings=ATTENTION_FORMATS)
     from tm2tfr.api.attention import MOST_MAPPED, attention_of, scores_of
+    from tm2tfr.runs.plan import Soft
     from tm2tfr.tables.scores import ScoresAt, plot_scores
 
-    subjected = softness.for_run(subject(asked), attention, temperature, word, MOST_MAPPED)
+    subjected, soft = subject(asked), Soft(attention, temperature)
     found: AttentionMap | ScoresAt
     if position is None:
-        found = attention_of(subjected, word, head=head, dtype=dtype, prompt=everything)
+        found = attention_of(subjected, word, head=head, dtype=dtype, prompt=everything, soft=soft)
         if len(found.columns) == MOST_MAPPED:
             click.echo(f"note: these are the first {MOST_MAPPED:,} positions of the run", err=True)
     else:
-        found = scores_of(subjected, word, head=head, position=position, dtype=dtype)
+        found = scores_of(subjected, word, head=head, position=position, dtype=dtype, soft=soft)
     if output is None:
         write(found.text(), None, asked.argument)
         return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as Bar
 
+    from tm2tfr.runs.plan import Shown
     from tm2tfr.trace.check import Progress
 
 
@@ -34,13 +35,6 @@ QUIET = {"--quiet", "-q", "--json", "json", "--format=json"}
 """Whoever writes one of these on the command line is not told."""
 
 
-class Shown(NamedTuple):
-    """What a run gets: `progress` shows how far it is, `stop` says whether it is to be saved and ended."""
-
-    progress: Progress
-    stop: Callable[[], bool]
-
-
 @contextmanager
 def showing(max_steps: int | None) -> Iterator[Shown]:
     """Yield what shows tokens, tokens per second and steps on a terminal, once a run takes a second, and hears Ctrl-C.
@@ -48,6 +42,8 @@ def showing(max_steps: int | None) -> Iterator[Shown]:
     Raises:
         Interrupted: on Ctrl-C, saying how far the run got.
     """
+    from tm2tfr.runs.plan import Shown
+
     standing = (0, 0)
     first: tuple[int, float] | None = None
     bar = _bar(max_steps) if sys.stderr.isatty() else None
@@ -143,6 +139,37 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
         done, shards = standing
         message = f"interrupted after {done:,} of {shards:,} shards" if shards else "interrupted"
         raise Interrupted(f"{message}{go_on and f': {go_on}'}") from None
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+@contextmanager
+def counting_inputs() -> Iterator[Progress]:
+    """Yield a callback that shows finished inputs on a terminal.
+
+    Raises:
+        Interrupted: on Ctrl-C, saying how many are done.
+    """
+    standing, began = (0, 0), time.monotonic()
+    shown = "{task.completed:,} of {task.fields[inputs]} inputs, {task.fields[rate]:,.0f} per second"
+    bar = line(shown) if sys.stderr.isatty() else None
+    task = None if bar is None else bar.add_task("", total=None, inputs="…", rate=0.0)
+    if bar is not None:
+        bar.start()
+
+    def show(done: int, inputs: int) -> None:
+        nonlocal standing
+        standing = (done, inputs)
+        if bar is not None and task is not None:
+            rate = done / max(time.monotonic() - began, 1e-9)
+            bar.update(task, completed=done, inputs=f"{inputs:,}", rate=rate)
+
+    try:
+        yield show
+    except KeyboardInterrupt:
+        done, inputs = standing
+        raise Interrupted(f"interrupted after {done:,} of {inputs:,} inputs") from None
     finally:
         if bar is not None:
             bar.stop()

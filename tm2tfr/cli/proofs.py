@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tm2tfr.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
-from tm2tfr.cli import colour, options, softness
+from tm2tfr.cli import colour, options
 from tm2tfr.cli.arguments import OneOf
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
@@ -19,11 +19,7 @@ from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
 
 if TYPE_CHECKING:
-    from typing import NoReturn
-
-    from tm2tfr.sources.circuit.proof.certificate import CircuitReport
-    from tm2tfr.sources.logic.proof.certificate import LogicReport
-    from tm2tfr.sources.turing.proof.report import CertificateReport
+    pass
 
 
 # ── What ``soften --figure`` measures: the figures of papers.
@@ -97,45 +93,19 @@ def certify(
 
     Of a formula, or a B-RASP or S-RASP program: its heads are tieless, and up to how many tokens rounding changes nothing.
     """
-    if max_steps is not None and max_positions is not None:
-        raise UsageError("tm2tfr certify: --max-steps and --max-positions cannot be combined: omit one of them")
-    if input_length is not None and max_steps is None:
-        raise UsageError("tm2tfr certify: --input-length only applies with --max-steps: add it, or omit --input-length")
+    from tm2tfr.api.runs import certificate
     from tm2tfr.places import check_file
 
     check_file(output, reading=[asked.argument], what="certificates", endings=[".json"])
-    found = subject(asked)
-    from tm2tfr.api.runs import certify
-    from tm2tfr.choices import LOGIC
-    from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
-
-    if found.construction is not None and found.construction.noun == "circuit":
-        given = {"--max-steps": max_steps, "--max-positions": max_positions, "--max-head": max_head}
-        refused = next((name for name, value in given.items() if value is not None), None)
-        if refused is not None:
-            what = f"{asked} is a circuit, whose runs all have the same length and no head"
-            raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
-        from tm2tfr.sources.circuit.proof.certificate import circuit_report
-
-        done_circuit = circuit_report(certify(found), engine=engine, dtype=dtype)
-        _finish(done_circuit, output, asked)
-    if found.construction is not None and found.construction.name == LOGIC:
-        if max_head is not None:
-            raise UsageError(f"tm2tfr certify: {asked} takes no steps on a tape: omit --max-head, or use --max-positions")
-        from tm2tfr.sources.logic.proof.certificate import logic_report
-
-        done_logic = logic_report(certify(found), engine=engine, dtype=dtype, positions=max_positions)
-        _finish(done_logic, output, asked)
-    proof, runs = certify(found), None
-    if max_steps is not None:
-        length = len(found.word(None)) if input_length is None else input_length
-        runs = CertifiedRuns(max_steps, length, proof.lead)
-    done = report(proof, engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
-    _finish(done, output, asked)
-
-
-def _finish(done: CertificateReport | CircuitReport | LogicReport, output: Path | None, asked: Asked) -> NoReturn:
-    """Print a report, write it, and exit: 1 if it is not granted."""
+    done = certificate(
+        subject(asked),
+        engine=engine,
+        dtype=dtype,
+        max_steps=max_steps,
+        input_length=input_length,
+        max_positions=max_positions,
+        max_head=max_head,
+    )
     click.echo(colour.judged(done.text()), nl=False)
     if output is not None:
         write(done.json(), output, asked.argument)
@@ -206,24 +176,14 @@ def soften(
     if length is not None or format not in SOFT_REPORTS:
         what = "--length" if length is not None else f"--format {format}"
         raise UsageError(f"tm2tfr soften: {what} is of --figure 1: omit it, or add --figure 1")
-    measured = subject(asked)
-    from tm2tfr.api.softness import measure_softness
-    from tm2tfr.softness.report import report
+    from tm2tfr.api.softness import measured
+    from tm2tfr.softness.labels_report import measured_report
+    from tm2tfr.softness.run import SoftRun
 
-    value = None if temperature is None else softness.value(temperature)
-    if measured.decoder.labeller:
-        if plot is not None:
-            what = f"tm2tfr soften: --plot draws a run position by position, and {asked} labels a whole sequence at once"
-            raise UsageError(f"{what}: use --format csv, which has a row for each temperature")
-        from tm2tfr.api.softness import measure_labels
-        from tm2tfr.softness.labels_report import labels_report
-
-        labels = measure_labels(measured, word, temperature=value, dtype=dtype)
-        write(labels_report(labels, format), output, asked.argument)
-        raise click.exceptions.Exit(0 if labels.holds else 1)
-    found = measure_softness(measured, word, temperature=value, max_steps=max_steps, dtype=dtype)
-    write(report(found, format, everything=everything), output, asked.argument)
-    if plot is not None:
+    drawn = plot is not None
+    found = measured(subject(asked), word, temperature=temperature, max_steps=max_steps, dtype=dtype, by_position=drawn)
+    write(measured_report(found, format, everything=everything), output, asked.argument)
+    if plot is not None and isinstance(found, SoftRun):
         soft_plot.plot(found, plot)
         click.echo(f"wrote {plot}", err=True)
-    raise click.exceptions.Exit(0 if found.softness.uniform_tieless else 1)
+    raise click.exceptions.Exit(0 if found.holds else 1)

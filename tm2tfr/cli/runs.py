@@ -8,29 +8,26 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tm2tfr.choices import TABLES
-from tm2tfr.cli import colour, options, softness, wording
+from tm2tfr.cli import colour, options, wording
+from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.asked import subject as subject_asked
-from tm2tfr.cli.cases import Many, by_default, report_of_cases
-from tm2tfr.cli.cautions import warn_beyond_certificate, warn_of_formulas
-from tm2tfr.cli.output import tell, write
+from tm2tfr.cli.output import write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import showing
-from tm2tfr.cli.subject import check_places, refuse_several, subject, traced, word_in
-from tm2tfr.cli.subject import runs as runs_of
-from tm2tfr.cli.turing.lists import check_list
-from tm2tfr.errors import OutputError, UsageError, counted
+from tm2tfr.cli.subject import bytes_in, check_places, listed, subject
+from tm2tfr.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tm2tfr.api.subject import Subject
+    from tm2tfr.api.tracing import Traced
     from tm2tfr.runs.options import RunOptions
+    from tm2tfr.runs.plan import Soft
     from tm2tfr.trace.check import Trace
 
 
@@ -64,20 +61,29 @@ def check_step(run: RunOptions, others: Mapping[str, bool]) -> None:
     required("stepping through a run in the terminal needs Textual", ["textual"], "step", error=OutputError)
 
 
-def stepped(found: Subject, word: str | None, run: RunOptions) -> Trace:
+def stepped(found: Subject, word: str | None, run: RunOptions, soft: Soft) -> Traced:
     """Run, show the run until its reader quits, and return it.
 
     Raises:
         CompileError: for soft weights.
     """
     from tm2tfr.api.moments import moments
+    from tm2tfr.api.tracing import Traced
     from tm2tfr.cli.step.app import StepApp
 
     window = max(5, min(61, shutil.get_terminal_size().columns // 4))
     with showing(run.max_steps) as shown:
-        watched = moments(found, word, dtype=run.dtype, max_steps=run.max_steps, window=window, progress=shown.progress)
+        watched = moments(
+            found,
+            word,
+            dtype=run.dtype,
+            max_steps=run.max_steps,
+            window=window,
+            soft=soft,
+            progress=shown.progress,
+        )
     StepApp(watched).run()
-    return watched.trace
+    return Traced(watched.trace, found)
 
 
 @command(
@@ -110,10 +116,12 @@ def compile(
     length: int | None,
 ) -> None:
     """Compile a machine, a circuit, a program or a formula: print a summary, write the weights, or explain them."""
+    from tm2tfr.api.softness import compiled
     from tm2tfr.places import check_file
+    from tm2tfr.runs.plan import Soft
 
     check_file(output, reading=[asked.argument], what="weights", endings=[".safetensors"])
-    found = softness.compiled(subject(asked), attention, temperature, length)
+    found = compiled(subject(asked), Soft(attention, temperature), length)
     from tm2tfr.transformer.listing import listing, summary
 
     if explain is not None:
@@ -158,32 +166,32 @@ def trace(
 
     That is the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs.
     """
+    from tm2tfr.api.tracing import traced
+    from tm2tfr.cli.watching import Terminal, warn
+    from tm2tfr.runs.plan import Soft
+
     if step:
         check_step(run, {"--quiet": quiet, "--all": everything, "--at": at is not None})
     check_places(asked.argument, run)
-    given = subject(asked)
-    word = word_in(given, word, contents)
-    found = softness.for_run(given, attention, temperature, word, run.max_steps)
-    if step:
-        done = stepped(found, word, run)
-        click.echo(f"{wording.input_line(done)}\n{colour.judged(wording.verdict(done, found))}")
-        _exit(done)
+    found = subject(asked)
+    word = bytes_in(found, contents, word)
     quiet = quiet or run.recorded
-    done = traced(found, word, replace(run, keep_rows=not quiet))
-    vectors = None if at is None else wording.vectors(found, done.input, at, run)  # refused before anything is printed
-    if quiet:
-        click.echo(wording.input_line(done))
+    run = replace(run, keep_rows=not quiet)
+    soft = Soft(attention, temperature)
+    done = stepped(found, word, run, soft) if step else traced(found, word, run, soft=soft, at=at, watch=Terminal())
+    warn(done.warnings)
+    if quiet or step:
+        click.echo(wording.input_line(done.trace))
     else:
         from tm2tfr.tables.table import table
 
-        click.echo(colour.judged(table(done, "text", elide=None if everything else 40, description=everything)))
-    click.echo(colour.judged(wording.verdict(done, found)))
-    if run.out is not None:
-        click.echo(f"wrote {run.out}", err=True)
-        warn_of_formulas(found, run.out.suffix.lower()[1:])
-    if vectors is not None:
-        click.echo("\n" + vectors)
-    _exit(done)
+        elide = None if everything else 40
+        click.echo(colour.judged(table(done.trace, "text", elide=elide, description=everything)))
+    click.echo(colour.judged(wording.verdict(done.trace, done.subject)))
+    warn(done.written)
+    if done.vectors is not None and at is not None:
+        click.echo("\n" + wording.vectors(done.vectors, done.subject, at))
+    _exit(done.trace)
 
 
 @command(summary="Write the table as markdown, LaTeX, CSV, JSON or HTML", example="tm2tfr table --input 11 -o run.tex")
@@ -208,7 +216,10 @@ def table(
     temperature: str | None,
 ) -> None:
     """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
+    from tm2tfr.api.tracing import traced
+    from tm2tfr.cli.watching import Terminal, warn
     from tm2tfr.places import check_file
+    from tm2tfr.runs.plan import Soft
     from tm2tfr.tables.table import format_for
     from tm2tfr.tables.table import table as table_of
 
@@ -217,16 +228,15 @@ def table(
         known = ", ".join(TABLES)
         raise OutputError(f"{output}: no table format has the extension {output and output.suffix!r}: use --format {known}")
     check_file(output, reading=[asked.argument])
-    given = subject(asked)
-    word = word_in(given, word, contents)
-    found = softness.for_run(given, attention, temperature, word, run.max_steps)
-    done = traced(found, word, run)
-    text = table_of(done, named, description=everything)
+    found = subject(asked)
+    done = traced(found, bytes_in(found, contents, word), run, soft=Soft(attention, temperature), watch=Terminal())
+    warn(done.warnings)
+    text = table_of(done.trace, named, description=everything)
     write(colour.judged(text) if named == "text" and output is None else text, output, asked.argument)
-    warn_of_formulas(found, named)
-    if done.divergence is not None:
-        click.echo(f"the check failed: {done.divergence}", err=True)
-    _exit(done)
+    warn(done.misread(named))
+    if done.trace.divergence is not None:
+        click.echo(f"the check failed: {done.trace.divergence}", err=True)
+    _exit(done.trace)
 
 
 @command(
@@ -275,79 +285,24 @@ def check(
     temperature: str | None,
 ) -> None:
     """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""
+    from tm2tfr.api.checking import check as checked
+    from tm2tfr.cli.watching import Terminal
+    from tm2tfr.runs.plan import Plan, Soft
+
     check_places(asked.argument, run)
-    refused: dict[str, object] = {"--all": everything, "--random": count, "--all-up-to": all_up_to}
-    refused |= {"--attention": attention, "--temperature": temperature}
-    check_list(asked, words, run, refused=refused, as_json=format == "json")
-    found = subject(asked, seeded=count is not None)
-    _ = found.right  # weights that say nothing of theirs are refused as that, whatever is asked of them
-    words += tuple(word_in(found, None, path) or "" for path in contents)
-    for word in words:  # what is no input is refused before any run
-        given = found.word(word)
-        if found.machine is not None:
-            found.machine.check_input(given)
-    from tm2tfr.cli.report import Report
-
-    as_json = format == "json"
-    if found.construction is not None and found.construction.labels is not None:
-        from tm2tfr.cli.labellers.checks import report_of_labels
-
-        if everything:
-            what = f"--all is for circuits, and {found.noun}s have inputs of any length"
-            raise UsageError(f"tm2tfr check: {what}: use --all-up-to")
-        seed = asked.parameters.get("seed")
-        soft = (attention, temperature)
-        report_of_labels(found, words, run, soft=soft, all_up_to=all_up_to, count=count, seed=seed, as_json=as_json)
-    if all_up_to is not None or (count is not None and found.machine is not None and not everything):
-        from tm2tfr.cli.turing.inputs import report_of_inputs
-
-        seed, soft = asked.parameters.get("seed"), (attention, temperature)
-        asked_for = all_up_to, count, seed
-        report_of_inputs(found, words, run, asked_for, everything=everything, soft=soft, as_json=as_json)
-    if everything or count is not None:
-        seed = asked.parameters.get("seed") if count is not None else None
-        many: Many | None = Many(everything=everything, count=count, seed=seed, words=words, run=run)
-    else:
-        many = by_default(found, words, run)
-    if many is not None:
-        if found.examples:
-            what = f"this compares the decoder with the circuit; {counted(len(found.examples), 'example')} of the file"
-            click.echo(f"note: {what} tell whether the circuit is right: run them with tm2tfr check {found.name}", err=True)
-        softened = softness.for_run(found, attention, temperature, None, None)
-        report_of_cases(many, softened, as_json=as_json)
-    report = Report(found, as_json=as_json)
-    every = runs_of(found, words or None, run.max_steps)
-    refuse_several(run, len(every))
-    for example, judged, done in _each(found, every, run, (attention, temperature)):
-        line = report.line(done, example, judged=judged)
-        tell(line if as_json else colour.judged(line), as_json=as_json)
-    if run.out is not None:
-        click.echo(f"wrote {run.out}", err=True)
-        warn_of_formulas(found, run.out.suffix.lower()[1:])
-    if not as_json:
-        click.echo(colour.judged(report.summary()))
+    seed = seed_number(asked.parameters.get("seed", 0), "tm2tfr check") if count is not None else None
+    found = listed(asked) or subject(asked, seeded=count is not None)
+    plan = Plan(
+        inputs=(*words, *(bytes_in(found, path) or "" for path in contents)),
+        every=everything,
+        all_up_to=all_up_to,
+        random=count,
+        seed=seed,
+        run=run,
+        soft=Soft(attention, temperature),
+    )
+    report = checked(found, plan, watch=Terminal(as_json=format == "json"))
     raise click.exceptions.Exit(0 if report.passed else 1)
-
-
-def _each(
-    found: Subject, every: Sequence[tuple[Any, bool]], run: RunOptions, soft: tuple[str | None, str | None]
-) -> Iterator[tuple[Any, bool, Trace]]:
-    """Yield each run of `check`: the example, whether it has an expected result, and what was found."""
-    limits = {example.max_steps for example, _ in every}
-    if soft == (None, None) and len(limits) == 1:
-        from tm2tfr.cli.turing.inputs import together
-
-        several = together(found, [example.input for example, _ in every], run, limits.pop())
-        if several is not None:
-            for (example, judged), done in zip(every, several, strict=True):
-                if done.agrees:
-                    warn_beyond_certificate(done, found)
-                yield example, judged, done
-            return
-    for example, judged in every:
-        softened = softness.for_run(found, *soft, example.input, example.max_steps)
-        limited = replace(run, max_steps=example.max_steps, keep_rows=False)
-        yield example, judged, traced(softened, example.input, limited, checked=True)
 
 
 def _exit(done: Trace) -> None:

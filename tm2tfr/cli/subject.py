@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +11,16 @@ import click
 from click.core import ParameterSource
 
 from tm2tfr.choices import UNIVERSAL_OPTIONS, UNIVERSAL_TAPES
-from tm2tfr.cli.cautions import tell_of_homonyms, warn_beyond_certificate, warn_once
+from tm2tfr.cli.cautions import tell_of_homonyms
 from tm2tfr.cli.colour import cautioned
-from tm2tfr.cli.progress import showing
 from tm2tfr.cli.universal.options import class_alone, prompted
-from tm2tfr.errors import CompileError, OutputError, ReadError, SpecError, UsageError, visible
+from tm2tfr.errors import CompileError, ReadError, SpecError, UsageError, visible
 
 if TYPE_CHECKING:
+    from tm2tfr.api.checking import MachineList
     from tm2tfr.api.subject import Subject
     from tm2tfr.cli.asked import Asked
     from tm2tfr.runs.options import RunOptions
-    from tm2tfr.trace.check import Trace
 
 
 def names_machine(argument: str) -> bool:
@@ -148,33 +146,8 @@ def _draws() -> bool:
     return context is not None and any("--random" in param.opts for param in context.command.params)
 
 
-def traced(subject: Subject, word: str | None, run: RunOptions, *, checked: bool = False) -> Trace:
-    """Run a subject and check it against its machine, with a line of progress; without a machine, only run it.
-
-    Args:
-        checked: refuse to run without a machine.
-    """
-    from tm2tfr.choices import AUTO
-    from tm2tfr.runs.options import MAX_STEPS
-    from tm2tfr.runs.run import carried_out
-
-    if run.engine == AUTO and (run.max_steps is None or run.max_steps > MAX_STEPS):
-        from tm2tfr.engines.fast import available
-
-        if not available():
-            warn_once("the dense engine takes time that grows with the square of the steps: pip install 'tm2tfr[fast]'")
-    program = subject.right if checked else subject.program
-    with showing(run.max_steps) as shown:
-        asked = replace(run, progress=shown.progress, stop=shown.stop)
-        fed = subject.prompt(word) if program is None else None
-        found = carried_out(subject.decoder, subject.word(word), program, asked, fed=fed)
-    if program is not None and found.agrees:
-        warn_beyond_certificate(found, subject)
-    return found
-
-
-def word_in(subject: Subject, word: str | None, contents: Path | None) -> str | None:
-    """Return the input: as it is given, or the bytes of a file, as text.
+def bytes_in(subject: Subject | MachineList, contents: Path | None, word: str | None = None) -> str | None:
+    """Return the input: the bytes of a file, as text, or without one the word.
 
     Raises:
         UsageError: if both are given, or the program takes no bytes.
@@ -182,12 +155,12 @@ def word_in(subject: Subject, word: str | None, contents: Path | None) -> str | 
     """
     if contents is None:
         return word
+    from tm2tfr.api.subject import Subject
     from tm2tfr.sources.circuit.library.sha256 import hexadecimal
-    from tm2tfr.sources.circuit.netlist import Circuit
 
     if word is not None:
         raise UsageError("tm2tfr: --input and --file cannot be combined: omit one of them")
-    if not isinstance(subject.program, Circuit) or not subject.program.encoding:
+    if not isinstance(subject, Subject) or not getattr(subject.program, "encoding", ""):
         what = f"{visible(subject.name)} takes no bytes, and --file is for circuits that do, such as sha256"
         raise UsageError(f"tm2tfr: {what}: use --input")
     try:
@@ -196,48 +169,27 @@ def word_in(subject: Subject, word: str | None, contents: Path | None) -> str | 
         raise ReadError(f"{contents}: cannot be read ({error.strerror}): name another file") from None
 
 
+def listed(asked: Asked) -> MachineList | None:
+    """Return the list of machines that is asked for; None: it is none.
+
+    Raises:
+        SpecError, ReadError: see `tm2tfr.sources.turing.library.load_list`.
+    """
+    if asked.given != asked.argument or asked.format not in (None, "bbchallenge"):
+        return None
+    from tm2tfr.sources.turing.library import load_list
+
+    found = load_list(asked.argument)
+    if found is None:
+        return None
+    from tm2tfr.api.checking import MachineList
+
+    return MachineList(str(asked), found, asked.options)
+
+
 def check_places(argument: str, run: RunOptions) -> None:
     """Raise OutputError if a file in which a run is to be recorded cannot be written."""
     from tm2tfr.places import check_file
 
     check_file(run.out, reading=[argument], what="rows", endings=[".csv", ".jsonl", ".parquet"])
     check_file(run.checkpoint, reading=[argument])
-
-
-def refuse_several(run: RunOptions, runs: int) -> None:
-    """Raise OutputError if a run is to be recorded and there are several."""
-    if run.recorded and runs > 1:
-        raise OutputError(f"there are {runs} runs, and a checkpoint or file of rows contains one: choose one with --input")
-
-
-def runs(subject: Subject, words: Sequence[str] | None, max_steps: int | None) -> list[tuple[Any, bool]]:
-    """Return the runs of `check`, each with whether it has an expected result.
-
-    These are the given words, or the program's examples (only they have expected results), or its default input. A
-    given limit overrides an example's own; an example that was to be cut off then has no expected result.
-    """
-    from tm2tfr.runs.options import MAX_STEPS
-    from tm2tfr.sources.turing.spec import Example
-
-    machine = subject.machine
-    if words is None and machine is not None and machine.examples:
-        limits = [e.max_steps or MAX_STEPS if max_steps is None else max_steps for e in machine.examples]
-        judged = [max_steps is None or e.outcome != "limit" for e in machine.examples]
-        limited = [replace(e, max_steps=limit) for e, limit in zip(machine.examples, limits, strict=True)]
-        return list(zip(limited, judged, strict=True))
-    max_steps = MAX_STEPS if max_steps is None else max_steps
-    if words is None and subject.examples:
-        return [(CircuitRun(e.input, max_steps, e.outputs), True) for e in subject.examples]
-    given = [subject.word(None)] if words is None else words
-    if machine is None:
-        return [(CircuitRun(word, max_steps), False) for word in given]
-    return [(Example(input=word, outcome="limit", max_steps=max_steps), False) for word in given]
-
-
-@dataclass(frozen=True)
-class CircuitRun:
-    """A run of a circuit: its input, the most gates, and the bits of outputs that are expected, by name."""
-
-    input: str
-    max_steps: int
-    outputs: Mapping[str, str] = field(default_factory=dict)

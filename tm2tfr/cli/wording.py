@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tm2tfr.errors import counted, visible
+from tm2tfr.errors import counted, shortened, spaced, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tm2tfr.api.subject import Subject
-    from tm2tfr.runs.options import RunOptions
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.sources.turing.universal.program import Universal
+    from tm2tfr.trace.activations import Activation
     from tm2tfr.trace.check import Trace
 
 VERDICTS = {
@@ -57,7 +59,7 @@ def _of_machine(machine: Machine) -> list[str]:
         q, a = missing[0]
         lines.append(
             f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
-            f"the first is ({visible(q)}, {shown(a)})"
+            f"the first is ({visible(q)}, {spaced(a)})"
         )
     return lines
 
@@ -113,30 +115,17 @@ def input_line(trace: Trace) -> str:
     return f"{visible(trace.machine)} on {shortened(trace.input)}"
 
 
-def vectors(subject: Subject, word: str, position: int, run: RunOptions) -> str:
+def vectors(found: Mapping[str, Activation], subject: Subject, position: int) -> str:
     """Return the activation vectors at a position, each with what it adds to the previous one, or changes of it."""
-    from tm2tfr.api.runs import activations
     from tm2tfr.trace.rows import is_turing
 
-    found = activations(subject, word, position, engine=run.engine, dtype=run.dtype)
     known: dict[str, object] = {}
     equations = " (Eqs. 8.4-8.19)" if is_turing(subject.decoder.layout) else ""
     lines, width = [f"activation vectors at position {position}{equations}"], max(map(len, found)) + 1
     for name, vector in found.items():
-        new = [f"{k} = {'⊥' if v is None else shown(str(v))}" for k, v in vector.items() if k not in known or known[k] != v]
+        new = [
+            f"{k} = {'⊥' if v is None else spaced(str(v))}" for k, v in vector.items() if k not in known or known[k] != v
+        ]
         lines.append(f"  {visible(name):<{width}}{', '.join(new) or '(no change)'}")
         known |= vector
     return "\n".join(lines)
-
-
-def shown(symbol: str) -> str:
-    """Return text in which spaces are visible, and so is what cannot be printed."""
-    return visible(symbol).replace(" ", "␣")
-
-
-def shortened(tape: str, most: int = 60) -> str:
-    """Return a tape's text in quotes, shortened in the middle if it is long."""
-    if len(tape) > most:
-        half = most // 2 - 1
-        return f"'{shown(tape[:half])} … {shown(tape[-half:])}' ({len(tape):,} cells)"
-    return f"'{shown(tape)}'"

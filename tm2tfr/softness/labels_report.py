@@ -12,8 +12,16 @@ from math import inf
 from tm2tfr.errors import counted, visible
 from tm2tfr.softness.labels import AtTemperature, Lead, SoftLabels
 from tm2tfr.softness.needed import SAMPLED, Needed, local_exponent, needed_exponent
-from tm2tfr.softness.report import number, temperature_text
+from tm2tfr.softness.report import number, report, temperature_text
+from tm2tfr.softness.run import SoftRun
 from tm2tfr.text.columns import aligned
+
+
+def measured_report(found: SoftRun | SoftLabels, format: str = "text", *, everything: bool = False) -> str:
+    """Return the measurements of what generates, or labels, in a format, see `report` and `labels_report`."""
+    if isinstance(found, SoftRun):
+        return report(found, format, everything=everything)
+    return labels_report(found, format)
 
 
 def labels_report(found: SoftLabels, format: str = "text") -> str:

@@ -37,6 +37,11 @@ class SoftRun:
     growth: tuple[Warmest, ...]
 
     @property
+    def holds(self) -> bool:
+        """Whether the scores are what the bounds are about: of all heads that are not uniform, without ties."""
+        return self.softness.uniform_tieless
+
+    @property
     def found_exponent(self) -> float | None:
         """The measured exponent of 1/τ in n, None if there are too few lengths."""
         return exponent([(w.positions, w.found) for w in self.growth if w.found is not None and not w.unbounded])

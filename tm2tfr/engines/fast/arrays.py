@@ -136,7 +136,7 @@ class Probes(NamedTuple):
     number_memo: Ints
 
 
-class Plan(NamedTuple):
+class Laid(NamedTuple):
     """All that the kernel needs; `table` has the directions of each position, none if there is no position table."""
 
     features: Ints

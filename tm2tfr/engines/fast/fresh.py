@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.fast import state as k
-from tm2tfr.engines.fast.arrays import KINDS, STORED, Heads, Plan, Tail
+from tm2tfr.engines.fast.arrays import KINDS, STORED, Heads, Laid, Tail
 from tm2tfr.engines.fast.kept import place_groups
 
 MEAN, PLACE, LATEST, SCAN, GROUPED = range(len(KINDS))
@@ -30,7 +30,7 @@ AT_ONCE = 2**30
 """Arrays of so many bytes are made longer step by step."""
 
 
-def fresh(plan: Plan, width: int, stop: NDArray[np.bool_]) -> k.State:
+def fresh(plan: Laid, width: int, stop: NDArray[np.bool_]) -> k.State:
     """Return the arrays at position 0, without room for any; stop: (vocabulary,) whether a token ends the run."""
     heads, tail = plan.heads, plan.tail
     components, values = len(heads.key_kind), len(heads.value_kind)
@@ -91,12 +91,12 @@ def _memo(tail: Tail, labels: int, numbers: int, size: int) -> dict[str, NDArray
     }
 
 
-def with_large_memo(state: k.State, plan: Plan) -> k.State:
+def with_large_memo(state: k.State, plan: Laid) -> k.State:
     """Return the arrays with an empty memo of full size: what was in it is forgotten."""
     return state._replace(**_memo(plan.tail, state.memo_codes.shape[1], state.memo_numbers.shape[1], MEMO))
 
 
-def fresh_pools(plan: Plan) -> k.Pools:
+def fresh_pools(plan: Laid) -> k.Pools:
     """Return the arrays of grouped heads at position 0."""
     heads, owner = plan.heads, np.repeat(plan.heads.kind, np.diff(plan.heads.value))
     pools = int(heads.pool.max(initial=-1)) + 1

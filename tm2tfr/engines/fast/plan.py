@@ -25,7 +25,7 @@ from tm2tfr.engines.fast.arrays import (
     Body,
     Early,
     Entries,
-    Plan,
+    Laid,
     Probes,
     Rows,
     Tail,
@@ -52,7 +52,7 @@ def plan(
     kinds: Sequence[Sequence[Recognition]],
     labels: Sequence[tuple[int, int]] = (),
     numbers: Sequence[int] = (),
-) -> Plan:
+) -> Laid:
     """Return `decoder` rearranged.
 
     Args:
@@ -84,7 +84,7 @@ def plan(
     if is_early:
         pools = heads.pool[heads.layer[first - 1] :]
         early = _early(decoder.layers[first - 1], key, known.layers[first - 1].before, first - 1, pools)
-    return Plan(
+    return Laid(
         features=features,
         table=rows(()) if decoder.position_table is None else by_column(decoder.position_table),
         heads=heads,

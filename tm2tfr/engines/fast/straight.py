@@ -1,6 +1,6 @@
 """One plan as straight-line Python, which Numba compiles: the kernel without its loops over the plan's arrays.
 
-`written` turns the arrays of a `Plan`, and nothing else, into the text of one function: a row of weights becomes a sum
+`written` turns the arrays of a `Laid`, and nothing else, into the text of one function: a row of weights becomes a sum
 with the weights in it, a direction that the token determines becomes a column of a table. The function runs positions
 as `kernel.advance` does, operation by operation, as long as they are plain: the tail's answer is in the memo, every head
 attends to one position that needs no comparison of scores, nothing has to grow, no guard fails. Grouped heads it knows in
@@ -19,7 +19,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tm2tfr.engines.fast import state as k
-from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Plan, Rows
+from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Laid, Rows
 from tm2tfr.engines.fast.expressions import ONE, ZERO, Expressions, Tables, as_literal, entries_of, product_of
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
 from tm2tfr.engines.fast.guesses import FED, Guess, guess_of_maximum, in_turns
@@ -43,7 +43,7 @@ _HEAD = """def run(s, pools, control, answers, codes, numbers, limit, tables, he
 _TAIL = f"    return {k.STOPPED} if stopped else {k.DONE}"
 
 
-def written(plan: Plan, *, turns: bool = False) -> tuple[str, Tables, Floats] | None:
+def written(plan: Laid, *, turns: bool = False) -> tuple[str, Tables, Floats] | None:
     """Return (text of the function ``run``, its tables, that by position); None if the plan does not allow it.
 
     Args:
@@ -75,7 +75,7 @@ def _by_position(table: Rows) -> Floats:
 class _Writer(Expressions):
     """The lines of the function while they grow, with what is known about the stream at that point."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Laid) -> None:
         super().__init__(
             len(plan.tail.logit_bias), [entries_of(plan.body.token, t) for t in range(len(plan.tail.logit_bias))]
         )

@@ -61,6 +61,7 @@ CONSTRUCTION = Construction(
     draw=later("tm2tfr.sources.turing.drawing", "save"),
     graph=later("tm2tfr.sources.turing.graph", "to_graph"),
     prove=later("tm2tfr.sources.turing.proof", "prove"),
+    limit=later("tm2tfr.sources.turing.proof", "limit"),
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_prompt"),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tm2tfr.api.runs import check
+from tm2tfr.api.checking import check
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.sources.turing.compiler import compile_machine

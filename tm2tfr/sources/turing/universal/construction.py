@@ -97,5 +97,6 @@ CONSTRUCTION = Construction(
     fed=_fed,
     causal=later("tm2tfr.sources.turing.universal.causal", "causal_model"),
     prove=later("tm2tfr.sources.turing.universal.proof", "prove"),
+    limit=later("tm2tfr.sources.turing.universal.proof", "limit"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_weights"),
 )

@@ -1,0 +1,173 @@
+"""One run of a subject, as it is asked for: its weights softened for it, compared, with what is to be said of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tm2tfr.api.softness import for_run
+from tm2tfr.errors import counted, listing
+from tm2tfr.runs.plan import HARD, NOBODY, Soft
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tm2tfr.api.subject import Subject
+    from tm2tfr.runs.options import RunOptions
+    from tm2tfr.runs.plan import Watcher
+    from tm2tfr.trace.activations import Activation
+    from tm2tfr.trace.check import Trace
+
+
+# ── What nothing proves of a run, and what another program would misread of a file: warnings, in words.
+SURELY = {"float64": 10_000, "float32": 100, "rational": 10**18}
+"""The positions that are certified of every machine as it is compiled without options, whatever |h| is there."""
+
+
+def certified(trace: Trace, subject: Subject) -> int | None:
+    """Return the certified number of positions for a run's weights, engine and |h|; None: no limit; 0 under softmax."""
+    construction = subject.construction
+    if construction is None or construction.limit is None or subject.program is None or trace.soft:
+        return 0
+    return construction.limit(subject.decoder, subject.program, trace.engine, trace.dtype, trace.reach)
+
+
+def beyond_certificate(trace: Trace, subject: Subject) -> str | None:
+    """Return the warning for a run that agrees and is longer than what is certified for its engine and its |h|."""
+    agreed = "warning: this run agrees, but nothing proves that all such runs do"
+    if trace.noun == "circuit" or trace.labels:
+        return None  # see `tm2tfr certify`, which is for all inputs
+    if trace.soft:
+        return f"{agreed}: soft attention has no certificate: see tm2tfr soften"
+    if not subject.compiled and not any(subject.options.values()) and trace.tokens <= SURELY[trace.dtype]:
+        return None  # without a proof, which takes longer than a short run
+    most = certified(trace, subject)
+    if most is None or trace.tokens <= most:
+        return None
+    what = f"{trace.engine} in {trace.dtype} is certified for {counted(most, 'position')} with |h| ≤ {trace.reach:,}"
+    if most == 0:
+        what = "these weights cannot be certified"
+    return f"{agreed}: {what}: see {_to_certify(subject)}"
+
+
+def _to_certify(subject: Subject) -> str:
+    """Return the command that certifies a subject; of a universal decoder, its class, whatever machine is in the prompt."""
+    from tm2tfr.sources.turing.universal.program import Universal
+
+    program, given = subject.program, subject.options.get("universal")
+    if isinstance(program, Universal) and not subject.compiled:
+        if isinstance(given, str) and Path(given).exists():
+            return f"tm2tfr certify {shlex.quote(given)}"
+        tape = "" if program.tape == "both" else f" --tape {program.tape}"
+        return f"tm2tfr certify --universal {program.states},{program.symbols}{tape}"
+    return f"tm2tfr certify {subject.name}" if subject.name != "-" else "tm2tfr certify"
+
+
+def slow(run: RunOptions) -> str | None:
+    """Return the warning for a long run without the fast engine."""
+    from tm2tfr.choices import AUTO
+    from tm2tfr.runs.options import MAX_STEPS
+
+    if run.engine == AUTO and (run.max_steps is None or run.max_steps > MAX_STEPS):
+        from tm2tfr.engines.fast import available
+
+        if not available():
+            return "the dense engine takes time that grows with the square of the steps: pip install 'tm2tfr[fast]'"
+    return None
+
+
+def formulas_in(subject: Subject, format: str | None) -> str | None:
+    """Return the warning for a CSV file in which a spreadsheet takes a state's name, or another's label, for a formula."""
+    from tm2tfr.tables.table import formulas
+    from tm2tfr.trace.rows import columns_of, is_turing
+
+    if format != "csv":
+        return None
+    decoder, layout = subject.decoder, subject.decoder.layout
+    turing = is_turing(layout)  # whose symbols are single signs, and harmless, and whose tokens begin with a bracket
+    read = [c.read_from(layout) for c in columns_of(decoder) if not turing or c.holds == "e_q"]
+    names = [label for subspace in read if subspace for label in subspace.labels or ()]
+    names += [] if turing else [*decoder.vocabulary, *(c.name for c in columns_of(decoder))]
+    found = formulas(dict.fromkeys(names))
+    if not found:
+        return None
+    whose = "a state's name" if turing else "a name"
+    what = f"warning: a spreadsheet takes {whose} for a formula ({listing(found, most=3)})"
+    return f"{what}: import the columns of the CSV file as text, or write JSON"
+
+
+def written(subject: Subject, run: RunOptions) -> Iterator[str]:
+    """Yield what there is to say of the file of rows that a run has written, if it has."""
+    if run.out is not None:
+        yield f"wrote {run.out}"
+        if (warning := formulas_in(subject, run.out.suffix.lower()[1:])) is not None:
+            yield warning
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A run.
+
+    Args:
+        trace: it, compared with its reference if there is one.
+        subject: what was run, with the attention that was asked for.
+        vectors: the activation vectors at the position that was asked for, None if none was.
+        warnings: what is not proved of it.
+        written: what is said of the file of rows that it wrote.
+    """
+
+    trace: Trace
+    subject: Subject
+    vectors: Mapping[str, Activation] | None = None
+    warnings: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+
+    def misread(self, format: str) -> tuple[str, ...]:
+        """Return the warning for a table in this format that a spreadsheet misreads, if it does."""
+        found = formulas_in(self.subject, format)
+        return () if found is None else (found,)
+
+
+def traced(
+    subject: Subject,
+    word: str | None,
+    run: RunOptions,
+    *,
+    soft: Soft = HARD,
+    at: int | None = None,
+    must_compare: bool = False,
+    watch: Watcher = NOBODY,
+) -> Traced:
+    """Run a subject, and compare every cell with its reference; without a program, only run it.
+
+    Args:
+        word: the input; None: the program's own.
+        soft: the attention that is asked for.
+        at: a position, counted from 0, whose activation vectors are wanted as well.
+        must_compare: refuse to run without a program.
+
+    Raises:
+        CompileError: for a temperature that is none; without a program, if one is needed.
+        EngineError: see `tm2tfr.check`; if the run ends before `at`.
+    """
+    from tm2tfr.runs.run import carried_out
+
+    found = for_run(subject, soft, word, run.max_steps)
+    warnings = [slow(run)]
+    program = found.right if must_compare else found.program
+    with watch.run(run.max_steps) as shown:
+        asked = replace(run, progress=shown.progress, stop=shown.stop)
+        fed = found.prompt(word) if program is None else None
+        trace = carried_out(found.decoder, found.word(word), program, asked, fed=fed)
+    if program is not None and trace.agrees:
+        warnings.append(beyond_certificate(trace, found))
+    vectors = None
+    if at is not None:
+        from tm2tfr.api.runs import activations
+
+        vectors = activations(found, trace.input, at, engine=run.engine, dtype=run.dtype)
+    said = tuple(each for each in warnings if each is not None)
+    return Traced(trace, found, vectors, said, tuple(written(found, run)))
