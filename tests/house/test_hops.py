@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import io
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
 from dataclasses import fields
+from types import FrameType
 
 import pytest
 
 import tm2tfr
 from tests.house.reading import ROOT, facts, text_of
-from tm2tfr.cli import app
+from tm2tfr.cli import app, main
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.trace.check import check
@@ -63,3 +67,24 @@ def test_the_command_line_the_library_and_the_run_have_the_same_parameters() -> 
     assert known <= command
     assert inspect.signature(carried_out).parameters["options"].annotation == "RunOptions"
     assert {"engine", "max_steps", "keep_rows", "progress"} <= set(inspect.signature(check).parameters)
+
+
+def test_the_word_takes_five_steps_from_the_command_to_the_engine() -> None:
+    """Functions that get the input of ``trace --input`` and hand it on, beside those that read rows without it."""
+    hops: list[str] = []
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "start" and frame.f_code.co_filename.endswith("engines/dense.py"):
+            at: FrameType | None = frame.f_back
+            while not hops or (at is not None and hops[-1] != "trace"):
+                if at is not None and {"word", "truth", "prompt"} & set(at.f_code.co_varnames[: at.f_code.co_argcount]):
+                    hops.append(at.f_code.co_name)
+                at = at.f_back if at is not None else None
+
+    with redirect_stdout(io.StringIO()), suppress(SystemExit):
+        sys.setprofile(called)
+        try:
+            main(["trace", "chapter", "--input", "11"])
+        finally:
+            sys.setprofile(None)
+    assert hops == ["generate", "rows", "check", "carried_out", "traced", "trace"]

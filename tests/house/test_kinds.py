@@ -21,7 +21,7 @@ LEFT = {
     "explorer": 12,
     "labels": 16,
     "playground": 6,
-    "runs": 10,
+    "runs": 9,
     "targets": 34,
     "training": 5,
 }

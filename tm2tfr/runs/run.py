@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
-from tm2tfr.runs.truths import AnyMachine, truth_of
+from tm2tfr.runs.truths import truth_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import columns_of, is_turing
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.tables.stream import RowWriter
 
 
 def carried_out(
@@ -39,7 +43,21 @@ def carried_out(
     if (decoder.positions is not None or decoder.labeller) and options.max_steps == MAX_STEPS:
         options = replace(options, max_steps=None)  # the run has an end: the default limit is for those that may have none
     for engine, limit in engines(decoder, _length(program, word, fed), options):
-        trace = _by(engine, decoder, word, program, replace(options, max_steps=limit), fed)
+        if _in_blocks(engine, decoder, program, options):
+            from tm2tfr.runs.recording import in_blocks  # noqa: PLC0415  (it needs Numba, which is optional)
+
+            trace = in_blocks(decoder, word, program, replace(options, max_steps=limit), fed=fed)
+        else:
+            truth = truth_of(program, word, decoder, limit)
+            fed = word if fed is None else fed
+            run = partial(checking.run, decoder, fed) if truth is None else partial(checking.check, decoder, truth)
+            keep, progress = options.keep_rows, options.progress
+            with _writer(options.out, decoder) as writer:
+                sink = None if writer is None else writer.write
+                trace = run(engine=engine, max_steps=limit, keep_rows=keep, progress=progress, sink=sink)
+                if writer is not None:
+                    writer.expect(trace.agreed)
+            trace = replace(trace, input=word) if truth is None else trace
         if trace.T is not None or trace.divergence is not None:
             break  # otherwise the next engine, if there is one, goes further
     return _headed(trace, program)
@@ -64,36 +82,24 @@ def _headed(trace: Trace, program: Any) -> Trace:
     return replace(trace, columns=tuple(columns))
 
 
-def _by(engine: Engine, decoder: Decoder, word: str, program: Any, options: RunOptions, fed: Sequence[str] | None) -> Trace:
-    """Run with `engine`: in blocks, without keeping rows, if it can and that is wanted, otherwise row by row.
+def _in_blocks(engine: Engine, decoder: Decoder, program: Any, options: RunOptions) -> bool:
+    """Return whether a run is made in blocks, without keeping rows: if the engine can, and that is wanted.
 
     Blocks have the columns of the chapter's table; the rows of any other are read one by one.
     """
-    in_rows, of_turing = options.keep_rows and not options.recorded, is_turing(decoder.layout)
-    if engine.name == "fast" and of_turing and isinstance(program, AnyMachine | None) and not in_rows:
-        from tm2tfr.runs.recording import in_blocks  # noqa: PLC0415  (it needs Numba, which is optional)
-
-        return in_blocks(decoder, word, program, options, fed=fed)
-    truth = truth_of(program, word, decoder, options.max_steps)
-    return _by_row(engine, decoder, word, word if fed is None else fed, truth, options)
+    if engine.name != "fast" or not is_turing(decoder.layout) or (options.keep_rows and not options.recorded):
+        return False
+    construction = None if program is None else of_program(program)
+    return program is None or (construction is not None and construction.noun == "machine")
 
 
-def _by_row(
-    engine: Engine, decoder: Decoder, word: str, fed: Sequence[str], truth: Truth | None, options: RunOptions
-) -> Trace:
-    with ExitStack() as stack:
-        writer = None
-        if options.out is not None:
-            from tm2tfr.tables.stream import open_rows  # noqa: PLC0415  (most runs write no file)
+@contextmanager
+def _writer(out: Path | None, decoder: Decoder) -> Iterator[RowWriter | None]:
+    """Yield what writes the rows to a file, if they are to be written."""
+    if out is None:
+        yield None
+        return
+    from tm2tfr.tables.stream import open_rows  # noqa: PLC0415  (most runs write no file)
 
-            writer = stack.enter_context(open_rows(options.out, columns=columns_of(decoder)))
-        sink = None if writer is None else writer.write
-        steps, keep, show = options.max_steps, options.keep_rows, options.progress
-        if truth is None:
-            trace = checking.run(decoder, fed, engine=engine, max_steps=steps, keep_rows=keep, progress=show, sink=sink)
-            trace = replace(trace, input=word)
-        else:
-            trace = checking.check(decoder, truth, engine=engine, max_steps=steps, keep_rows=keep, progress=show, sink=sink)
-        if writer is not None:
-            writer.expect(trace.agreed)
-        return trace
+    with open_rows(out, columns=columns_of(decoder)) as writer:
+        yield writer

@@ -230,12 +230,12 @@ def run(
     return _trace(decoder, word, engine, pairs, None, None)
 
 
-def _drain(pairs: _Pairs, prompt: int, progress: Progress | None, sink: Sink | None) -> None:
-    """Go through the rows, reporting progress and passing rows that agree to `sink`."""
+def _drain(pairs: _Pairs, fed: int, progress: Progress | None, sink: Sink | None) -> None:
+    """Go through the rows, reporting progress (of so many tokens that were fed) and passing rows that agree to `sink`."""
     waiting: list[AnyRow] = []
     for n, row in enumerate(pairs):
         if progress and n % 64 == 63:
-            progress(n + 1, max(0, n - prompt))
+            progress(n + 1, max(0, n - fed))
         if sink is not None and pairs.differs is None:
             waiting.append(row)
             if len(waiting) >= 1024:
