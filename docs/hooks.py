@@ -22,6 +22,7 @@ from figures.universal import FIGURES as OF_UNIVERSAL
 
 from tm2tfr.cli import app
 from tm2tfr.cli.pages import panels
+from tm2tfr.options import table
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 PARAGRAPH = re.compile(r"<(p|li)>.*?</\1>", re.DOTALL)
@@ -32,7 +33,7 @@ NOT_OPERATORS = {
     "<mo>&#x0007C;</mo>": '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>',
 }
 """⊥, which is a value here, and the bars around an absolute value would have the spaces of an operator."""
-COMMANDS = "<!-- commands -->"
+COMMANDS, OPTIONS = "<!-- commands -->", "<!-- options -->"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -43,7 +44,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    return markdown.replace(COMMANDS, commands()) if COMMANDS in markdown else markdown
+    for mark, made in ((COMMANDS, commands), (OPTIONS, table)):
+        markdown = markdown.replace(mark, made()) if mark in markdown else markdown
+    return markdown
 
 
 def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:

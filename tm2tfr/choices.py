@@ -5,7 +5,6 @@ Nothing is imported here, so that ``--help`` is immediate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal, NamedTuple, get_args
 
 ENGINES: tuple[str, ...] = ("dense", "exact", "fast")
@@ -32,14 +31,6 @@ UNIVERSAL_TAPES: tuple[UniversalTape, ...] = get_args(UniversalTape)
 """The tape of the machines that a universal decoder runs; for both, the first token of its prompt says which."""
 PROMPT_FORMATS: tuple[str, ...] = ("text", "json", "ids")
 """The formats in which the prompt of a universal decoder is written."""
-UNIVERSAL_OPTIONS: Mapping[str, str] = {
-    "universal": "a universal decoder runs Turing machines, which are in its prompt",
-    "tape": "the tape is that of the Turing machines in the prompt of a universal decoder",
-    "seed": "the seed is that of the order of rules in the prompt of a universal decoder",
-}
-"""The options that put a machine in the prompt of a universal decoder -> the words for those to whose programs they do not
-apply."""
-
 CIRCUIT = "circuit"
 """The construction that compiles Boolean circuits, as the provenance of weights names it."""
 CircuitVariant = Literal["lookup", "paper-hard", "paper"]
@@ -85,13 +76,6 @@ LOGIC_ANSWERS: tuple[LogicAnswers, ...] = get_args(LogicAnswers)
 LogicVariant = Literal["ours", "paper"]
 LOGIC_VARIANTS: tuple[LogicVariant, ...] = get_args(LogicVariant)
 """How the position before is found and the latest of equal keys is preferred: ours, or by parity and -1/j as printed."""
-
-ALPHABET, MASK, VARIANT = (
-    "an alphabet is given for a RASP program, or for a formula of temporal logic",
-    "a mask is chosen for the heads of the weights of a RASP program or of a formula",
-    "a variant says how a decoder finds the operands of a circuit's gates, or how a formula is compiled",
-)
-"""The words for those to whose programs an option does not apply that several constructions have."""
 
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""

@@ -333,6 +333,7 @@ class Examined:
 
 
 _Program = TypeVar("_Program")
+AnyClass = type[Any]
 
 
 def later(module: str, function: str) -> Callable[..., Any]:
@@ -352,7 +353,7 @@ class Construction(Generic[_Program]):
         name: as the provenance of weights names it.
         noun: what one of its programs is called: ``machine``.
         type: the class of its programs.
-        options: the options of its compiler, each with the words for those to whose programs it does not apply.
+        options: the class of the options of its compiler, see `tm2tfr.options`.
         compile: (program, options) -> weights. Raises CompileError for options that do not apply to the program.
         truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
         read: (text, file) -> the program that is stored with weights. Raises SpecError.
@@ -361,8 +362,7 @@ class Construction(Generic[_Program]):
         targets: the formats that a program is written in.
         convert: (program, format) -> it in that format, ``text`` (or bytes) and ``notes``. Raises ConversionError.
         format_for: (path) -> the format of such a file. Raises OutputError.
-        drawn: the endings of drawings.
-        dot: program -> its graph in DOT.
+        drawn: the endings of drawings; dot: program -> its graph in DOT.
         draw: (program, path): write a drawing, of what kind its ending says.
         graph: program -> its graph, for networkx.
         part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
@@ -386,7 +386,7 @@ class Construction(Generic[_Program]):
     name: str
     noun: str
     type: type[_Program]
-    options: Mapping[str, str]
+    options: AnyClass
     compile: Callable[[_Program, Mapping[str, Any]], Decoder]
     truth: Callable[[_Program, str, Decoder, int | None], Truth]
     read: Callable[[str, str], _Program]

@@ -17,7 +17,7 @@ FILE = Path(__file__).parents[2] / "docs" / "imports.svg"
 WIDTH, ROW, HEIGHT, LETTER, PAD, SHIFT = 860, 62, 28, 7.4, 12, 170
 HIDDEN = {"_version", "__init__", "__main__"}
 """The version, which anything may import, and the two doors to the whole."""
-BOTTOM = ("errors", "choices", "extras", "interrupts", "leftovers", "files", "places", "text", "shelf")
+BOTTOM = ("errors", "choices", "options", "extras", "interrupts", "leftovers", "files", "places", "text", "shelf")
 """What stands below everything else: complaints, words, files, text with places."""
 
 

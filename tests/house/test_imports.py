@@ -13,7 +13,7 @@ import pytest
 
 from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, text_of, without
 
-BASE = {"choices", "errors", "extras", "files", "leftovers", "places", "_version"}
+BASE = {"choices", "errors", "options", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
 RUN = MODEL | {"native", "contract", "columns", "sources", "truth", "engines", "trace"}
 WHOLE = RUN | {"registry", "compiler", "shelf", "proof", "tables", "softness", "runs", "targets"}
@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "choices": set(),
     "_version": set(),
+    "options": {"choices", "errors"},
     "interrupts": set(),
     "leftovers": set(),
     "extras": {"errors"},

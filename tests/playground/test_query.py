@@ -38,8 +38,12 @@ def test_a_query_is_what_json_says() -> None:
         ),
         (
             {"source": "", "options": {"max_step": 1}},
-            "unknown option 'max_step' (did you mean 'max_steps'?): use max_steps, max_length, max_values, max_units, "
-            "left_boundary, variant, basis, sop, alphabet, mask, define, compare, answers",
+            "unknown option 'max_step' (did you mean 'max_steps'?): use max_steps, left_boundary, variant, basis, "
+            "sop, alphabet, max_length, mask, max_values, max_units, unbounded, define, compare, answers, steep",
+        ),
+        (
+            {"source": "", "options": {"steep": 1}},
+            "steep must be true or false, not 1: omit it, or send true",
         ),
         (
             {"source": "", "imput": ""},

@@ -17,6 +17,7 @@ from tests.strategies import tries
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError
+from tm2tfr.options import LogicOptions
 from tm2tfr.softness import needed
 from tm2tfr.softness.needed import (
     Needed,
@@ -28,7 +29,7 @@ from tm2tfr.softness.needed import (
     sampled_words,
 )
 from tm2tfr.softness.temperature import softened_by
-from tm2tfr.sources.logic.compiler.compiler import LogicOptions, compile_program
+from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula, read

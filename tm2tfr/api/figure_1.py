@@ -34,8 +34,9 @@ def figure_1(
     Raises:
         CompileError: for lengths that are not positive numbers.
     """
+    from tm2tfr.options import LogicOptions, read_options
     from tm2tfr.softness.figure_1.measured import CASES, LENGTHS, Figure, row_of
-    from tm2tfr.sources.logic.compiler.compiler import LogicOptions, compile_program
+    from tm2tfr.sources.logic.compiler import compile_program
     from tm2tfr.sources.logic.library import load
     from tm2tfr.sources.logic.read import formula
     from tm2tfr.sources.logic.truth import LogicLabels
@@ -48,6 +49,6 @@ def figure_1(
         if progress is not None:
             progress(f"{case.subject}, {case.weights}")
         given = formula(case.subject, alphabet=tuple(case.alphabet)) if case.alphabet else load(case.subject).program
-        decoder = compile_program(given, LogicOptions.of(case.options))
+        decoder = compile_program(given, read_options(LogicOptions, case.options))
         rows.append(row_of(case, decoder, LogicLabels(given, decoder), chosen))
     return Figure(tuple(rows))

@@ -236,12 +236,14 @@ def _as_compiled(found: Subject) -> Decoder:
     So it is not read off the weights that are judged by it; but where these cannot be made again, by what they state,
     with the same stream and heads.
     """
+    from tm2tfr.options import fields_of
     from tm2tfr.transformer import provenance
 
     decoder, construction = found.decoder, found.construction
     if found.weights is None or construction is None:
         return decoder
-    said = {name: text for name, text in provenance.options(decoder.provenance).items() if name in construction.options}
+    known = fields_of(construction.options)
+    said = {name: text for name, text in provenance.options(decoder.provenance).items() if name in known}
     for options in (found.asked, {name: _READ.get(text, text) for name, text in said.items() if text}):
         with suppress(Tm2tfrError, TypeError, ValueError):
             anew = construction.compile(found.right, options)

@@ -89,12 +89,13 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
     """
     if not isinstance(text, str):
         raise InputError(f"a formula must be text, not {text!r}: write for example 'once Q[a]'")
+    from tm2tfr.options import LogicOptions, read_options
     from tm2tfr.sources.logic.cautions import cautions
-    from tm2tfr.sources.logic.compiler import LogicOptions, prepared
+    from tm2tfr.sources.logic.compiler import prepared
     from tm2tfr.sources.registry import of_formula
 
     found, options = of_formula(text), {"alphabet": alphabet, "define": define}
-    program = prepared(found.program, LogicOptions.of(options))
+    program = prepared(found.program, read_options(LogicOptions, options))
     for warning in cautions(program, options, found.warnings):
         warnings.warn(warning, SpecWarning, stacklevel=outside())
     return program

@@ -13,7 +13,6 @@ machine, a path to a machine or to a weight file, bbchallenge text, or ``-`` for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,39 +23,19 @@ from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
 from tm2tfr.sources.registry import built, parameters_of
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
+    from tm2tfr.options import CompileOptions
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
-    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.trace.activations import Activation
     from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
 
 
-def compile(
-    subject: Given,
-    *,
-    left_boundary: str | None = None,
-    variant: str | None = None,
-    basis: str | None = None,
-    epsilon: float | None = None,
-    sop: str | None = None,
-    alphabet: str | Sequence[str | bool | int] | None = None,
-    max_length: int | None = None,
-    unbounded: bool | None = None,
-    mask: str | None = None,
-    max_values: int | None = None,
-    max_units: int | None = None,
-    define: str | None = None,
-    compare: str | None = None,
-    answers: str | None = None,
-    steep: bool | None = None,
-    universal: tuple[int, int] | str | Path | Universal | Decoder | None = None,
-    tape: str | None = None,
-    seed: int | None = None,
-    **parameters: object,
-) -> Decoder:
+def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
     """Return the decoder that simulates a machine, or evaluates a circuit or a program; weights are returned as they are.
 
     >>> import tm2tfr
@@ -70,53 +49,28 @@ def compile(
 
     Args:
         subject: see `Subject.of`.
-        left_boundary: of a machine on a one-way tape, ``repaired`` (the default) or ``chapter`` (Exercise 8.3 going wrong).
-        variant: of a circuit, ``lookup`` (the default), ``paper-hard`` or ``paper``; the last two are Appendix A of the
-            paper, repaired, and rewrite a circuit in NOR, AND and XOR if it is not in them. Of a formula, ``ours`` (the
-            default) or ``paper``, with the previous position and ties as in Theorems 13 and 16.
-        basis: of a circuit, rewrite it in these gates first: ``nor``, or ``paper`` for NOR, AND and XOR of two operands.
-        epsilon: of a circuit in the variant ``paper``, that of its layer norms. Default: 0.
-        sop: of a RASP program, the s-op that is compiled. Default: the one assigned last.
-        alphabet: of a program or a formula, its tokens: ``abc``, or a list of them. Default: its own.
-        max_length: of a RASP program, the longest input. Default: the program's own, otherwise 10.
-        unbounded: of a RASP program, whether it is compiled for inputs of any length, which not every program can be.
-        mask: of a program or a formula, what heads see: ``none`` is every position, ``future`` none after their own.
-            Default: ``future`` if nothing looks ahead.
-        max_values, max_units: of a RASP program, the most values of an s-op, and the most entries of a table.
-        define: of a formula, or a B-RASP or S-RASP program, the definition that is compiled. Default: its own choice, or
-            the last one.
-        compare: of a formula, how counts are compared: by ``lookup`` (the default), or by the ``sign`` of their difference.
-        answers: of a formula, which of its parts are outputs: ``all`` (the default), or its ``definitions``.
-        steep: of a formula that looks left only, whether queries grow with the position, so that softmax needs no
-            temperature.
-        universal: of a machine, put it in the prompt of the universal decoder of this size: S and K as a pair or as the
-            text ``8,4``; a `tm2tfr.Universal`; or weights of one, or a path to them. The matrices are the same for all
-            machines; labels and tokens have this machine's names.
-        tape: with `universal`, of its machines: ``one-way``, ``two-way``, or ``both`` (the default), where the first token
-            of the prompt says which.
-        seed: with `universal`, that of the order of the rules in the prompt. Default: the machine's own order. Of the
-            shipped circuit ``random``, its own.
-        parameters: those of a shipped circuit, such as ``bits=8``, as for `load`.
+        options: those of the construction that compiles it: of a machine `TuringOptions`, of a circuit `CircuitOptions`, of
+            a RASP program `RaspOptions`, of a formula `LogicOptions`, all in `tm2tfr.options`; None is the default. Of a
+            shipped circuit also its parameters, such as ``bits=8``, as for `load`.
 
     Raises:
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
         CompileError: if an option does not apply to the program, or the weights are already compiled.
         UsageError: for parameters of anything but a shipped circuit, or that it does not have.
     """
+    from tm2tfr.options import everything
+
     known = parameters_of(subject) if isinstance(subject, str) else ()
-    if universal is None and seed is not None and "seed" in known:
-        parameters, seed = {**parameters, "seed": seed}, None
-    options: dict[str, Any] = {"variant": variant, "basis": basis, "epsilon": epsilon, "sop": sop}
-    options |= {"alphabet": alphabet, "mask": mask}
-    options |= {"unbounded": unbounded or None, "max_length": max_length, "max_values": max_values, "max_units": max_units}
-    options |= {"define": define, "compare": compare, "answers": answers, "steep": steep or None}
-    options |= {"universal": universal, "tape": tape, "seed": seed}
-    if parameters:
-        unknown = next((name for name in parameters if name not in known), "")
-        if close := did_you_mean(unknown, options):
-            raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*options, *known))}")
-        subject = built(str(subject), parameters).program
-    return Subject.of(subject, left_boundary=left_boundary, options=options).decoder
+    names = everything()
+    flags = {name for name, known_as in names.items() if known_as[0].kind == "flag"}
+    asked = {n: value for n, value in options.items() if value is not None and not (n in flags and value is False)}
+    own = {name for name in asked if name not in names or (name == "seed" and name in known and "universal" not in asked)}
+    if own:
+        unknown = next((name for name in sorted(own) if name not in known), "")
+        if close := did_you_mean(unknown, names):
+            raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*names, *known))}")
+        subject = built(str(subject), {name: asked.pop(name) for name in own}).program
+    return Subject.of(subject, options=asked).decoder
 
 
 def simulate(subject: Given, word: str | None = None, *, max_steps: int | None = MAX_STEPS) -> Result:

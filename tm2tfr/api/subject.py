@@ -98,9 +98,10 @@ class Subject:
 
     def _refuse(self, option: str, construction: Construction[Any]) -> None:
         """Raise CompileError if `option` is another construction's."""
+        from tm2tfr.options import fields_of
         from tm2tfr.sources.registry import whose
 
-        if option not in construction.options:
+        if option not in fields_of(construction.options):
             why = whose(option)
             name = "this" if self.name == self.noun else self.name
             raise CompileError(f"{name} is a {self.noun}, and {why}: omit {option_called(option)}")

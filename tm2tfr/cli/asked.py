@@ -10,24 +10,9 @@ from typing import Any
 
 import click
 
-from tm2tfr.choices import (
-    BASES,
-    CIRCUIT_FORMATS,
-    CIRCUIT_VARIANTS,
-    LEFT_BOUNDARIES,
-    LOGIC_ANSWERS,
-    LOGIC_COMPARE,
-    LOGIC_LANGUAGES,
-    LOGIC_VARIANTS,
-    RASP_MASKS,
-    READABLE,
-)
+from tm2tfr.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
 from tm2tfr.cli.options import (
-    CIRCUITS,
-    CONSTRUCTION,
-    FORMULAS,
     MACHINE_HELP,
-    PROGRAMS,
     Declared,
     choice,
     count,
@@ -38,6 +23,7 @@ from tm2tfr.cli.options import (
 from tm2tfr.cli.universal.options import DECLARED as UNIVERSAL
 from tm2tfr.cli.universal.options import asked_options, keep_weights
 from tm2tfr.errors import UsageError, visible
+from tm2tfr.options import CIRCUITS, CONSTRUCTION, FORMULAS, Declaration, everything
 
 PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "seed")
 """The parameters of shipped circuits, each an option of its name."""
@@ -108,25 +94,11 @@ def from_format(older: Sequence[str] = ()) -> Declared:
     )
 
 
-_LEFT_BOUNDARY = choice(
-    "--left-boundary",
-    of=LEFT_BOUNDARIES,
-    panel=CONSTRUCTION,
-    help="One-way tape: 'repaired' (default), or 'chapter' to see Exercise 8.3 go wrong.",
-)
-_VARIANT = choice(
-    "--variant",
-    of=tuple(dict.fromkeys((*CIRCUIT_VARIANTS, *LOGIC_VARIANTS))),
-    panel=CONSTRUCTION,
-    help="Circuits: how a gate finds its operands, by lookup (default), or by Appendix A, repaired: paper-hard, paper. "
-    "Formulas: ours (default), or paper: the previous position and ties as Theorems 13 and 16 have them.",
-)
 _CUT_REGISTERS = flag(
     "--cut-registers",
     panel=CIRCUITS,
     help="Cut the file of a circuit at its registers: their outputs become inputs, what they take in becomes outputs.",
 )
-_BASIS = choice("--basis", of=BASES, panel=CIRCUITS, help="Rewrite it in these gates first: 'nor' alone, or the paper's.")
 _EXPRESSION = option(
     "--expression", "-e", metavar="TEXT", panel=CIRCUITS, help='A circuit as an expression, such as "a ^ b & ~c".'
 )
@@ -136,56 +108,28 @@ _TRUTH_TABLE = option(
 _FORMULA = option(
     "--formula", "-f", metavar="TEXT", panel=FORMULAS, help="A formula of temporal logic, such as 'once Q[a] & !Q[b]'."
 )
-_WORDS = {
-    "sop": option(
-        "--sop",
-        metavar="NAME",
-        panel=PROGRAMS,
-        help="The s-op to compile, and what it needs. Default: the one assigned last.",
-    ),
-    "alphabet": option(
-        "--alphabet",
-        metavar="TOKENS",
-        panel=PROGRAMS,
-        help="Its tokens, also of a formula: abc, or a JSON list such as '[\"a\", 3]'. Default: its own.",
-    ),
-    "max_length": count(
-        "--max-length", least=1, panel=PROGRAMS, help="The longest input. Default: the program's own, otherwise 10."
-    ),
-    "mask": choice(
-        "--mask",
-        of=RASP_MASKS,
-        panel=PROGRAMS,
-        help="What heads see, also of a formula. Default: future (nothing after their position) if nothing looks ahead.",
-    ),
-    "max_values": count(
-        "--max-values", least=1, panel=PROGRAMS, help="The most values of an s-op, or of s-ops together. Default: 4,096."
-    ),
-    "max_units": count("--max-units", least=1, panel=PROGRAMS, help="The most entries of a table. Default: 65,536."),
-    "unbounded": flag("--unbounded", default=None, panel=PROGRAMS, help="For inputs of any length: counts are looked up."),
-    "define": option(
-        "--define", metavar="NAME", panel=FORMULAS, help="The definition to compile. Default: its own choice, or the last."
-    ),
-    "compare": choice(
-        "--compare",
-        of=LOGIC_COMPARE,
-        panel=FORMULAS,
-        help="How counts are compared: by lookup (default), or by the sign of their difference, with bounded features.",
-    ),
-    "answers": choice(
-        "--answers",
-        of=LOGIC_ANSWERS,
-        panel=FORMULAS,
-        help="What is answered, a column each: all parts (default), or the definitions alone.",
-    ),
-    "steep": flag(
-        "--steep",
-        default=None,
-        panel=FORMULAS,
-        help="Past operators only: queries that grow with the position, so that softmax needs no temperature.",
-    ),
+
+
+def _declared(name: str, known: Sequence[Declaration]) -> Declared:
+    """Declare an option of one construction or several, each with its words and its help."""
+    about, called = known[0].about, f"--{name.replace('_', '-')}"
+    help = " ".join(dict.fromkeys(each.about.help for each in known))
+    if known[0].kind == "words":
+        words = tuple(dict.fromkeys(word for each in known for word in each.words))
+        return choice(called, of=words, panel=about.panel, help=help)
+    if known[0].kind == "count":
+        return count(called, least=1, panel=about.panel, help=help)
+    if known[0].kind == "flag":
+        return flag(called, default=None, panel=about.panel, help=help)
+    return option(called, metavar=about.metavar, panel=about.panel, help=help)
+
+
+_OPTIONS = {
+    name: _declared(name, known)
+    for name, known in everything().items()
+    if not known[0].about.hidden and not known[0].about.aside
 }
-"""The options of the constructions of RASP programs, and of formulas and programs of temporal logic."""
+"""The options of the constructions, but for those of a universal decoder."""
 
 
 def subject(
@@ -219,9 +163,6 @@ def subject(
             formula: str | None,
             from_: str | None,
             cut_registers: bool,
-            left_boundary: str | None = None,
-            variant: str | None = None,
-            basis: str | None = None,
             universal: str | None = None,
             states: int | None = None,
             symbols: int | None = None,
@@ -236,8 +177,7 @@ def subject(
             if nothing and default is None:
                 context = click.get_current_context()
                 raise click.MissingParameter(ctx=context, param=context.command.params[0])
-            chosen = {"left_boundary": left_boundary, "variant": variant, "basis": basis}
-            chosen |= {name: others.pop(name) for name in _WORDS if name in others and name not in without}
+            chosen = {name: others.pop(name) for name in _OPTIONS if name in others and name not in without}
             seed = found.pop("seed", None) if universal is not None else None
             chosen |= asked_options(universal=universal, states=states, symbols=symbols, tape=tape, seed=seed)
             keep_weights(universal, others.get("output"))
@@ -266,8 +206,8 @@ def subject(
             _CUT_REGISTERS,
             *(_parameter(name, seed) for name in PARAMETERS),
         ]
-        options = [option for name, option in _WORDS.items() if name not in without]
-        every += [_LEFT_BOUNDARY, _VARIANT, *UNIVERSAL, _BASIS, *options] if compiled else [_BASIS, _WORDS["define"]]
+        names = [name for name in _OPTIONS if name not in without] if compiled else ["basis", "define"]
+        every += [*(_OPTIONS[name] for name in names), *(UNIVERSAL if compiled else ())]
         every.append(_FORMULA)
         for each in reversed(every):
             gathered = each(gathered)

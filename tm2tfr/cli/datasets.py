@@ -14,6 +14,7 @@ from tm2tfr.cli.cautions import echoed
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.universal.options import of_the_class
+from tm2tfr.options import CONSTRUCTION
 
 SPEC_HELP = (
     "A spec in YAML (machines, circuits, a program or a formula, inputs, …), or a shipped one, a circuit or a program."
@@ -88,7 +89,7 @@ def dataset(
 @options.choice(
     "--left-boundary",
     of=LEFT_BOUNDARIES,
-    panel=options.CONSTRUCTION,
+    panel=CONSTRUCTION,
     help="One-way tapes: 'chapter' to see Exercise 8.3 go wrong.",
 )
 @of_the_class

@@ -10,6 +10,7 @@ import click
 
 from tm2tfr import interrupts
 from tm2tfr.cli import output as streams
+from tm2tfr.cli.cautions import warn_once
 from tm2tfr.cli.options import ALL
 from tm2tfr.cli.progress import telling_of_compiling
 from tm2tfr.cli.subject import names_machine
@@ -22,6 +23,7 @@ def guarded(app: click.Group, arguments: list[str]) -> int:
     """Run `app` and return the exit code; errors become messages on standard error."""
     warnings.simplefilter("ignore")
     streams.prepare()
+    warn_once.cache_clear()
     code = _ran(app, streams.decoded(arguments))
     if note := streams.note():
         _say(note)

@@ -24,11 +24,12 @@ from tm2tfr.cli.arguments import LISTED
 from tm2tfr.cli.asked import Asked, from_format
 from tm2tfr.cli.asked import subject as subject_asked
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.options import CIRCUITS, PROGRAMS, REPORTS, argument, choice, flag, option, output
+from tm2tfr.cli.options import REPORTS, argument, choice, flag, option, output
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
+from tm2tfr.options import CIRCUITS, PROGRAMS
 
 if TYPE_CHECKING:
     from tm2tfr.contract import Construction

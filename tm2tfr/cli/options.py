@@ -11,6 +11,7 @@ import click
 
 from tm2tfr.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
 from tm2tfr.cli.arguments import COUNT, FILE, MACHINE, ONE_OR_MORE, SECONDS, OneOf
+from tm2tfr.options import CIRCUITS, CONSTRUCTION
 
 ENGINE_WORDS = (AUTO, *ENGINES)
 REPORTS = ("text", "json")
@@ -18,9 +19,7 @@ ALL = "all"
 """The value of ``--explain`` when it is given without a layer."""
 MAX_STEPS, EVERY = 10_000, 60.0
 """The defaults of a run: those of `tm2tfr.runs.options`, which ``--help`` does not import."""
-RUN, LONG_RUNS, CONSTRUCTION, CIRCUITS = "Running", "Long runs", "The construction", "Circuits"
-PROGRAMS, FORMULAS, UNIVERSAL = "RASP programs", "Temporal logic", "Universal decoder"
-SLIDES = "Slides"
+RUN, LONG_RUNS, UNIVERSAL, SLIDES = "Running", "Long runs", "Universal decoder", "Slides"
 """The panels of a command's help; an option without a panel is listed first, under "Options"."""
 
 MACHINE_HELP = (

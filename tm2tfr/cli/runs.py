@@ -22,6 +22,7 @@ from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import showing
 from tm2tfr.cli.subject import bytes_in, check_places, listed, subject
 from tm2tfr.errors import OutputError, UsageError
+from tm2tfr.options import CIRCUITS, CONSTRUCTION
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -104,7 +105,7 @@ def stepped(found: Subject, word: str | None, run: RunOptions, soft: Soft) -> Tr
 @options.count(
     "--length",
     least=1,
-    panel=options.CONSTRUCTION,
+    panel=CONSTRUCTION,
     help="The number of positions that --temperature auto covers. Default: 1,024.",
 )
 def compile(
@@ -253,7 +254,7 @@ def table(
     "100 random ones.",
 )
 @options.bytes_of(multiple=True)
-@options.flag("--all", "everything", help="All inputs of a circuit, at most 2^20 of them.", panel=options.CIRCUITS)
+@options.flag("--all", "everything", help="All inputs of a circuit, at most 2^20 of them.", panel=CIRCUITS)
 @options.count("--random", "count", least=1, metavar="K", help="K random inputs, with --seed.", panel=options.RUN)
 @options.count(
     "--all-up-to",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from tm2tfr.choices import UNIVERSAL_OPTIONS, UNIVERSAL_TAPES
+from tm2tfr.choices import UNIVERSAL_TAPES
 from tm2tfr.cli.cautions import tell_of_homonyms
 from tm2tfr.cli.colour import cautioned
 from tm2tfr.cli.universal.options import class_alone, prompted
@@ -105,12 +105,15 @@ def _lacking(found: Subject, asked: Asked) -> CompileError:
 
 def _given(asked: Asked, *, seeded: bool) -> tuple[Any, Mapping[str, Any]]:
     """Return the program that is written out or built by parameters, otherwise the argument as it is; and its options."""
+    from tm2tfr.options import UniversalOptions, fields_of
+
+    universal = fields_of(UniversalOptions)
     if asked.prompt is not None:
         program, left = prompted(asked.prompt, asked.options)
-        others = {name: value for name, value in asked.options.items() if name not in UNIVERSAL_OPTIONS}
+        others = {name: value for name, value in asked.options.items() if name not in universal}
         return program, {**others, **left}
     if asked.alone:
-        others = {name: value for name, value in asked.options.items() if name not in UNIVERSAL_OPTIONS}
+        others = {name: value for name, value in asked.options.items() if name not in universal}
         return class_alone(asked.options), others
     return _written(asked, seeded=seeded), asked.options
 

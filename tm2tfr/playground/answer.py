@@ -24,8 +24,8 @@ from time import perf_counter
 from typing import Any
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.choices import UNIVERSAL_OPTIONS
 from tm2tfr.errors import Diagnostic, InputError, Tm2tfrError, UndefinedError
+from tm2tfr.options import fields_of
 from tm2tfr.playground.complaints import Marker, of_diagnostics, of_error, said
 from tm2tfr.playground.pages import Ran, graph, ran, suggested
 from tm2tfr.playground.query import MOST_INPUT, Query
@@ -135,7 +135,9 @@ def _noun(done: Read) -> str:
 
 def _options(done: Read) -> list[str]:
     construction = named(done.kind) if done.kind else None
-    return [] if construction is None else [name for name in construction.options if name not in UNIVERSAL_OPTIONS]
+    if construction is None:
+        return []
+    return [name for name, known in fields_of(construction.options).items() if not known.about.aside]
 
 
 def _targets(done: Read) -> list[str]:

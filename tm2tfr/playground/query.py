@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from tm2tfr.errors import UsageError, counted, did_you_mean
+from tm2tfr.options import everything
 
 MOST_SOURCE = 1 << 20
 """The longest source, in characters."""
@@ -22,9 +23,8 @@ MOST_STEPS = 5_000
 EXPORTS: tuple[str, ...] = ("weights", "latex", "csv", "page", "source")
 """What can be exported."""
 
-_WHOLE = ("max_steps", "max_length", "max_values", "max_units")
-_TEXTS = ("left_boundary", "variant", "basis", "sop", "alphabet", "mask", "define", "compare", "answers")
-_KNOWN = (*_WHOLE, *_TEXTS)
+_KINDS = {name: known[0].kind for name, known in everything().items() if not known[0].about.aside | known[0].about.hidden}
+_KNOWN = ("max_steps", *_KINDS)
 _FIELDS = ("source", "format", "input", "options", "name", "what", "to")
 _LONGEST = 1_000
 _NAME = re.compile(r"[^\w-]+")
@@ -110,7 +110,11 @@ def _check_option(name: object, value: object) -> None:
         raise UsageError(f"unknown option {_shown(name)}{did_you_mean(str(name), _KNOWN)}: use {', '.join(_KNOWN)}")
     if value is None:
         return
-    if name in _TEXTS:
+    kind = _KINDS.get(str(name), "count")
+    if kind == "flag":
+        if not isinstance(value, bool):
+            raise UsageError(f"{name} must be true or false, not {_shown(value)}: omit it, or send true")
+    elif kind != "count":
         _text(str(name), value, _LONGEST)
     elif not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_STEPS:
         called = "the step limit" if name == "max_steps" else name

@@ -22,6 +22,7 @@ from tm2tfr.errors import (
     did_you_mean,
 )
 from tm2tfr.files import is_safetensors
+from tm2tfr.options import everything
 from tm2tfr.sources import names
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def whose(option: str) -> str:
     Raises:
         CompileError: if no construction has it.
     """
-    every = {name: words for module in _MODULES.values() for name, words in _of(module).options.items()}
+    every = {name: known[0].about.whose for name, known in everything().items()}
     if option not in every:
         known = ", ".join(every)
         raise CompileError(f"no construction has an option {option!r}{did_you_mean(option, every)}: use one of {known}")

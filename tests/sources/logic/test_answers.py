@@ -8,7 +8,7 @@ import pytest
 
 import tm2tfr
 from tm2tfr.errors import CompileError
-from tm2tfr.sources.logic.compiler import LogicOptions
+from tm2tfr.options import LogicOptions, read_options
 
 
 def outputs(name: str, **options: Any) -> list[str]:
@@ -42,4 +42,4 @@ def test_another_word_is_refused() -> None:
     with pytest.raises(
         CompileError, match="^there is no way to answer 'al' .did you mean 'all'..: use all or definitions$"
     ):
-        LogicOptions.of({"answers": "al"})
+        read_options(LogicOptions, {"answers": "al"})

@@ -8,8 +8,8 @@ import pytest
 
 from tests.sources.logic.compiling import weights
 from tm2tfr.choices import LogicCompare
+from tm2tfr.options import LogicOptions
 from tm2tfr.runs.streams import checked_streams
-from tm2tfr.sources.logic.compiler import LogicOptions
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.transformer.weights import Decoder

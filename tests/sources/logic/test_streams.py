@@ -12,7 +12,7 @@ from tests.strategies import tries
 from tm2tfr.contract import written
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.watching import observe_all
-from tm2tfr.sources.logic.compiler import LogicOptions
+from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.nodes import Always, Build, Input, Node, Not, OneOf, Previous, Since, Until

@@ -21,7 +21,8 @@ from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
 from tm2tfr.errors import ExportError, InputError
-from tm2tfr.sources.logic.compiler import LogicOptions, compile_program
+from tm2tfr.options import LogicOptions
+from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.targets.common import tabled
 from tm2tfr.targets.common.labels import first_wrong, inputs, read_labels, tokens_of

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES, VARIANT
+from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.errors import CompileError, did_you_mean, visible
+from tm2tfr.options import CircuitOptions
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import option
@@ -102,11 +103,7 @@ CONSTRUCTION = Construction(
     name=NAME,
     noun="circuit",
     type=Circuit,
-    options={
-        "variant": VARIANT,
-        "basis": "a basis is that of a circuit's gates",
-        "epsilon": "an epsilon is that of the layer norms of a circuit's decoder",
-    },
+    options=CircuitOptions,
     compile=_compile,
     truth=_truth,
     read=_read,

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tm2tfr.choices import ALPHABET, DRAWN, MASK, VARIANT
+from tm2tfr.choices import DRAWN
 from tm2tfr.choices import LOGIC as NAME
 from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.options import LogicOptions, read_options
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.transformer.weights import Decoder
 
 
 def _compile(program: LogicProgram, options: Mapping[str, Any]) -> Decoder:
-    from tm2tfr.sources.logic.compiler import LogicOptions, compile_program
+    from tm2tfr.sources.logic.compiler import compile_program
 
-    return compile_program(program, LogicOptions.of(options))
+    return compile_program(program, read_options(LogicOptions, options))
 
 
 def _prepare(program: LogicProgram, options: Mapping[str, Any]) -> LogicProgram:
     """Return the program with the definition and the alphabet that are asked for."""
-    from tm2tfr.sources.logic.compiler import LogicOptions, prepared
+    from tm2tfr.sources.logic.compiler import prepared
 
-    return prepared(program, LogicOptions.of(options))
+    return prepared(program, read_options(LogicOptions, options))
 
 
 def _truth(program: LogicProgram, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
@@ -54,15 +55,7 @@ CONSTRUCTION = Construction(
     name=NAME,
     noun="formula",
     type=LogicProgram,
-    options={
-        "define": "a definition is one of a formula, or of a B-RASP or S-RASP program",
-        "alphabet": ALPHABET,
-        "mask": MASK,
-        "compare": "numbers are compared by lookup or by sign in formulas of temporal logic",
-        "variant": VARIANT,
-        "answers": "parts that are answered, or definitions, are those of a formula",
-        "steep": "steep queries are those of the weights of a formula",
-    },
+    options=LogicOptions,
     compile=_compile,
     truth=_truth,
     read=_read,

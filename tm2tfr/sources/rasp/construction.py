@@ -6,26 +6,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import ALPHABET, DRAWN, MASK
+from tm2tfr.choices import DRAWN
 from tm2tfr.choices import RASP as NAME
 from tm2tfr.contract import Construction, Truth, later
 from tm2tfr.errors import ConversionError, OutputError
+from tm2tfr.options import RaspOptions, read_options
 from tm2tfr.sources.rasp.library import own_word, word_of
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.transformer.weights import Decoder
 
 
 def _compile(program: Program, options: Mapping[str, Any]) -> Decoder:
-    from tm2tfr.sources.rasp.compiler import RaspOptions, compile_program
+    from tm2tfr.sources.rasp.compiler import compile_program
 
-    return compile_program(program, RaspOptions.of(options))
+    return compile_program(program, read_options(RaspOptions, options))
 
 
 def _prepare(program: Program, options: Mapping[str, Any]) -> Program:
     """Return the program with the s-op and the alphabet that are asked for."""
-    from tm2tfr.sources.rasp.compiler import RaspOptions, prepared
+    from tm2tfr.sources.rasp.compiler import prepared
 
-    return prepared(program, RaspOptions.of(options))
+    return prepared(program, read_options(RaspOptions, options))
 
 
 def _truth(program: Program, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
@@ -65,15 +66,7 @@ CONSTRUCTION = Construction(
     name=NAME,
     noun="program",
     type=Program,
-    options={
-        "sop": "an s-op is one of a RASP program",
-        "alphabet": ALPHABET,
-        "max_length": "the longest input is that of a RASP program's weights",
-        "mask": MASK,
-        "max_values": "the most values are those of an s-op of a RASP program",
-        "max_units": "the most units are those of a table of a RASP program's weights",
-        "unbounded": "inputs of any length are asked of a RASP program's weights",
-    },
+    options=RaspOptions,
     compile=_compile,
     truth=_truth,
     read=_read,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tm2tfr.choices import DRAWN, PICTURES, UNIVERSAL_OPTIONS, WRITABLE
+from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import TURING as NAME
 from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.options import TuringOptions
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.weights import Decoder
 
@@ -47,7 +48,7 @@ CONSTRUCTION = Construction(
     name=NAME,
     noun="machine",
     type=Machine,
-    options={"left_boundary": "the left boundary is that of a Turing machine's one-way tape", **UNIVERSAL_OPTIONS},
+    options=TuringOptions,
     compile=_compile,
     truth=_truth,
     read=_read,

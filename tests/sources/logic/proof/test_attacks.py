@@ -16,7 +16,7 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
 from tm2tfr.engines.watching import observe_all
-from tm2tfr.sources.logic.compiler import LogicOptions
+from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.proof import prove
 from tm2tfr.sources.logic.truth import LogicTruth

@@ -18,7 +18,7 @@ from tests.sources.rasp.compiled.faults import faults
 from tests.strategies import tries
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.sources.logic.compiler import LogicOptions
+from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.proof import LogicRefusal, prove
 from tm2tfr.sources.logic.proof.certificate import logic_report

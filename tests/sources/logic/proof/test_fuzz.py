@@ -19,7 +19,7 @@ from tm2tfr.choices import Float
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import EngineError
-from tm2tfr.sources.logic.compiler import LogicOptions
+from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.proof import prove

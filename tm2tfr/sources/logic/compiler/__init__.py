@@ -1,5 +1,5 @@
 """From formulas and S-RASP programs to weights."""
 
-from tm2tfr.sources.logic.compiler.compiler import LogicOptions, compile_program, prepared
+from tm2tfr.sources.logic.compiler.compiler import compile_program, prepared
 
-__all__ = ["LogicOptions", "compile_program", "prepared"]
+__all__ = ["compile_program", "prepared"]

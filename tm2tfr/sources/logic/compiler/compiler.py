@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tm2tfr.choices import (
     LOGIC,
-    LOGIC_ANSWERS,
-    LOGIC_COMPARE,
-    LOGIC_VARIANTS,
-    RASP_MASKS,
-    LogicAnswers,
-    LogicCompare,
-    LogicVariant,
-    RaspMask,
 )
-from tm2tfr.errors import CompileError, Diagnostic, did_you_mean
+from tm2tfr.errors import CompileError, Diagnostic
+from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic import nodes
 from tm2tfr.sources.logic.nodes import Node, looks_right
 from tm2tfr.sources.logic.outputs import answered_names, output_names
@@ -186,59 +179,6 @@ def _number(node: nodes.Node, own: Sequence[Operation], said: dict[str, Any]) ->
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogicOptions:
-    """How a formula or a program is compiled.
-
-    Args:
-        define: the name of the definition that is compiled; None: the program's own choice.
-        alphabet: its tokens; None: the program's.
-        mask: ``future``: a decoder, whose heads see no later position; ``none``: an encoder, which sees the whole word.
-            None: a decoder if nothing looks right.
-        compare: how numbers are compared, see `tm2tfr.choices.LOGIC_COMPARE`.
-        variant: see `tm2tfr.choices.LOGIC_VARIANTS`.
-        answers: which nodes are outputs, see `tm2tfr.choices.LOGIC_ANSWERS`.
-        steep: whether queries grow with the position, so that softmax needs no temperature; for ⊖ and since alone.
-
-    Raises:
-        CompileError: for anything else.
-    """
-
-    define: str | None = None
-    alphabet: tuple[str, ...] | None = None
-    mask: RaspMask | None = None
-    compare: LogicCompare = "lookup"
-    variant: LogicVariant = "ours"
-    answers: LogicAnswers = "all"
-    steep: bool = False
-
-    def __post_init__(self) -> None:
-        if self.steep and self.variant != "ours":
-            raise CompileError("--steep is a change of our heads, not of the paper's: omit --variant, or --steep")
-        if self.steep and self.mask == "none":
-            raise CompileError("--steep is for decoders: omit --mask none")
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> LogicOptions:
-        """Return the options that are given by name, as values or, as in provenance, as text."""
-        alphabet = options.get("alphabet")
-        return cls(
-            define=options.get("define"),
-            alphabet=None if alphabet is None else tuple(map(str, alphabet_of(alphabet))),
-            mask=_word("mask", options.get("mask"), RASP_MASKS),
-            compare=_word("way to compare", options.get("compare"), LOGIC_COMPARE) or "lookup",
-            variant=_word("variant of formulas", options.get("variant"), LOGIC_VARIANTS) or "ours",
-            answers=_word("way to answer", options.get("answers"), LOGIC_ANSWERS) or "all",
-            steep=options.get("steep") not in (None, False, "False"),
-        )
-
-
-def _word(what: str, given: Any, words: tuple[Any, ...]) -> Any:
-    if given is not None and given not in words:
-        raise CompileError(f"there is no {what} {given!r}{did_you_mean(str(given), words)}: use {' or '.join(words)}")
-    return given
-
-
 def prepared(program: LogicProgram, options: LogicOptions) -> LogicProgram:
     """Return the program with the definition and the alphabet that are asked for.
 
@@ -248,7 +188,7 @@ def prepared(program: LogicProgram, options: LogicOptions) -> LogicProgram:
     if options.define is not None:
         program = program.choosing(options.define)
     if options.alphabet is not None:
-        program = replace(program, alphabet=options.alphabet)
+        program = replace(program, alphabet=tuple(map(str, alphabet_of(options.alphabet))))
     return program
 
 

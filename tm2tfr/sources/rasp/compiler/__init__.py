@@ -1,5 +1,5 @@
 """RASP programs to weights."""
 
-from tm2tfr.sources.rasp.compiler.compiler import RaspOptions, compile_program, prepared
+from tm2tfr.sources.rasp.compiler.compiler import compile_program, prepared
 
-__all__ = ["RaspOptions", "compile_program", "prepared"]
+__all__ = ["compile_program", "prepared"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Any
 
-from tm2tfr.choices import RASP, RASP_MASKS, RaspMask
-from tm2tfr.errors import CompileError, Diagnostic, Tm2tfrError, did_you_mean
+from tm2tfr.choices import RASP, RaspMask
+from tm2tfr.errors import CompileError, Diagnostic, Tm2tfrError
+from tm2tfr.options import MOST_LENGTH, RaspOptions
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.program import Headers, Program, Word, headers, shown_atom
@@ -116,72 +117,12 @@ def _defined(sops: Sequence[SOp], word: Word) -> bool:
 
 LENGTH = 10
 """The longest input, where neither the program nor an option says it."""
-MOST_LENGTH = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class RaspOptions:
-    """How a program is compiled.
-
-    Args:
-        sop: the s-op; None: the program's own choice.
-        alphabet: its tokens; None: the program's.
-        max_length: the longest input.
-        mask: of the heads; None: ``future`` if no selection can look ahead, otherwise ``none``.
-        max_values, max_units: see `tm2tfr.sources.sequence.compiler.Limits`.
-        unbounded: for inputs of any length, see `tm2tfr.sources.sequence.compiler.compile_unbounded`.
-
-    Raises:
-        CompileError: for anything else.
-    """
-
-    sop: str | None = None
-    alphabet: tuple[Any, ...] | None = None
-    max_length: int | None = None
-    mask: RaspMask | None = None
-    max_values: int | None = None
-    max_units: int | None = None
-    unbounded: bool = False
-
-    def __post_init__(self) -> None:
-        if self.unbounded and self.mask == "future":
-            raise CompileError("--unbounded counts positions that are still to come: omit --mask future")
-        for option, given in (("--max-length", self.max_length), ("--max-values", self.max_values)):
-            if self.unbounded and given is not None:
-                raise CompileError(f"--unbounded is for inputs of any length, and needs no {option}: omit one of them")
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> RaspOptions:
-        """Return the options that are given by name, as values or, as in provenance, as text."""
-        mask = options.get("mask")
-        if mask is not None and mask not in RASP_MASKS:
-            close = did_you_mean(str(mask), RASP_MASKS)
-            raise CompileError(f"there is no mask {mask!r}{close}: use {' or '.join(RASP_MASKS)}")
-        alphabet = options.get("alphabet")
-        return cls(
-            sop=options.get("sop"),
-            alphabet=None if alphabet is None else alphabet_of(alphabet, shown_atom),
-            max_length=_whole("--max-length", options.get("max_length"), MOST_LENGTH),
-            mask=mask,
-            max_values=_whole("--max-values", options.get("max_values")),
-            max_units=_whole("--max-units", options.get("max_units")),
-            unbounded=options.get("unbounded") not in (None, False, "False"),
-        )
-
-    @property
-    def limits(self) -> Limits:
-        """How large the model may get."""
-        given = {"values": self.max_values, "units": self.max_units}
-        return Limits(**{name: limit for name, limit in given.items() if limit is not None})
-
-
-def _whole(name: str, given: Any, most: int = 10**9) -> int | None:
-    if given is None:
-        return None
-    number = int(given) if isinstance(given, str) and given.isascii() and given.isdecimal() and len(given) < 10 else given
-    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
-        raise CompileError(f"{name} must be a whole number from 1 to {most:,}, not {given!r}: use for example 10")
-    return number
+def limits_of(options: RaspOptions) -> Limits:
+    """Return how large the model may get."""
+    given = {"values": options.max_values, "units": options.max_units}
+    return Limits(**{name: limit for name, limit in given.items() if limit is not None})
 
 
 def prepared(program: Program, options: RaspOptions) -> Program:
@@ -192,7 +133,7 @@ def prepared(program: Program, options: RaspOptions) -> Program:
     """
     if options.sop is not None:
         program = program.choosing(options.sop)
-    return program if options.alphabet is None else replace(program, alphabet=options.alphabet)
+    return program if options.alphabet is None else replace(program, alphabet=alphabet_of(options.alphabet, shown_atom))
 
 
 def compile_program(program: Program, options: RaspOptions) -> Decoder:
@@ -254,7 +195,7 @@ class _Attempt:
             raise CompileError(f"{what}: combine fewer of them") from None
 
     def _compiled(self, outputs: Sequence[NamedSOp], notes: Sequence[str]) -> Decoder:
-        program, limits = self._program, self._options.limits
+        program, limits = self._program, limits_of(self._options)
         graph = lowered(program, outputs, file=self._file)
         if self._options.unbounded:
             stated = {"sop": program.chosen, "alphabet": written(program.alphabet), "unbounded": "True", "mask": "none"}
@@ -288,7 +229,7 @@ class _Attempt:
         wanted = [node for _, node in graph.outputs]
         for length in dict.fromkeys([min(3, self._length), self._length]):
             # Where nothing looks ahead, the sets are those under the mask, unless that was asked for in spite of them.
-            early, most = self._asked is None and length == self._length, self._options.limits.values
+            early, most = self._asked is None and length == self._length, limits_of(self._options).values
             domains = Domains(graph, length, wanted=wanted, most=most, early=early)
             if any(facts.ahead is not None for facts in domains.facts.values()):
                 return True

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import DRAWN, PICTURES, UNIVERSAL_OPTIONS, WRITABLE
+from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import UNIVERSAL as NAME
 from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.options import UniversalOptions
 from tm2tfr.sources.turing.construction import own_input
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
@@ -81,7 +82,7 @@ CONSTRUCTION = Construction(
     name=NAME,
     noun="machine",
     type=Universal,
-    options=UNIVERSAL_OPTIONS,
+    options=UniversalOptions,
     compile=_compile,
     truth=_truth,
     read=_read,

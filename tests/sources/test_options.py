@@ -1,0 +1,81 @@
+"""The options of the constructions are stated once: everything that has them has them from there."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import tm2tfr
+from tm2tfr.cli import app
+from tm2tfr.cli.asked import PARAMETERS
+from tm2tfr.errors import CompileError
+from tm2tfr.options import EVERY, CompileOptions, LogicOptions, RaspOptions, everything, fields_of, read_options, table
+from tm2tfr.playground.query import Query
+from tm2tfr.sources.registry import _MODULES, _of
+
+HIDDEN = {"epsilon"}
+"""What only the library has."""
+
+
+def test_editors_know_every_option_and_no_other() -> None:
+    assert set(get_type_hints(CompileOptions)) == {*everything(), *PARAMETERS}
+
+
+def test_the_constructions_have_the_classes_of_the_table() -> None:
+    classes = {_of(module).options for module in _MODULES.values()}
+    assert set(EVERY.values()) < classes
+    assert {name for kind in classes for name in fields_of(kind)} == set(everything())
+
+
+@pytest.mark.parametrize("command", ["trace", "check", "compile", "export"])
+def test_the_command_line_has_every_option(command: str) -> None:
+    shown = {str(param.name) for param in app.commands[command].params}
+    assert set(everything()) - HIDDEN <= shown
+
+
+def test_the_documentation_lists_every_option() -> None:
+    rows = [line.split("|")[1].strip() for line in table().splitlines()[2:]]
+    assert [row.strip("`") for row in rows] == [name for kind in EVERY.values() for name in fields_of(kind)]
+    page = Path(__file__).parents[2].joinpath("docs/reference/options.md").read_text(encoding="utf-8")
+    assert "<!-- options -->" in page
+
+
+def test_every_option_says_whose_it_is_and_every_shown_one_what_it_does() -> None:
+    for name, known in everything().items():
+        assert all(each.about.whose for each in known), name
+        assert all(each.about.help for each in known if not (each.about.hidden or each.about.aside)), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "said"),
+    [
+        (RaspOptions, {"mask": "past"}, "there is no mask 'past': use none or future"),
+        (LogicOptions, {"compare": "sing"}, "there is no way to compare 'sing' (did you mean 'sign'?): use lookup or sign"),
+        (RaspOptions, {"max_length": 0}, "--max-length must be a whole number from 1 to 10,000, not 0: use for example 10"),
+        (RaspOptions, {"max_values": True}, "--max-values must be a whole number from 1 to 1,000,000,000, not True"),
+        (LogicOptions, {"steep": "True", "mask": "none"}, "--steep is for decoders: omit --mask none"),
+    ],
+)
+def test_what_is_no_option_is_told(kind: type, options: dict[str, object], said: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        read_options(kind, options)
+    assert str(caught.value).startswith(said)
+
+
+def test_options_are_read_as_weights_state_them() -> None:
+    assert read_options(RaspOptions, {"max_length": "12", "unbounded": "False"}) == RaspOptions(max_length=12)
+    assert read_options(LogicOptions, {"steep": "True", "define": None, "unknown": 1}) == LogicOptions(steep=True)
+
+
+def test_the_playground_is_asked_for_flags() -> None:
+    assert Query(source="", options={"steep": True}).compiling == {"steep": True}
+
+
+def test_the_library_takes_them_as_keywords() -> None:
+    assert list(inspect.signature(tm2tfr.compile).parameters) == ["subject", "options"]
+    assert tm2tfr.compile("parity", bits=3).positions == tm2tfr.compile("parity", bits=3, variant=None).positions
+    with pytest.raises(tm2tfr.Tm2tfrError, match="compile has no option 'varient' .did you mean 'variant'"):
+        tm2tfr.compile("parity", varient="paper")  # type: ignore[call-arg]
