@@ -15,7 +15,7 @@ from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.runs.batches.checked import CheckedInputs
+    from tm2tfr.runs.many import ManyRuns
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher
     from tm2tfr.trace.check import Progress, Trace
@@ -54,7 +54,7 @@ def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
             yield Finding(text=warning, note=True)
 
 
-def _described(found: CheckedInputs, what: str) -> dict[str, Any]:
+def _described(found: ManyRuns, what: str) -> dict[str, Any]:
     return {**found.as_dict(), "inputs": what}
 
 
@@ -93,8 +93,8 @@ def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
         yield drawn, f"{counted(count, 'random input')} of 0 to {LONGEST} symbols, seed {seed}"
 
 
-def _line(found: CheckedInputs, what: str) -> str:
-    came = ", ".join(f"{number:,} {outcome}" for outcome, number in found.outcomes.items())
+def _line(found: ManyRuns, what: str) -> str:
+    came = ", ".join(f"{number:,} {outcome}" for outcome, number in (found.outcomes or {}).items())
     text = f"{what}{came and f' ({came})'}: {counted(found.cells, 'cell')} compared with the simulator"
     notes = [f"scanned: {line}" for line in found.scanned]
     if found.failure is None:
@@ -154,7 +154,7 @@ def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) ->
             subject, count, seed=plan.drawn, engine=run.engine, dtype=run.dtype, out=run.out, progress=progress
         )
     which = {"inputs": "all"} if count is None else {"inputs": "random", "seed": plan.drawn}
-    counts = f"{visible(found.circuit)}: {counted(found.runs, 'run')}, {counted(found.bits, 'bit')} compared"
+    counts = f"{visible(found.name)}: {counted(found.runs, 'run')}, {counted(found.bits, 'bit')} compared"
     text = f"{counts}, all agree" if found.agrees else f"{counts}, the last run FAILED"
     if found.failure is not None:
         text += f"\nFAIL  {found.failure.input}: {found.failure.divergence}"
@@ -168,7 +168,7 @@ def together(
     subject: Subject, words: Sequence[str], run: RunOptions, max_steps: int, watch: Watcher
 ) -> Iterator[Trace] | None:
     """Return the runs on many inputs, made in a few calls and compared; None: they are to be made one by one."""
-    from tm2tfr.runs.batches.checked import engine_for
+    from tm2tfr.runs.choose import for_cases
     from tm2tfr.trace.rows import is_turing
 
     words = [subject.word(word) for word in words]
@@ -177,7 +177,7 @@ def together(
     known = subject.machine is None or is_turing(subject.decoder.layout)  # what generates, and has batches
     if few or size < 2 or not known or run.recorded:
         return None
-    if subject.decoder.soft or engine_for(subject.decoder, run).name != "fast":
+    if subject.decoder.soft or for_cases(subject.decoder, run.engine, run.dtype).name != "fast":
         return None
     return _together(subject, words, max_steps, size, watch)
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +16,13 @@ from numpy.typing import NDArray
 from tm2tfr.engines.decode import Engine, generate
 from tm2tfr.engines.fast import MISSING, available
 from tm2tfr.errors import EngineError, OutputError
+from tm2tfr.runs.many import ManyRuns
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.trace.check import Progress, Trace
+from tm2tfr.trace.check import Progress
 from tm2tfr.transformer.weights import Decoder
 
 CasesSink = Callable[[Bits, bool], None]
@@ -34,37 +33,6 @@ _ROWS = 1 << 18
 """About so many positions are run in one call of the fast engine."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cases:
-    """Many runs of one circuit.
-
-    Args:
-        circuit: its name.
-        engine, dtype: those that ran the weights.
-        runs: the number of inputs that were run.
-        bits: the number of bits compared.
-        failure: the first run that differs, None if all agree.
-    """
-
-    circuit: str
-    engine: str
-    dtype: str
-    runs: int
-    bits: int
-    failure: Trace | None
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every bit of every run agrees, and there was one."""
-        return self.failure is None and self.bits > 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        plain = {"circuit": self.circuit, "runs": self.runs, "bits": self.bits, "agrees": self.agrees}
-        plain |= {"engine": self.engine, "dtype": self.dtype}
-        return plain if self.failure is None else plain | {"failure": self.failure.as_dict()}
-
-
 def checked_cases(
     decoder: Decoder,
     circuit: Circuit,
@@ -73,7 +41,7 @@ def checked_cases(
     engine: Engine,
     progress: Progress | None = None,
     sink: CasesSink | None = None,
-) -> Cases:
+) -> ManyRuns:
     """Run `decoder` on all `cases` and compare the bits of all gates with the evaluator's, up to the first that differs.
 
     Args:
@@ -102,12 +70,15 @@ def checked_cases(
                 progress(done, len(cases))
         if failure is not None:
             break
-    return Cases(
-        circuit=circuit.name,
+    return ManyRuns(
+        name=circuit.name,
+        noun="circuit",
+        reference="evaluator",
         engine=engine.name,
         dtype=engine.dtype,
         runs=done,
-        bits=done * len(circuit.gates),
+        cells=done * len(circuit.gates),
+        counted="bits",
         failure=failure,
     )
 

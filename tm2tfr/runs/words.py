@@ -6,7 +6,6 @@ The first word with a wrong value is run again, cell by cell, so that its cause 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,10 @@ from tm2tfr.contract import ManyLabels
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError
+from tm2tfr.runs.many import ManyRuns
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.registry import of_program
-from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder
 
 WordsProgress = Callable[[int], None]
@@ -29,42 +28,6 @@ BATCH = 4_096
 """So many inputs of one length are run at once."""
 CELLS = 2**22
 """The most cells of a batch, which long words make smaller."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Words:
-    """Many runs of one program.
-
-    Args:
-        program: its name.
-        noun, reference: what it is called, and what says what is right.
-        engine, dtype: those that ran the weights.
-        runs: the number of inputs that were compared.
-        cells: the number of cells compared.
-        undefined: the number of inputs on which the program is undefined, which were not compared.
-        failure: the first run that differs, None if all agree.
-    """
-
-    program: str
-    engine: str
-    dtype: str
-    runs: int
-    cells: int
-    undefined: int
-    failure: Trace | None
-    noun: str = "program"
-    reference: str = "interpreter"
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every cell of every run agrees, and there was one."""
-        return self.failure is None and self.cells > 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        plain: dict[str, Any] = {self.noun: self.program, "runs": self.runs, "cells": self.cells}
-        plain |= {"undefined": self.undefined, "agrees": self.agrees, "engine": self.engine, "dtype": self.dtype}
-        return plain if self.failure is None else plain | {"failure": self.failure.as_dict()}
 
 
 def labels_of(program: Any, decoder: Decoder) -> ManyLabels:
@@ -88,7 +51,7 @@ def checked_words(
     *,
     dtype: Float = "float64",
     progress: WordsProgress | None = None,
-) -> Words:
+) -> ManyRuns:
     """Run `decoder` on many inputs and compare every output at every position, up to the first that differs.
 
     Args:
@@ -116,8 +79,8 @@ def checked_words(
             break
         if progress is not None:
             progress(runs + undefined)
-    return Words(
-        program=program.name,
+    return ManyRuns(
+        name=program.name,
         noun="program" if construction is None else construction.noun_of(program),
         reference=right.reference,
         engine="dense",

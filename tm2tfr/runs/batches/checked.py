@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
-from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.batches.batch import Batch, BatchResults
 from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.many import ManyRuns
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import AnyMachine
@@ -28,63 +28,13 @@ AT_ONCE = 2**15
 """So many inputs are in one batch; the first that differs ends the check after its batch."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckedInputs:
-    """Many runs of one machine.
-
-    Args:
-        machine: its name.
-        engine, dtype: those that ran the weights.
-        runs: the number of inputs that were compared.
-        cells: the number of cells compared.
-        outcomes: the number of runs by what comes out.
-        failure: the first run that differs, None if all agree.
-        longest: the longest run before that one; None if there is none.
-    """
-
-    machine: str
-    engine: str
-    dtype: str
-    runs: int
-    cells: int
-    outcomes: Mapping[str, int]
-    failure: Trace | None
-    longest: Trace | None
-
-    @property
-    def scanned(self) -> tuple[str, ...]:
-        """What `Trace.scanned` says of the run that differs and of the longest one before it, each line once."""
-        return tuple(dict.fromkeys(line for run in (self.failure, self.longest) if run is not None for line in run.scanned))
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every cell of every run agrees, and there was one."""
-        return self.failure is None and self.cells > 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        plain: dict[str, Any] = {"machine": self.machine, "runs": self.runs, "compared": self.cells}
-        plain |= {"outcomes": dict(self.outcomes), "agrees": self.agrees, "engine": self.engine, "dtype": self.dtype}
-        plain |= {"scanned": list(self.scanned)} if self.scanned else {}
-        return plain if self.failure is None else plain | {"failure": self.failure.as_dict()}
-
-
-def engine_for(decoder: Decoder, options: RunOptions) -> Engine:
-    """Return the engine for many inputs of one machine: for ``auto`` fast, which compiles once, if it runs the weights.
-
-    Raises:
-        EngineError: for an unknown engine or dtype, or if fast is requested and Numba is not installed.
-    """
-    return for_cases(decoder, options.engine, options.dtype)
-
-
 def checked_inputs(
     decoder: Decoder,
     program: AnyMachine,
     words: Sequence[str],
     options: RunOptions,
     progress: Progress | None = None,
-) -> CheckedInputs:
+) -> ManyRuns:
     """Run `decoder` on many inputs and compare every cell at every position, up to the first run that differs.
 
     Args:
@@ -95,7 +45,7 @@ def checked_inputs(
         CompileError: if the decoder's table cannot be compared with the machine's.
         EngineError: if the engine cannot run these weights; in its words, where it refuses a position.
     """
-    engine = engine_for(decoder, options)
+    engine = for_cases(decoder, options.engine, options.dtype)
     limit = MAX_STEPS if options.max_steps is None else options.max_steps
     options = replace(options, engine=engine, dtype=None, max_steps=limit, keep_rows=False, progress=None)
     together = engine.name == "fast" and is_turing(decoder.layout)
@@ -110,12 +60,15 @@ def checked_inputs(
         if found.failure is not None:
             break
     word = found.longest_word
-    return CheckedInputs(
-        machine=program.name,
+    return ManyRuns(
+        name=program.name,
+        noun="machine",
+        reference="simulator",
         engine=engine.name,
         dtype=engine.dtype,
         runs=found.runs,
         cells=found.cells,
+        counted="compared",
         outcomes=dict(sorted(found.outcomes.items())),
         failure=found.failure,
         longest=found.longest if word is None else carried_out(decoder, word, program, options),
