@@ -76,7 +76,7 @@ def test_compile_takes_the_parameters_of_a_shipped_circuit() -> None:
     with pytest.raises(UsageError, match=r"parity: there is no parameter --bit \(did you mean 'bits'\?\): it has --bits"):
         tm2tfr.compile("parity", bit=3)
     with pytest.raises(
-        UsageError, match=r"compile has no option 'varient' \(did you mean 'variant'\?\): use one of variant"
+        UsageError, match=r"compile has no option 'varient' \(did you mean 'variant'\?\): use one of left_boundary"
     ):
         tm2tfr.compile("chapter", varient="paper")  # a slip
     with pytest.raises(UsageError, match="chapter: --bits is a parameter of shipped circuits"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
-    from tm2tfr.runs.many import ManyRuns
+    from tm2tfr.runs.many import ComparedRuns
     from tm2tfr.trace.check import Progress
 MOST_RANDOM = 1 << 22
 """The most random inputs at once: their bits are drawn before the first run."""
@@ -30,7 +30,7 @@ def check_many(
     dtype: str | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
-) -> ManyRuns:
+) -> ComparedRuns:
     """Run a circuit's decoder on many inputs and compare every bit with the evaluator's, up to the first that differs.
 
     >>> import tm2tfr
@@ -80,7 +80,7 @@ def check_many(
     if (where := path(out, "out")) is None:
         return run()
     heading, lines = case_lines(circuit, where)
-    done: list[ManyRuns] = []
+    done: list[ComparedRuns] = []
 
     def write(file: IO[bytes]) -> None:
         file.write(heading.encode())

@@ -15,7 +15,7 @@ from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.runs.many import ManyRuns
+    from tm2tfr.runs.many import ComparedRuns
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher
     from tm2tfr.trace.check import Progress, Trace
@@ -54,7 +54,7 @@ def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
             yield Finding(text=warning, note=True)
 
 
-def _described(found: ManyRuns, what: str) -> dict[str, Any]:
+def _described(found: ComparedRuns, what: str) -> dict[str, Any]:
     return {**found.as_dict(), "inputs": what}
 
 
@@ -93,7 +93,7 @@ def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
         yield drawn, f"{counted(count, 'random input')} of 0 to {LONGEST} symbols, seed {seed}"
 
 
-def _line(found: ManyRuns, what: str) -> str:
+def _line(found: ComparedRuns, what: str) -> str:
     came = ", ".join(f"{number:,} {outcome}" for outcome, number in (found.outcomes or {}).items())
     text = f"{what}{came and f' ({came})'}: {counted(found.cells, 'cell')} compared with the simulator"
     notes = [f"scanned: {line}" for line in found.scanned]

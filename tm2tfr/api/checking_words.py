@@ -17,7 +17,7 @@ from tm2tfr.text.words import MANY, applied, joined, number_of
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.contract import Examined
-    from tm2tfr.runs.many import ManyRuns
+    from tm2tfr.runs.many import ComparedRuns
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher
     from tm2tfr.runs.streams import Streams
@@ -138,11 +138,11 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
         yield Finding(text=_proved(every, asked.upto, subject.decoder.positions))
 
 
-def _described(found: ManyRuns, what: str) -> dict[str, Any]:
+def _described(found: ComparedRuns, what: str) -> dict[str, Any]:
     return {**found.as_dict(), "inputs": what}
 
 
-def _proved(every: ManyRuns, upto: int, positions: int | None) -> str:
+def _proved(every: ComparedRuns, upto: int, positions: int | None) -> str:
     """Return the line that says for which inputs the answers are proved, where all of up to so many tokens agree."""
     which, beyond = f"inputs of up to {counted(upto, 'token')}", "" if upto == positions else ", and not proved beyond"
     if every.undefined:
@@ -164,7 +164,7 @@ def refuse_files(plan: Plan) -> None:
         raise UsageError(f"tm2tfr check: {option} records a single run, and there may be many here: omit {option}")
 
 
-def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> Iterator[tuple[ManyRuns, str]]:
+def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> Iterator[tuple[ComparedRuns, str]]:
     """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
     from tm2tfr.runs.words import checked_words, every_input, random_inputs
 
@@ -191,7 +191,7 @@ def _of(every: int, progress: Progress | None) -> Callable[[int], None] | None:
     return None if progress is None else lambda done: progress(done, every)
 
 
-def _line(found: ManyRuns, what: str) -> str:
+def _line(found: ComparedRuns, what: str) -> str:
     left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
     if not found.runs:
         return f"note: {what}: the {found.noun} is undefined on every one of them, so nothing is compared"

@@ -58,7 +58,7 @@ def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
         CompileError: if an option does not apply to the program, or the weights are already compiled.
         UsageError: for parameters of anything but a shipped circuit, or that it does not have.
     """
-    from tm2tfr.options import everything
+    from tm2tfr.options import CircuitOptions, everything, fields_of
 
     known = parameters_of(subject) if isinstance(subject, str) else ()
     names = everything()
@@ -68,7 +68,8 @@ def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
     if own:
         unknown = next((name for name in sorted(own) if name not in known), "")
         if close := did_you_mean(unknown, names):
-            raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*names, *known))}")
+            mine = fields_of(CircuitOptions) if known else names  # what has parameters is a circuit
+            raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*mine, *known))}")
         subject = built(str(subject), {name: asked.pop(name) for name in own}).program
     return Subject.of(subject, options=asked).decoder
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tm2tfr.engines.decode import Engine, generate
 from tm2tfr.engines.fast import MISSING, available
 from tm2tfr.errors import EngineError, OutputError
-from tm2tfr.runs.many import ManyRuns
+from tm2tfr.runs.many import ComparedRuns
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
@@ -41,7 +41,7 @@ def checked_cases(
     engine: Engine,
     progress: Progress | None = None,
     sink: CasesSink | None = None,
-) -> ManyRuns:
+) -> ComparedRuns:
     """Run `decoder` on all `cases` and compare the bits of all gates with the evaluator's, up to the first that differs.
 
     Args:
@@ -70,7 +70,7 @@ def checked_cases(
                 progress(done, len(cases))
         if failure is not None:
             break
-    return ManyRuns(
+    return ComparedRuns(
         name=circuit.name,
         noun="circuit",
         reference="evaluator",

@@ -10,7 +10,7 @@ from tm2tfr.trace.check import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
-class ManyRuns:
+class ComparedRuns:
     """Many runs of one program, compared with its reference up to the first that differs.
 
     Args:

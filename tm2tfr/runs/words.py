@@ -16,7 +16,7 @@ from tm2tfr.contract import ManyLabels
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError
-from tm2tfr.runs.many import ManyRuns
+from tm2tfr.runs.many import ComparedRuns
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.registry import of_program
@@ -51,7 +51,7 @@ def checked_words(
     *,
     dtype: Float = "float64",
     progress: WordsProgress | None = None,
-) -> ManyRuns:
+) -> ComparedRuns:
     """Run `decoder` on many inputs and compare every output at every position, up to the first that differs.
 
     Args:
@@ -79,7 +79,7 @@ def checked_words(
             break
         if progress is not None:
             progress(runs + undefined)
-    return ManyRuns(
+    return ComparedRuns(
         name=program.name,
         noun="program" if construction is None else construction.noun_of(program),
         reference=right.reference,

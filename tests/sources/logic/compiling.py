@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.choices import Float
 from tm2tfr.options import LogicOptions
-from tm2tfr.runs.many import ManyRuns
+from tm2tfr.runs.many import ComparedRuns
 from tm2tfr.runs.words import checked_words, every_input
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.program import LogicProgram
@@ -29,7 +29,7 @@ def compared(
     options: LogicOptions = OURS,
     *,
     dtype: Float = "float64",
-) -> ManyRuns:
+) -> ComparedRuns:
     """Return what was found of every output at every position of some words."""
     return checked_words(weights(program, options), program, batches, dtype=dtype)
 

@@ -12,7 +12,7 @@ import numpy as np
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.batches.batch import Batch, BatchResults
 from tm2tfr.runs.choose import for_cases
-from tm2tfr.runs.many import ManyRuns
+from tm2tfr.runs.many import ComparedRuns
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import AnyMachine
@@ -34,7 +34,7 @@ def checked_inputs(
     words: Sequence[str],
     options: RunOptions,
     progress: Progress | None = None,
-) -> ManyRuns:
+) -> ComparedRuns:
     """Run `decoder` on many inputs and compare every cell at every position, up to the first run that differs.
 
     Args:
@@ -60,7 +60,7 @@ def checked_inputs(
         if found.failure is not None:
             break
     word = found.longest_word
-    return ManyRuns(
+    return ComparedRuns(
         name=program.name,
         noun="machine",
         reference="simulator",
