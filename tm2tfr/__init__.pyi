@@ -22,7 +22,7 @@ from .api.weights import listing, load_weights, save_weights, summary
 from .errors import SpecError, SpecWarning, Tm2tfrError
 from .interventions.intervened import From
 from .runs.options import RunOptions
-from .runs.plan import CheckReport, Plan
+from .runs.plan import CheckReport, Plan, Soft
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule
@@ -42,6 +42,7 @@ __all__ = [
     "Plan",
     "Rule",
     "RunOptions",
+    "Soft",
     "SpecError",
     "SpecWarning",
     "Subject",

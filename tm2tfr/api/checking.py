@@ -96,7 +96,7 @@ def check(
     Args:
         subject: see `Subject.of`; a machine, a circuit, a program or a formula is compiled first.
         word: the input, by default the subject's own; or a `Plan`, which says which inputs and how: then everything else
-            but `watch` is in it, and a `CheckReport` comes back, with lines for people and plain data.
+            but `watch` is a field of it, and a `CheckReport` comes back, with lines for people and plain data.
         machine: what to compare with, in any form of a subject; by default the machine stored with the weights. On the
             weights of a universal decoder, the machine that is put in their prompt.
         left_boundary: deprecated: ``check(compile(machine, left_boundary="chapter"))`` says it all.
@@ -114,6 +114,17 @@ def check(
     from tm2tfr.runs.run import carried_out
 
     if isinstance(word, Plan):
+        beside: dict[str, object] = {
+            "machine": machine,
+            "dtype": dtype,
+            "left_boundary": left_boundary,
+            "checkpoint": checkpoint,
+        }
+        beside |= {"checkpoint_every": checkpoint_every, "resume": resume, "out": out, "progress": progress}
+        beside |= {"engine": None if engine == AUTO else engine, "keep_rows": None if keep_rows else keep_rows}
+        beside |= {"max_steps": None if max_steps == MAX_STEPS else max_steps}
+        if (given := next((name for name, value in beside.items() if value is not None), None)) is not None:
+            raise UsageError(f"{given} cannot stand beside a plan: Plan({given}=...) says it, or omit it")
         return _checked(subject if isinstance(subject, MachineList) else Subject.of(subject), word, watch)
     if isinstance(subject, MachineList):
         raise UsageError(f"{subject.name} is a list of machines: check it by a plan, tm2tfr.Plan(inputs=...)")
@@ -171,7 +182,7 @@ def _one_by_one(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Findin
             yield Finding(text=done, note=True)
         else:
             yield tally.line(done, subject, example if has_result else None)
-    for note in written(subject, plan.run):
+    for note in written(subject, plan):
         yield Finding(text=note, note=True)
     yield Finding(text=tally.summary())
 
@@ -184,7 +195,7 @@ def _traces(
     if plan.soft == (None, None) and len(limits) == 1:
         from tm2tfr.api.checking_many import together
 
-        several = together(subject, [example.input for example, _ in runs], plan.run, limits.pop(), watch)
+        several = together(subject, [example.input for example, _ in runs], plan, limits.pop(), watch)
         if several is not None:
             for run, trace in zip(runs, several, strict=True):
                 if trace.agrees and (warning := beyond_certificate(trace, subject)) is not None:
@@ -192,7 +203,7 @@ def _traces(
                 yield run, trace
             return
     for run in runs:
-        limited = replace(plan.run, max_steps=run[0].max_steps, keep_rows=False)
+        limited = replace(plan, max_steps=run[0].max_steps, keep_rows=False)
         done = traced(subject, run[0].input, limited, soft=plan.soft, must_compare=True, watch=watch)
         yield from ((run, warning) for warning in done.warnings)
         yield run, done.trace
@@ -215,7 +226,7 @@ def examples_of(subject: Subject, plan: Plan) -> list[tuple[Any, bool]]:
     """
     from tm2tfr.sources.turing.spec import Example
 
-    machine, limit = subject.machine, plan.run.max_steps
+    machine, limit = subject.machine, plan.max_steps
     if not plan.inputs and machine is not None and machine.examples:
         limits = [e.max_steps or MAX_STEPS if limit is None else limit for e in machine.examples]
         judged = [limit is None or e.outcome != "limit" for e in machine.examples]
@@ -232,7 +243,7 @@ def examples_of(subject: Subject, plan: Plan) -> list[tuple[Any, bool]]:
 
 def refuse_several(plan: Plan, runs: int) -> None:
     """Raise OutputError if a run is to be recorded and there are several."""
-    if plan.run.recorded and runs > 1:
+    if plan.recorded and runs > 1:
         raise OutputError(f"there are {runs} runs, and a checkpoint or file of rows contains one: choose one with --input")
 
 
@@ -312,8 +323,8 @@ def _of_list(listed: MachineList, plan: Plan, watch: Watcher) -> Iterator[Findin
     refuse_several(plan, 2)
     if (note := repeated(listed.machines)) is not None:
         yield Finding(text=f"{listed.name}: warning: {note}", note=True)
-    limit = LISTED_STEPS if plan.run.max_steps is None else plan.run.max_steps
-    run = replace(plan.run, max_steps=limit, keep_rows=False)
+    limit = LISTED_STEPS if plan.max_steps is None else plan.max_steps
+    run = replace(plan, max_steps=limit, keep_rows=False)
     ends, tally = Counter[str](), RunLines(visible(listed.name))
     for each in listed.machines:
         subject = Subject.of(each.machine, options=listed.options)

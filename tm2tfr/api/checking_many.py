@@ -44,10 +44,10 @@ def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
     refuse_files(plan)
     if subject.examples:
         yield _about_examples(subject)
-    subject = for_run(subject, plan.soft, None, plan.run.max_steps)
+    subject = for_run(subject, plan.soft, None, plan.max_steps)
     for some, what in _asked(subject, plan):
         with watch.inputs() as progress:
-            found = checked_inputs(subject.decoder, subject.right, some, plan.run, progress)
+            found = checked_inputs(subject.decoder, subject.right, some, plan, progress)
         yield Finding(text=_line(found, what), data=partial(_described, found, what), good=found.agrees)
         longest = found.longest if found.agrees else None
         if longest is not None and (warning := beyond_certificate(longest, subject)) is not None:
@@ -110,12 +110,11 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
     Raises:
         UsageError, CompileError: for a plan that is not for many inputs of a circuit.
     """
-    run = plan.run
     if plan.every or plan.random is not None:
         one = "--all" if plan.every else "--random"
-        if run.max_steps is not None:
+        if plan.max_steps is not None:
             raise UsageError(f"tm2tfr check: {one} runs a circuit to its last gate: omit --max-steps")
-        if run.saved:
+        if plan.saved:
             raise UsageError("tm2tfr check: there are many runs, and a checkpoint contains one: omit it")
         if subject.construction is None or subject.construction.noun != "circuit":
             from tm2tfr.sources.registry import parameters_of
@@ -128,7 +127,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
         return _of_bits(subject, plan, plan.random, watch)
     if plan.inputs or subject.examples or subject.construction is None or subject.construction.noun != "circuit":
         return None
-    if run.max_steps is not None or run.saved:
+    if plan.max_steps is not None or plan.saved:
         one = "--max-steps and a checkpoint are for one run, and a circuit without examples has many"
         raise UsageError(f"tm2tfr check: {one}: choose one with --input")
     few = len(subject.right.inputs) <= MOST_INPUTS_BY_DEFAULT
@@ -148,10 +147,9 @@ def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) ->
         if count is not None:
             some = f"{count} random inputs of 2^{inputs}, seed 0 (more with --random)"
         yield Finding(text=f"no examples: {some}")
-    run = plan.run
     with watch.inputs() as progress:
         found = check_many(
-            subject, count, seed=plan.drawn, engine=run.engine, dtype=run.dtype, out=run.out, progress=progress
+            subject, count, seed=plan.drawn, engine=plan.engine, dtype=plan.dtype, out=plan.out, progress=progress
         )
     which = {"inputs": "all"} if count is None else {"inputs": "random", "seed": plan.drawn}
     counts = f"{visible(found.name)}: {counted(found.runs, 'run')}, {counted(found.bits, 'bit')} compared"
@@ -159,8 +157,8 @@ def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) ->
     if found.failure is not None:
         text += f"\nFAIL  {found.failure.input}: {found.failure.divergence}"
     yield Finding(text=text, data=lambda: {**found.as_dict(), **which}, good=found.agrees)
-    if run.out is not None:
-        yield Finding(text=f"wrote {run.out}", note=True)
+    if plan.out is not None:
+        yield Finding(text=f"wrote {plan.out}", note=True)
 
 
 # ── Machines and circuits, run by run, where compiled code runs many at once.

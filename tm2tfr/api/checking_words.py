@@ -131,7 +131,7 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
         return
     every = batches[0] if asked.upto and batches[0].cells else None
     if good and every is not None:
-        for line in _streams(subject, asked.upto, plan.run, gaps=plan.all_up_to is not None):
+        for line in _streams(subject, asked.upto, plan, gaps=plan.all_up_to is not None):
             good &= line.good is not False
             yield line
     if good and every is not None:
@@ -159,8 +159,8 @@ def _examples(subject: Subject) -> Iterator[Examined]:
 
 def refuse_files(plan: Plan) -> None:
     """Raise UsageError for a file that is about a single run."""
-    if plan.run.recorded:
-        option = "--checkpoint" if plan.run.out is None else "-o"
+    if plan.recorded:
+        option = "--checkpoint" if plan.out is None else "-o"
         raise UsageError(f"tm2tfr check: {option} records a single run, and there may be many here: omit {option}")
 
 
@@ -169,7 +169,7 @@ def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> It
     from tm2tfr.runs.words import checked_words, every_input, random_inputs
 
     program, decoder, letters = subject.right, subject.decoder, _letters(subject)
-    dtype: Any = plan.run.dtype or "float64"
+    dtype: Any = plan.dtype or "float64"
     if asked.upto:
         every = inputs_up_to(letters, asked.upto)
         with watch.inputs() as progress:
@@ -248,7 +248,7 @@ def _gaps(found: Streams, *, every: bool) -> Iterator[str]:
 
 def _one(subject: Subject, word: str, plan: Plan, watch: Watcher) -> Finding:
     """Check an input, and return what is said of it."""
-    trace = traced(subject, word, plan.run, must_compare=True, watch=watch).trace
+    trace = traced(subject, word, plan, must_compare=True, watch=watch).trace
     long = f" ({counted(len(word), 'character')})" if len(word) > LONGEST_SHOWN else ""
     said = f"{_cut(word)}{long} → {_cut(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
     text = f"ok    {said} agree" if trace.agrees else f"FAIL  {said}\n      {indented(str(trace.divergence))}"
@@ -264,7 +264,7 @@ def _example(subject: Subject, example: Examined, plan: Plan, watch: Watcher) ->
     trace, refused = None, ""
     if example.met and example.runs:
         try:
-            trace = traced(subject, example.word, plan.run, must_compare=True, watch=watch).trace
+            trace = traced(subject, example.word, plan, must_compare=True, watch=watch).trace
         except UndefinedError as error:
             refused = str(error)
     good = example.met and (trace is None or trace.agrees)

@@ -70,7 +70,7 @@ def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
         if close := did_you_mean(unknown, names):
             mine = fields_of(CircuitOptions) if known else names  # what has parameters is a circuit
             raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*mine, *known))}")
-        subject = built(str(subject), {name: asked.pop(name) for name in own}).program
+        subject = built(str(getattr(subject, "name", subject)), {name: asked.pop(name) for name in own}).program
     return Subject.of(subject, options=asked).decoder
 
 

@@ -299,8 +299,14 @@ def check(
         all_up_to=all_up_to,
         random=count,
         seed=seed,
-        run=run,
         soft=Soft(attention, temperature),
+        engine=run.engine,
+        dtype=run.dtype,
+        max_steps=run.max_steps,
+        checkpoint=run.checkpoint,
+        checkpoint_every=run.checkpoint_every,
+        resume=run.resume,
+        out=run.out,
     )
     report = checked(found, plan, watch=Terminal(as_json=format == "json"))
     raise click.exceptions.Exit(0 if report.passed else 1)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tm2tfr.errors import UsageError
+from tm2tfr.errors import InputError, UsageError, counted
 from tm2tfr.runs.options import RunOptions, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.trace.check import Progress
-
-ANY_END = RunOptions(max_steps=None)
 
 
 class Soft(NamedTuple):
@@ -32,7 +30,7 @@ HARD = Soft()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(RunOptions):
     """Which inputs a check goes through, and how they are run: what ``tm2tfr check`` is asked for.
 
     Without any inputs these are the examples of the author; of a circuit without examples all inputs, or 100 random ones if
@@ -44,11 +42,15 @@ class Plan:
         every: all inputs of a circuit, at most 2^20.
         all_up_to: all inputs of up to so many tokens.
         random: so many random ones; seed: theirs, by default 0.
-        run: the engine and the limits of each run; ``max_steps=None`` is 10,000, or the limit of an example.
-        soft: soft attention for these runs.
+        soft: soft attention for these runs, a `Soft`.
+        max_steps: of each run; None: 10,000, or the limit of an example.
+
+    What else is said of each run, such as its engine, are fields of `RunOptions`.
 
     Raises:
         UsageError: for inputs that cannot be combined, and numbers that are none of inputs.
+        InputError: for inputs that are no list of words.
+        EngineError, OutputError: see `RunOptions`.
     """
 
     inputs: tuple[str, ...] = ()
@@ -56,10 +58,17 @@ class Plan:
     all_up_to: int | None = None
     random: int | None = None
     seed: int | None = None
-    run: RunOptions = ANY_END
     soft: Soft = HARD
+    max_steps: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.inputs, str) or not isinstance(self.inputs, Iterable):
+            raise InputError(f"inputs must be a list of words, not {self.inputs!r}: write for example ['11', '1']")
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        if not isinstance(self.soft, tuple) or len(self.soft) != len(HARD):
+            raise UsageError(f"soft must be a Soft, not {self.soft!r}: use tm2tfr.Soft('softmax')")
+        object.__setattr__(self, "soft", Soft(*self.soft))
         asked = {"--all": self.every or None, "--random": self.random, "--all-up-to": self.all_up_to}
         given = [name for name, value in asked.items() if value is not None]
         if self.inputs and given:
@@ -102,7 +111,7 @@ class Finding:
     note: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport:
     """What a check found.
 
@@ -110,7 +119,7 @@ class CheckReport:
         said: everything, in order.
     """
 
-    said: tuple[Finding, ...] = field(repr=False)
+    said: tuple[Finding, ...]
 
     @property
     def passed(self) -> bool:
@@ -125,6 +134,10 @@ class CheckReport:
     def as_dicts(self) -> list[dict[str, Any]]:
         """Return it as plain data: one object for each run, or for many of them together."""
         return [dict(each.data()) for each in self.said if each.data is not None]
+
+    def __repr__(self) -> str:
+        """Return whether it passed, and how many lines it has."""
+        return f"<CheckReport: {'passed' if self.passed else 'FAILED'}, {counted(len(str(self).splitlines()), 'line')}>"
 
     def __str__(self) -> str:
         """Return it in lines."""
