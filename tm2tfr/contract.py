@@ -346,7 +346,7 @@ def later(module: str, function: str) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Construction(Generic[_Program]):
+class Source(Generic[_Program]):
     """What everything else knows of one kind of source: a record of functions, which import what they need when called.
 
     Args:

@@ -23,10 +23,10 @@ from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import elaborated
 from tm2tfr.sources.rasp.sops import Atom, Node, Relation, Selector, SOp, needed
 from tm2tfr.sources.rasp.write import written
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 from tm2tfr.text.words import read_alphabet
 
-_LIBRARY = elaborated(Log(Source("", "library")), (), library=True, folder=None)
+_LIBRARY = elaborated(Log(SourceText("", "library")), (), library=True, folder=None)
 _MAKE = _LIBRARY.elaborator.make
 _MAKE.most = inf  # it makes the nodes of all programs of this process: `program` counts those of each
 _WIDTHS = _LIBRARY.elaborator.widths

@@ -256,7 +256,9 @@ def test_a_worker_process_that_is_killed_loses_nothing(words: Path, tmp_path: Pa
     killed: list[int] = []
 
     def kill(done: int, shards: int, rows: int) -> None:
-        for child in multiprocessing.active_children()[: done < 4]:  # a pool replaces the dead when it waits: there may be none
+        for child in multiprocessing.active_children()[
+            : done < 4
+        ]:  # a pool replaces the dead when it waits: there may be none
             child.kill()
             killed.append(done)
 

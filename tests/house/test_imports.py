@@ -76,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 ROOMS = {
     "compiler": "compiler",
     "proof": "proof",
-    "construction": "registry",
+    "source": "registry",
     "columns": "columns",
     "truth": "truth",
     "specification": "truth",

@@ -13,7 +13,7 @@ from tm2tfr.errors import Tm2tfrError
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
 from tm2tfr.sources.registry import kind_of_text, of_text
 from tm2tfr.sources.turing.formats.registry import READABLE
-from tm2tfr.text.source import MOST_COMPARED, Log, Source
+from tm2tfr.text.source import MOST_COMPARED, Log, SourceText
 
 LENGTH = 60_000
 SECONDS = 6
@@ -110,8 +110,8 @@ def test_every_format(format: str) -> None:
 
 def test_names_are_compared_only_for_what_is_read() -> None:
     known = [f"q{k}" for k in range(1000)]
-    log = Log(Source("", "f"))
-    inside = log.inside(Source("", "g"))
+    log = Log(SourceText("", "f"))
+    inside = log.inside(SourceText("", "g"))
     told = [(log, inside)[k % 2].did_you_mean(f"q{k}x", known) for k in range(100)]
     assert all(told[: MOST_COMPARED // 1000])
     assert not any(told[MOST_COMPARED // 1000 :])

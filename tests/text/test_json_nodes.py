@@ -13,7 +13,7 @@ from tests.strategies import tries
 from tm2tfr.errors import SpecError
 from tm2tfr.text.json_nodes import compose_json
 from tm2tfr.text.nodes import List, Map, Node, Scalar
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 
 VALUES = st.recursive(
     st.none()
@@ -37,7 +37,7 @@ def value(node: Node | None) -> Any:
 
 
 def compose(text: str) -> Node | None:
-    return compose_json(Source(text, "f"))
+    return compose_json(SourceText(text, "f"))
 
 
 @pytest.mark.slow

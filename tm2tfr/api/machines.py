@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.choices import HaltVerdict
-    from tm2tfr.contract import Construction
+    from tm2tfr.contract import Source
     from tm2tfr.sources.logic.program import LogicProgram
 
 
@@ -160,7 +160,7 @@ def convert(subject: Given, format: str, *, verdict: HaltVerdict | None = None) 
     return construction.convert(program, format).text
 
 
-def _program(subject: Given) -> tuple[Construction[Any], Any]:
+def _program(subject: Given) -> tuple[Source[Any], Any]:
     """Return the program of a subject, with its construction.
 
     Raises:

@@ -20,7 +20,7 @@ from tm2tfr.files import is_safetensors
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from tm2tfr.contract import Construction
+    from tm2tfr.contract import Source
     from tm2tfr.sources.circuit.netlist import Circuit
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.rasp.program import Program
@@ -96,7 +96,7 @@ class Subject:
         given = {"left_boundary": self.left_boundary, **self.options}
         return {name: value for name, value in given.items() if value is not None}
 
-    def _refuse(self, option: str, construction: Construction[Any]) -> None:
+    def _refuse(self, option: str, construction: Source[Any]) -> None:
         """Raise CompileError if `option` is another construction's."""
         from tm2tfr.options import fields_of
         from tm2tfr.sources.registry import whose
@@ -201,7 +201,7 @@ class Subject:
         return self.source is None
 
     @cached_property
-    def construction(self) -> Construction[Any] | None:
+    def construction(self) -> Source[Any] | None:
         """What compiles its program, or compiled its weights; None if that is not known."""
         from tm2tfr.sources.registry import named, of_program
         from tm2tfr.transformer import provenance

@@ -109,7 +109,7 @@ def _example(example: Example, width: int) -> str:
 
 def _commands(argument: str, machine: Machine) -> Iterator[str]:
     """Yield commands to paste."""
-    from tm2tfr.sources.turing.construction import own_input
+    from tm2tfr.sources.turing.source import own_input
 
     first = next((example.input for example in machine.examples if example.input), own_input(machine))
     yield _command("trace", argument, "--input", first)

@@ -32,7 +32,7 @@ from tm2tfr.errors import UsageError
 from tm2tfr.options import CIRCUITS, PROGRAMS
 
 if TYPE_CHECKING:
-    from tm2tfr.contract import Construction
+    from tm2tfr.contract import Source
 
 _cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part of the circuit that this output depends on.")
 
@@ -232,7 +232,7 @@ def _input_notes(program: Any, written: Any, *, asked: bool) -> Iterator[str]:
         yield f"the input {word!r} {f'becomes {other!r}' if other != word else 'stays as it is'}"
 
 
-def _program(asked: Asked, cone: str | None) -> tuple[Any, Construction[Any]]:
+def _program(asked: Asked, cone: str | None) -> tuple[Any, Source[Any]]:
     """Return the program that is asked for, or a part of it, with its construction.
 
     Raises:

@@ -30,7 +30,7 @@ from tm2tfr.errors import Diagnostic, DisguiseError, SpecError
 from tm2tfr.text.json_nodes import compose_json
 from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
 from tm2tfr.text.reading import Reading
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 FORMAT, VERSION = "tm2tfr-claim", "1"
 KEYS = ("format", "version", "heads", "layers", "units", "subspaces", "words")
@@ -126,7 +126,7 @@ def _unreadable(path: object, error: Exception) -> DisguiseError:
 
 def read_claim(text: str, truth: HiddenTruth, *, file: str = "<claim>") -> HiddenClaim:
     """Return the claim of a text. Raises SpecError with every complaint about it, at its place, quoting little of it."""
-    source = Source(text, file)
+    source = SourceText(text, file)
     try:
         return _Reader(Log(source), truth).claim(compose_json(source))
     except SpecError as error:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.contract import Construction, Specification
+from tm2tfr.contract import Source, Specification
 from tm2tfr.dataset import manifest
 from tm2tfr.dataset.folder import CARD, VOCABULARY, ShardProgress, kept, prepared, refuse_used, results
 from tm2tfr.dataset.jobs import Job, Piece, arrow_or_error
@@ -70,7 +70,7 @@ class MadeLabels:
 def make(
     decoder: Decoder,
     program: Any,
-    construction: Construction[Any],
+    construction: Source[Any],
     folder: str | Path,
     asked: LabelInputs,
     *,

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tm2tfr.errors import Diagnostic, Severity, Span, SpecError, Tm2tfrError
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 
 MOST = 100
 """The most complaints in one answer."""
@@ -152,7 +152,7 @@ class _Places:
     def __init__(self, text: str) -> None:
         self._text = text
         self._skipped = len(text) - len(text.removeprefix("\ufeff"))
-        self._source = Source(text[self._skipped :], "")
+        self._source = SourceText(text[self._skipped :], "")
         self._beginnings = [0, *(found.end() for found in _BREAK.finditer(text))]
 
     def of(self, span: Span) -> tuple[int, int, int]:

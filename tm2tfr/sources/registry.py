@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
-from tm2tfr.contract import Construction
+from tm2tfr.contract import Source
 from tm2tfr.errors import (
     CompileError,
     ConversionError,
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from tm2tfr.sources.rasp.read import LoadedRasp
 
 _MODULES = {
-    UNIVERSAL: "tm2tfr.sources.turing.universal.construction",
-    TURING: "tm2tfr.sources.turing.construction",
-    CIRCUIT: "tm2tfr.sources.circuit.construction",
-    RASP: "tm2tfr.sources.rasp.construction",
-    LOGIC: "tm2tfr.sources.logic.construction",
+    UNIVERSAL: "tm2tfr.sources.turing.universal.source",
+    TURING: "tm2tfr.sources.turing.source",
+    CIRCUIT: "tm2tfr.sources.circuit.source",
+    RASP: "tm2tfr.sources.rasp.source",
+    LOGIC: "tm2tfr.sources.logic.source",
 }
-"""The name of a construction, as the provenance of weights has it -> the module with its `Construction`; one within the
+"""The name of a construction, as the provenance of weights has it -> the module with its `Source`; one within the
 package of another comes before it."""
 
 
-def named(name: str | None) -> Construction[Any] | None:
+def named(name: str | None) -> Source[Any] | None:
     """Return the construction of weights whose provenance says `name`; without a name, they are a Turing machine's."""
     module = _MODULES.get(TURING if name is None else name)
     return None if module is None else _of(module)
 
 
-def of_program(program: object) -> Construction[Any] | None:
+def of_program(program: object) -> Source[Any] | None:
     """Return the construction whose programs are of this kind; None if there is none."""
     kind = type(program).__module__
     for module in _MODULES.values():
@@ -401,6 +401,6 @@ def _beginning(name: str) -> bytes:
     return b""
 
 
-def _of(module: str) -> Construction[Any]:
-    found: Construction[Any] = import_module(module).CONSTRUCTION
+def _of(module: str) -> Source[Any]:
+    found: Source[Any] = import_module(module).SOURCE
     return found

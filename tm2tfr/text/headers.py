@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from tm2tfr.errors import Span
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 from tm2tfr.text.words import broken_list, read_alphabet
 
 _LINE = re.compile(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z-]*)[ \t]*:[ \t]?(.*)")
 
 
-def header_lines(source: Source, known: Collection[str] = ()) -> Iterator[tuple[int, str, str]]:
+def header_lines(source: SourceText, known: Collection[str] = ()) -> Iterator[tuple[int, str, str]]:
     """Yield the number of the line, from 0, the word and the text of each header: before the first line that is no comment.
 
     Args:
@@ -29,7 +29,7 @@ def header_lines(source: Source, known: Collection[str] = ()) -> Iterator[tuple[
 
 def title_in(text: str) -> str:
     """Return the title of a program, by its header alone: nothing below the headers is read."""
-    return next((found.strip() for _, kind, found in header_lines(Source(text, ""), ("title",)) if kind == "title"), "")
+    return next((found.strip() for _, kind, found in header_lines(SourceText(text, ""), ("title",)) if kind == "title"), "")
 
 
 def header_alphabet(text: str, span: Span, log: Log) -> tuple[Any, ...]:

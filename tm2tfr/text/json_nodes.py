@@ -10,7 +10,7 @@ from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-define
 from typing import NoReturn
 
 from tm2tfr.text.nodes import List, Map, Node, Scalar
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 from tm2tfr.text.syntax import MAX_DEPTH
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -19,7 +19,7 @@ _BARE = re.compile(r"[^\s,:\[\]{}\"]{1,40}|\"[^\"\n]{0,40}\"?|.")
 _COMMENT = re.compile(r"//|/\*|#")
 
 
-def compose_json(source: Source) -> Node | None:
+def compose_json(source: SourceText) -> Node | None:
     """Return the root node of a JSON text, or None if there is nothing in it.
 
     Raises:
@@ -29,7 +29,7 @@ def compose_json(source: Source) -> Node | None:
 
 
 class _Composer:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self.source, self.text, self.at = source, source.text, 0
 
     def document(self) -> Node | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from tm2tfr.text.source import Log, Mark, Source
+from tm2tfr.text.source import Log, Mark, SourceText
 from tm2tfr.text.syntax import MAX_DEPTH, TooDeepError, explain
 
 LOADERS: tuple[type, ...] = tuple(getattr(yaml, n) for n in ("CSafeLoader", "SafeLoader") if hasattr(yaml, n))
@@ -83,7 +83,7 @@ def _joined(pair: re.Match[str]) -> str:
     return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
-def compose(source: Source, loaders: tuple[type, ...] = ()) -> Node | None:
+def compose(source: SourceText, loaders: tuple[type, ...] = ()) -> Node | None:
     """Return the root node of a YAML text, or None if it has none.
 
     Args:

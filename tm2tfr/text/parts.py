@@ -9,14 +9,14 @@ from typing import Any
 from lark import Token
 
 from tm2tfr.errors import Span
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TextPart:
     """A part of a text: the text, and the offsets of its first character and of the one behind its last."""
 
-    source: Source = field(repr=False)
+    source: SourceText = field(repr=False)
     start: int
     end: int
 
@@ -29,10 +29,10 @@ class TextPart:
 class Lexeme(Token):
     """A token with the text that it is from."""
 
-    source: Source
+    source: SourceText
 
     @classmethod
-    def of(cls, kind: str, text: str, source: Source, start: int) -> Lexeme:
+    def of(cls, kind: str, text: str, source: SourceText, start: int) -> Lexeme:
         """Return the token `text` of a `kind` that begins at the offset `start`."""
         made = cls(kind, text, start_pos=start, end_pos=start + len(text))
         made.source = source

@@ -41,7 +41,7 @@ class Mark(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text and the file it came from; `outer` is set if the text is a block of lines within a larger one.
 
     ``outer = (source, first)``: line 0 of this text is line `first` of that source, indented by some blanks.
@@ -49,7 +49,7 @@ class Source:
 
     text: str
     file: str
-    outer: tuple[Source, int] | None = None
+    outer: tuple[SourceText, int] | None = None
 
     @cached_property
     def lines(self) -> list[str]:
@@ -92,7 +92,7 @@ class Source:
 class Log:
     """The complaints about a source, collected as it is read; an error shows the first `most` of them."""
 
-    source: Source
+    source: SourceText
     found: dict[Diagnostic, None] = field(default_factory=dict)
     most: int = MOST_SHOWN
     compared: list[int] = field(default_factory=list)
@@ -124,7 +124,7 @@ class Log:
             self.add(None, f"these are {rules:,} rules, and at most {MOST_RULES:,} are read", "use fewer states or symbols")
             raise self.failure()
 
-    def inside(self, source: Source) -> Log:
+    def inside(self, source: SourceText) -> Log:
         """Return a log for a `source` within this one; both collect into the same place."""
         return replace(self, source=source)
 
@@ -165,7 +165,7 @@ def decoded(
     most: int = MAX_BYTES,
     noun: str = "machine",
     comments: re.Pattern[bytes] | None = None,
-) -> Source:
+) -> SourceText:
     """Return `text` as a source, without a byte order mark.
 
     Args:
@@ -193,7 +193,7 @@ def decoded(
         text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
         raise SpecError([_not_text(error, file)]) from None
-    source = Source(text.removeprefix(_BOM), file)
+    source = SourceText(text.removeprefix(_BOM), file)
     if not _UNPRINTABLE.search(source.text):  # in one go: most texts are sound, and circuits are long
         return source
     log = Log(source)
@@ -208,12 +208,12 @@ def decoded(
 def _not_text(error: UnicodeDecodeError, file: str) -> Diagnostic:
     text = error.object
     *lines, last = _LINE_BREAK.split(text[: error.start].decode().removeprefix(_BOM))
-    span = Source(text.decode(errors="replace").removeprefix(_BOM), file).span(Mark(len(lines), len(last)))
+    span = SourceText(text.decode(errors="replace").removeprefix(_BOM), file).span(Mark(len(lines), len(last)))
     what = f"byte {error.start} is 0x{text[error.start]:02x}, which is not UTF-8"
     return Diagnostic(what=what, remedy="check that it is a text file, and save it as UTF-8", file=file, span=span)
 
 
-def _unprintable(source: Source) -> Iterator[tuple[Mark, str]]:
+def _unprintable(source: SourceText) -> Iterator[tuple[Mark, str]]:
     for line, shown in enumerate(source.lines):
         for match in _UNPRINTABLE.finditer(shown):
             yield Mark(line, match.start()), match[0]

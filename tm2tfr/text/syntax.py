@@ -10,7 +10,7 @@ import re
 import yaml
 
 from tm2tfr.errors import Span
-from tm2tfr.text.source import Mark, Source
+from tm2tfr.text.source import Mark, SourceText
 
 MAX_DEPTH = 16
 
@@ -30,7 +30,7 @@ class TooDeepError(yaml.YAMLError):
         super().__init__()
 
 
-def explain(error: Exception, source: Source) -> Complaint:
+def explain(error: Exception, source: SourceText) -> Complaint:
     """Return the place, the cause and the remedy of an error that PyYAML raised on `source`."""
     if isinstance(error, TooDeepError):
         what = f"the text is nested more than {MAX_DEPTH} levels deep"
@@ -52,7 +52,7 @@ def explain(error: Exception, source: Source) -> Complaint:
     return source.span(at), f"this is not YAML ({context}{problem})", "fix it, or quote it if it is a symbol"
 
 
-def _unmarked(error: Exception, source: Source) -> Complaint:
+def _unmarked(error: Exception, source: SourceText) -> Complaint:
     for line, text in enumerate(source.lines):
         if escape := _BIG_ESCAPE.search(text):
             span = source.span(Mark(line, escape.start()), Mark(line, escape.end()))
@@ -60,12 +60,12 @@ def _unmarked(error: Exception, source: Source) -> Complaint:
     return None, f"this is not YAML ({error})", "fix it, or quote it if it is a symbol"
 
 
-def _character(source: Source, at: Mark) -> str:
+def _character(source: SourceText, at: Mark) -> str:
     line = source.lines[at.line] if at.line < len(source.lines) else ""
     return line[at.column] if at.column < len(line) else ""
 
 
-def _bare(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+def _bare(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """``*: R``: a character with a meaning at the start of a YAML value."""
     for mark in (since, at):
         character = _character(source, mark)
@@ -79,20 +79,20 @@ def _bare(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | No
     return None
 
 
-def _meaningful(source: Source, at: Mark) -> Complaint:
+def _meaningful(source: SourceText, at: Mark) -> Complaint:
     character = _character(source, at)
     what = f"{character!r} has a meaning in YAML and must be quoted here"
     return source.span(at), what, f"if it is a symbol, write '{character}'"
 
 
-def _tab(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+def _tab(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """A tab in the indentation."""
     if _character(source, at) != "\t" or "cannot start any token" not in problem:
         return None
     return source.span(at), "YAML does not allow a tab as indentation", "indent with spaces"
 
 
-def _quote(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+def _quote(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """A quote that is never closed, or closed too early, or a backslash within double quotes."""
     quote, before = _character(source, since), source.lines[min(at.line, len(source.lines) - 1)][: at.column].rstrip()
     if "unknown escape" in problem or "escape sequence" in problem:
@@ -112,7 +112,7 @@ def _quote(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | N
     )
 
 
-def _bracket(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+def _bracket(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """``[0, ]]: R`` or ``{: R``: a bracket, a comma or a colon that is a symbol."""
     if not re.search("expected (the node content|<block end>), but found '[^<]", problem):
         return None
@@ -122,7 +122,7 @@ def _bracket(source: Source, since: Mark, at: Mark, problem: str) -> Complaint |
     return _meaningful(source, at) if _character(source, at) in (*_BRACKETS,) else None
 
 
-def _unclosed(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+def _unclosed(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """A bracket that is not closed, perhaps because the rest of the line is a comment."""
     bracket = _character(source, since)
     if problem == "expected the node content, but found '<stream end>'":
@@ -141,7 +141,7 @@ def _unclosed(source: Source, since: Mark, at: Mark, problem: str) -> Complaint 
     return source.span(since), f"this {bracket!r} is not closed properly", remedy
 
 
-def _colon(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+def _colon(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """One colon too many, or one without a space after it."""
     if problem.startswith("could not find expected ':'"):
         return (
@@ -170,7 +170,7 @@ def _colon(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | N
     )
 
 
-def _indentation(source: Source, since: Mark, at: Mark, problem: str) -> Complaint | None:
+def _indentation(source: SourceText, since: Mark, at: Mark, problem: str) -> Complaint | None:
     """A line whose indentation matches no line above it."""
     if not problem.startswith("expected <block end>, but found"):
         return None

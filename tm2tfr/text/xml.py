@@ -13,7 +13,7 @@ import defusedxml.sax
 from defusedxml import DefusedXmlException
 
 from tm2tfr.text.nodes import Node
-from tm2tfr.text.source import Log, Mark, Source
+from tm2tfr.text.source import Log, Mark, SourceText
 
 MAX_DEPTH = 100
 
@@ -49,7 +49,7 @@ class _TooDeepError(Exception):
     """Elements nested deeper than in any machine."""
 
 
-def parse(source: Source) -> Document:
+def parse(source: SourceText) -> Document:
     """Return a text as a document.
 
     Raises:
@@ -85,7 +85,7 @@ def parse(source: Source) -> Document:
 
 
 class _Handler(ContentHandler):
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         super().__init__()
         self.root: Element | None = None
         self.comments: list[tuple[str, Node]] = []

@@ -12,9 +12,9 @@ from tm2tfr.engines import generate
 from tm2tfr.errors import CompileError, InputError, ShapeError
 from tm2tfr.sources.circuit.columns import GATE_NAMES, LOOKUP_COLUMNS, PAPER_COLUMNS, columns
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.construction import CONSTRUCTION
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.trace.rows import Readout
 from tm2tfr.transformer.claims import Claim
@@ -141,4 +141,4 @@ def test_weights_that_state_no_epsilon_are_refused(said: str) -> None:
     decoder = compile_circuit(load("half-adder"), "paper", epsilon=1e-5)
     decoder = replace(decoder, provenance={**decoder.provenance, "option.epsilon": said})
     with pytest.raises(CompileError, match=f"their epsilon is '{said}', which is no number from 0 on"):
-        CONSTRUCTION.truth(load("half-adder"), "01", decoder, None)
+        SOURCE.truth(load("half-adder"), "01", decoder, None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tm2tfr.choices import LOGIC, RASP
 
 if TYPE_CHECKING:
-    from tm2tfr.contract import Construction
+    from tm2tfr.contract import Source
     from tm2tfr.transformer.weights import Decoder
 
 _MODULES = {RASP: "tm2tfr.cli.rasp.about", LOGIC: "tm2tfr.cli.logic.about"}
@@ -25,6 +25,6 @@ class Telling(Protocol):
         """Yield the lines that describe a program, given as `argument`; as JSON, one object."""
 
 
-def about(construction: Construction[Any]) -> Telling:
+def about(construction: Source[Any]) -> Telling:
     """Return what says it of the programs of a construction that labels words."""
     return import_module(_MODULES[construction.name])

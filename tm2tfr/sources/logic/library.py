@@ -10,7 +10,7 @@ from tm2tfr import shelf
 from tm2tfr.errors import InputError, did_you_mean, visible
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.text.markdown import quoted
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 from tm2tfr.text.words import listed, read_word, written
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def looks_like(text: bytes) -> bool:
     from tm2tfr.sources.logic.language.lexemes import lexemes, statements  # noqa: PLC0415
     from tm2tfr.sources.logic.read import language_of  # noqa: PLC0415
 
-    source = Source(text.decode(errors="replace"), STDIN)
+    source = SourceText(text.decode(errors="replace"), STDIN)
     if language_of(source.text) == "srasp":
         return True
     for tokens in islice(statements(lexemes(source)), 20):

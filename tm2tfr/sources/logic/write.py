@@ -12,7 +12,7 @@ from tm2tfr.sources.logic.language.lexemes import head, lexemes
 from tm2tfr.sources.logic.nodes import Choose, Input, Node, OneOf, Retrieve, Same, Text, needed, parents
 from tm2tfr.sources.logic.printer import STYLES, Printer, StyleName
 from tm2tfr.sources.logic.program import Language, LogicProgram, WordExample
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 from tm2tfr.text.words import written
 
 REPEATED = 30
@@ -65,7 +65,9 @@ def write(program: LogicProgram) -> str:
             lines.append(f"{name}{behind} = {names[node] + behind if node in names else printer.text(node)}")
     if "" in program.definitions:
         text = printer.text(program.definitions[""])
-        joins = text.startswith("-") or head(lexemes(Source(text, "")))  # it would go on with the line before, or define
+        joins = text.startswith("-") or head(
+            lexemes(SourceText(text, ""))
+        )  # it would go on with the line before, or define
         lines.append(f"({text})" if joins else text)
     return "\n".join([*_headers(program, lines), *lines, ""])
 

@@ -18,7 +18,7 @@ from tm2tfr.sources.rasp.language.scope import RESERVED, Request, Scope
 from tm2tfr.sources.rasp.language.syntax import Assignment, Definition, Statement
 from tm2tfr.sources.rasp.program import Example, Headers, Program, Word, headers
 from tm2tfr.sources.rasp.sops import Selector, SOp
-from tm2tfr.text.source import Log, Mark, Source, decoded
+from tm2tfr.text.source import Log, Mark, SourceText, decoded
 
 LIBRARY = ("library", "examples")
 """The files that are read before every program; names of the first cannot be assigned."""
@@ -132,16 +132,16 @@ def library_names() -> frozenset[str]:
 
 
 @cache
-def _library(part: str) -> tuple[Source, tuple[Statement, ...]]:
+def _library(part: str) -> tuple[SourceText, tuple[Statement, ...]]:
     text = files("tm2tfr").joinpath("sources", "rasp", "language", f"{part}.rasp").read_text(encoding="utf-8")
-    log = Log(Source(text, f"{part}.rasp"))
+    log = Log(SourceText(text, f"{part}.rasp"))
     statements = parse(log)
     log.conclude()
     return log.source, statements
 
 
-def _files(folder: Path | None) -> Callable[[str, Source], Source]:
-    def find(name: str, source: Source) -> Source:
+def _files(folder: Path | None) -> Callable[[str, SourceText], SourceText]:
+    def find(name: str, source: SourceText) -> SourceText:
         if folder is None:
             raise ReadError(f"'load' cannot find {name!r}, since this text is not in a folder")
         beside = found[source.file].parent if source.file in found else folder

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ANSWER, Column, Construction, Truth
+from tm2tfr.contract import ANSWER, Column, Source, Truth
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import ExportError, counted
@@ -43,7 +43,7 @@ class Evaluated:
     """The reference's runs so far, of labellers alone: each of them is asked more than once."""
 
     @property
-    def construction(self) -> Construction[Any]:
+    def construction(self) -> Source[Any]:
         """The program's.
 
         Raises:

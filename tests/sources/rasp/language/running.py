@@ -9,12 +9,12 @@ from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.language.parse import parse
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import elaborated, read
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 
 def variables(text: str) -> dict[str, Any]:
     """Return the variables that a text leaves at its top."""
-    log = Log(Source(text, "x.rasp"))
+    log = Log(SourceText(text, "x.rasp"))
     made = elaborated(log, parse(log), library=True, folder=None)
     log.conclude()
     return made.top.names

@@ -10,7 +10,7 @@ from tm2tfr.sources.turing.formats import bbchallenge
 from tm2tfr.sources.turing.formats.lists import is_list, read_list, repeated
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 
 BB2, BB3, ENDLESS = "1RB1LB_1LA1RZ", "1RB1RZ_1LB0RC_1LC1LA", "1RB1LA_1LA1RB"
 CSV = f'machine,status,steps\n{BB2},halt,6\n"{BB3}",halt,21\n{ENDLESS},endless,\n'
@@ -18,7 +18,7 @@ CSV = f'machine,status,steps\n{BB2},halt,6\n"{BB3}",halt,21\n{ENDLESS},endless,\
 
 def texts(text: str) -> list[str]:
     assert is_list(text)
-    return [each.text for each in read_list(Source(text, "f"))]
+    return [each.text for each in read_list(SourceText(text, "f"))]
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_the_ways_to_write_a_list(text: str) -> None:
 
 
 def test_columns_and_lines_are_kept() -> None:
-    found = read_list(Source(CSV, "f"))
+    found = read_list(SourceText(CSV, "f"))
     assert [(each.line, each.columns) for each in found] == [(2, ("halt", "6")), (3, ("halt", "21")), (4, ("endless",))]
     assert [result(each.machine, max_steps=50).steps for each in found] == [6, 21, 50]
     assert found[0].machine.name == BB2
 
 
 def test_fields_before_a_machine_are_columns() -> None:
-    found = read_list(Source(f"37 9 {BB2} halt # the best\n2 {BB3}\nbest {ENDLESS}\n", "f"))
+    found = read_list(SourceText(f"37 9 {BB2} halt # the best\n2 {BB3}\nbest {ENDLESS}\n", "f"))
     assert [each.columns for each in found] == [("37", "9", "halt"), (), ("best",)]
 
 
@@ -73,14 +73,14 @@ def test_one_machine_with_comments_is_a_machine() -> None:
 
 
 def test_repeated_machines_are_counted() -> None:
-    found = read_list(Source(f"{BB2}\n{BB3}\n{BB2}\n1RB 1LB  1LA 1RZ\n{BB3}\n", "f"))
+    found = read_list(SourceText(f"{BB2}\n{BB3}\n{BB2}\n1RB 1LB  1LA 1RZ\n{BB3}\n", "f"))
     assert [(each.line, each.times) for each in found] == [(1, 3), (2, 2)]
     said = "3 lines of this list repeat a machine, the first time 1RB1LB_1LA1RZ of line 1: each machine is run once"
     assert repeated(found) == said
-    assert repeated(read_list(Source(f"{BB2}\n{BB3}\n{BB3}\n", "f"))) == (
+    assert repeated(read_list(SourceText(f"{BB2}\n{BB3}\n{BB3}\n", "f"))) == (
         "1 line of this list repeats a machine, the first time 1RB1RZ_1LB0RC_1LC1LA of line 2: each machine is run once"
     )
-    assert repeated(read_list(Source(CSV, "f"))) is None
+    assert repeated(read_list(SourceText(CSV, "f"))) is None
 
 
 def test_the_older_notation() -> None:
@@ -203,7 +203,7 @@ def test_broken_lines_are_refused_at_their_place(line: str, words: str) -> None:
     text = f"{BB2}\n{BB3}\n{ENDLESS}\n{line}\n"
     assert is_list(text)
     with pytest.raises(SpecError) as caught:
-        read_list(Source(text, "f"))
+        read_list(SourceText(text, "f"))
     assert str(caught.value.diagnostics[-1]).startswith(words)
 
 

@@ -18,7 +18,7 @@ from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import restore, symbol_lines
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 MOST_VARIABLES = 20_000_000
 """Far more than a decoder has positions for."""
@@ -183,7 +183,7 @@ def looks_like(text: str) -> bool:
     return text.startswith("aag ")
 
 
-def read(source: Source, *, cut: bool = False) -> LoadedCircuit:
+def read(source: SourceText, *, cut: bool = False) -> LoadedCircuit:
     """Read a circuit; `cut` it at its latches.
 
     Raises:

@@ -16,7 +16,7 @@ from tm2tfr.sources.circuit.formats.draft import NetDraft
 from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import symbol_lines
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, Source, decoded
+from tm2tfr.text.source import Log, SourceText, decoded
 
 _LONGEST_LINE = 200
 _LONGEST_NUMBER = 5
@@ -35,7 +35,7 @@ def read(data: bytes, *, file: str, cut: bool = False) -> LoadedCircuit:
         SpecError: with the errors of the file; those behind a damaged byte cannot be seen.
     """
     first, *_ = data[:_LONGEST_LINE].split(b"\n", 1)
-    draft = NetDraft(Log(Source(first.decode("latin-1"), file)), name=stem(file), cut=cut)
+    draft = NetDraft(Log(SourceText(first.decode("latin-1"), file)), name=stem(file), cut=cut)
     header = read_header(draft, "aig")
     if len(data) - len(first) < 2 * header.latches + 2 * header.outputs + 2 * header.ands:
         latches = f"{header.latches:,} latches, " if header.latches else ""

@@ -18,7 +18,7 @@ from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 _WRITTEN_SHORT = 6
 
@@ -44,7 +44,7 @@ def looks_like(text: str) -> bool:
     return bool(_PORT.fullmatch(first) or _GATE.fullmatch(first) or _LUT.fullmatch(first))
 
 
-def read(source: Source, *, cut: bool = False) -> LoadedCircuit:
+def read(source: SourceText, *, cut: bool = False) -> LoadedCircuit:
     """Read a circuit; `cut` it at its registers.
 
     Raises:

@@ -19,7 +19,7 @@ from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import Cover
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 _ROW = re.compile(r"\s*([01-]+)(?:\s+([01]))?\s*")
 _LEGAL = re.compile(r"[A-Za-z0-9_$][A-Za-z0-9_.\[\]$:<>/-]*")
@@ -49,7 +49,7 @@ def looks_like(text: str) -> bool:
     return _FIRST.match(first.lstrip()) is not None
 
 
-def read(source: Source, *, cut: bool = False) -> LoadedCircuit:
+def read(source: SourceText, *, cut: bool = False) -> LoadedCircuit:
     """Read a circuit; `cut` it at its latches.
 
     Raises:

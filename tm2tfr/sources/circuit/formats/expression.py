@@ -22,7 +22,7 @@ from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import complement
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, Mark, Source
+from tm2tfr.text.source import Log, Mark, SourceText
 
 MOST_TOKENS = 1500
 """In one statement: Python's parser is recursive, and an expression could be nested so deep."""
@@ -52,7 +52,7 @@ def looks_like(text: str) -> bool:
     return bool(re.search(r"[&|^~]|\b(and|or|not)\b", line)) and not re.search(_OUTSIDE, line) and "==" not in line
 
 
-def read(source: Source) -> LoadedCircuit:
+def read(source: SourceText) -> LoadedCircuit:
     """Read a circuit.
 
     Raises:
@@ -67,7 +67,7 @@ def read(source: Source) -> LoadedCircuit:
     return draft.loaded()
 
 
-def parsed(source: Source, draft: NetDraft) -> list[ast.stmt]:
+def parsed(source: SourceText, draft: NetDraft) -> list[ast.stmt]:
     """Return the statements of a text.
 
     Raises:

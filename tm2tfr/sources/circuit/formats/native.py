@@ -33,7 +33,7 @@ from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit,
 from tm2tfr.sources.circuit.netlist import ENCODED, MOST_OPERANDS, Circuit, Gate
 from tm2tfr.text.nodes import List, Map, Node, Scalar, compose, kind
 from tm2tfr.text.reading import Reading
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 from tm2tfr.text.words import flow_list, paragraph, scalar
 
 KEYS = ("name", "description", "source", "encoding", "inputs", "gates", "outputs", "examples")
@@ -61,7 +61,7 @@ def looks_like(text: str) -> bool:
     return len(set(_TOP_KEY.findall(text))) == 2
 
 
-def read(source: Source) -> LoadedCircuit:
+def read(source: SourceText) -> LoadedCircuit:
     """Read a circuit.
 
     Raises:
@@ -84,11 +84,11 @@ class _Simple:
     """
 
     gates: list[tuple[str, str, list[str], int]]
-    rest: Source
+    rest: SourceText
     key: int
 
     @classmethod
-    def of(cls, source: Source) -> _Simple | None:
+    def of(cls, source: SourceText) -> _Simple | None:
         """Return the simple gates of a document; None if any gate is not simple."""
         lines = source.lines
         if lines.count("gates:") != 1:
@@ -105,7 +105,7 @@ class _Simple:
                 return None
             gates.append((_unquoted(net), function, found, number))
         rest = "\n".join([*lines[:first], *[""] * (last - first), *lines[last:]])
-        return cls(gates, Source(rest, source.file), first - 1)
+        return cls(gates, SourceText(rest, source.file), first - 1)
 
 
 def _unquoted(name: str) -> str:
@@ -257,7 +257,7 @@ class _Document:
         log = self.draft.log
         indent = node.start.column + (not node.plain)
         whole = log.source.lines[node.start.line].startswith(node.text, indent)
-        inner = Source(node.text if whole else node.text.replace("\n", " "), log.source.file)
+        inner = SourceText(node.text if whole else node.text.replace("\n", " "), log.source.file)
         part = NetDraft(Log(inner), name="")
         try:
             statements = parsed(inner, part)

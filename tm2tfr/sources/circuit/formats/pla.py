@@ -26,7 +26,7 @@ fdr  the output is 1             the output is 0             it does not matter
 ``~`` (or 3) says nothing in any type, and ``fd`` is the default. Where it does not matter, and where nothing is said, an
 output is 0: an output is 1 in its cubes with a 1 and nowhere else.
 
-Source: espresso(5), UC Berkeley.
+SourceText: espresso(5), UC Berkeley.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS, Cover
 from tm2tfr.sources.circuit.formats.truth_table import MOST_INPUTS, tables
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 MOST_COLUMNS = 10_000
 """Of inputs, and of outputs: more than a table of cubes describes."""
@@ -84,7 +84,7 @@ def looks_like(text: str) -> bool:
     return _FIRST.fullmatch(first) is not None
 
 
-def read(source: Source) -> LoadedCircuit:
+def read(source: SourceText) -> LoadedCircuit:
     """Read a circuit.
 
     Raises:

@@ -28,7 +28,7 @@ from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 MOST_INPUTS = MOST_TABLE_OPERANDS
 MOST_OUTPUTS = 256
@@ -65,7 +65,7 @@ def _halves(line: str) -> tuple[str, str] | None:
     return "".join(left.split()), "".join(right.split())
 
 
-def read(source: Source) -> LoadedCircuit:
+def read(source: SourceText) -> LoadedCircuit:
     """Read a circuit.
 
     Raises:

@@ -16,7 +16,7 @@ from typing import Any
 from lark import Lark, Transformer
 
 from tm2tfr.text.parts import Lexeme, TextPart, place_of
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 
 # ── The syntax tree of an expression, built while the parser runs: a method for each alternative of ``grammar.lark``.
 MEANT = {
@@ -204,7 +204,7 @@ def parser() -> Lark:
     )
 
 
-def lexemes(source: Source) -> list[Lexeme]:
+def lexemes(source: SourceText) -> list[Lexeme]:
     """Return the tokens of a text, without its comments."""
     found = []
     for token in parser().lex(source.text):

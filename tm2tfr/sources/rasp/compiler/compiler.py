@@ -19,7 +19,7 @@ from tm2tfr.sources.rasp.write import write
 from tm2tfr.sources.sequence.compiler import Limits, compile_graph, compile_unbounded
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.graph import SequenceGraph
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 from tm2tfr.text.words import all_words, alphabet_of, shown_word, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
@@ -248,7 +248,7 @@ class _Attempt:
 # ── the text that is stored ─────────────────────────────────────────────────────────────────────────────────
 def headers_of(program: Program) -> Headers:
     """Return what the headers of a program's text say."""
-    return headers(Log(Source(program.text, f"{program.name}.rasp")))
+    return headers(Log(SourceText(program.text, f"{program.name}.rasp")))
 
 
 def stored(program: Program) -> tuple[Program, str]:

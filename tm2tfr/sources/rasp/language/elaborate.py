@@ -38,7 +38,7 @@ from tm2tfr.sources.rasp.language.scope import (
     sort_of,
 )
 from tm2tfr.sources.rasp.sops import Node, Selector, SOp
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 MOST_CALLS = 1000
 """That may be nested."""
@@ -46,7 +46,7 @@ MOST_STEPS = 500_000
 """Expressions that are evaluated."""
 _FRAMES = 100_000
 EXIT = "exit"
-Files = Callable[[str, Source], Source]
+Files = Callable[[str, SourceText], SourceText]
 """``load "x";`` in a source -> the source of that file."""
 
 
@@ -67,7 +67,7 @@ class Elaborator:
     files: Files
     make: Maker
     base: Scope
-    foreign: set[Source] = field(default_factory=set)
+    foreign: set[SourceText] = field(default_factory=set)
     example: Meta = "hello"
     requests: list[Request] = field(default_factory=list)
     widths: MutableMapping[int, Selector] = field(default_factory=WeakValueDictionary)

@@ -18,7 +18,7 @@ from lark import Lark, Transformer
 
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.text.parts import Lexeme, TextPart, place_of
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 
 # ── Builds the syntax tree while the parser runs: a method for each alternative of ``grammar.lark``.
 PREFIXES = {"not": "not", "-": "neg", "+": "pos"}
@@ -248,7 +248,7 @@ class Brackets:
         return not self.open or self.open[-1] == BLOCK
 
 
-def lexemes(source: Source) -> tuple[list[Lexeme], list[Lexeme]]:
+def lexemes(source: SourceText) -> tuple[list[Lexeme], list[Lexeme]]:
     """Return the tokens of a text, and its comments."""
     found: list[Lexeme] = []
     comments: list[Lexeme] = []

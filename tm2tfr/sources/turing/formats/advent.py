@@ -27,7 +27,7 @@ from tm2tfr.sources.turing.formats.lossless import (
 )
 from tm2tfr.sources.turing.spec import Example, Machine, Rule
 from tm2tfr.text.nodes import Node, Scalar
-from tm2tfr.text.source import Log, Mark, Source
+from tm2tfr.text.source import Log, Mark, SourceText
 
 BLANK = "0"
 MOST_STEPS = 10_000
@@ -60,7 +60,7 @@ def looks_like(text: str) -> bool:
     return len(_LIKE.findall(text)) > 1
 
 
-def read(source: Source) -> Loaded:
+def read(source: SourceText) -> Loaded:
     """Read a machine from a blueprint.
 
     Raises:

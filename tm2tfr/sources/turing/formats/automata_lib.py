@@ -24,7 +24,7 @@ from tm2tfr.sources.turing.formats.loaded import Loaded, stem
 from tm2tfr.sources.turing.formats.lossless import Translation, Written, two_way, with_verdicts
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.nodes import Node, Scalar
-from tm2tfr.text.source import Log, Mark, Source
+from tm2tfr.text.source import Log, Mark, SourceText
 
 MOVES = {"L": -1, "N": 0, "R": +1}
 LETTERS = {move: name for name, move in MOVES.items()}
@@ -95,7 +95,7 @@ def looks_like(text: str) -> bool:
     return _LIKE.search(text) is not None and "transitions" in text
 
 
-def read(source: Source) -> Loaded:
+def read(source: SourceText) -> Loaded:
     """Read the call ``DTM(…)`` in Python code.
 
     Raises:

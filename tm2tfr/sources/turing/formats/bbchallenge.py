@@ -4,7 +4,7 @@ A letter past the last row halts, by convention Z; ``---`` is undefined and halt
 state A, the tape two-way. A step into a halting state is made and counts; ``---``, also written ``...``, is not a step.
 Older texts have the state first, ``B1R B1L A1L H1R``, and do not say where a row ends: there are as many symbols as are
 written, at least two. ``#`` begins a comment.
-Source: https://bbchallenge.org.
+SourceText: https://bbchallenge.org.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tm2tfr.sources.turing.formats.loaded import Loaded, stem
 from tm2tfr.sources.turing.formats.lossless import Translation, Written, letter, renamed, renamings, two_way, without_stays
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.nodes import Node
-from tm2tfr.text.source import Log, Mark, Source
+from tm2tfr.text.source import Log, Mark, SourceText
 
 LETTERS = string.ascii_uppercase
 HALT = "Z"
@@ -60,7 +60,7 @@ def plain(line: str) -> str:
     return line.split("#", maxsplit=1)[0].replace(DOTS, UNDEFINED)
 
 
-def read(source: Source) -> Loaded:
+def read(source: SourceText) -> Loaded:
     """Read a machine from bbchallenge text.
 
     Raises:
@@ -111,7 +111,7 @@ def _values(rules: dict[tuple[str, str], Rule], rows: int, width: int) -> dict[s
     }
 
 
-def _rows(source: Source) -> list[list[tuple[Mark, str]]]:
+def _rows(source: SourceText) -> list[list[tuple[Mark, str]]]:
     """Return the cells of each row; rows are separated by underscores, several spaces, or line breaks."""
     return [row for number, line in enumerate(source.lines) for row in rows_of(number, plain(line), 0)]
 

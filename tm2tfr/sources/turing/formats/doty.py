@@ -31,7 +31,7 @@ from tm2tfr.sources.turing.formats.lossless import (
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.nodes import LOADERS, List, Map, Node, Scalar, compose, kind
 from tm2tfr.text.reading import Fields
-from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Source
+from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, SourceText
 from tm2tfr.text.words import flow_list, scalar
 
 KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "delta")
@@ -66,7 +66,7 @@ def looks_like(text: str) -> bool:
     return is_yaml(text) or older or _DELTA.search(text) is not None
 
 
-def read(source: Source) -> Loaded:
+def read(source: SourceText) -> Loaded:
     """Read a machine in either form.
 
     Raises:

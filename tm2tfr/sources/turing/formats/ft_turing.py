@@ -27,7 +27,7 @@ from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.json_nodes import compose_json
 from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
 from tm2tfr.text.reading import Fields
-from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Source
+from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, SourceText
 
 BLANK = "."
 ACTIONS: Mapping[str, int] = {"LEFT": -1, "RIGHT": +1}
@@ -65,7 +65,7 @@ def is_foreign(text: str) -> bool:
     return text.lstrip()[:1] == "{" and len({key[1] for key in _KNOWN.finditer(text)}) < 2
 
 
-def read(source: Source) -> Loaded:
+def read(source: SourceText) -> Loaded:
     """Read a machine.
 
     Raises:

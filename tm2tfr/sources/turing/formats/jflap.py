@@ -30,7 +30,7 @@ from tm2tfr.sources.turing.formats.lossless import (
 )
 from tm2tfr.sources.turing.spec import MOVES, Machine
 from tm2tfr.text.nodes import Node
-from tm2tfr.text.source import Log, Source
+from tm2tfr.text.source import Log, SourceText
 
 if TYPE_CHECKING:
     from tm2tfr.text import xml
@@ -49,7 +49,7 @@ def looks_like(text: str) -> bool:
     return text.lstrip().startswith("<") and not re.search("<(!doctype )?(html|svg)", text, re.IGNORECASE)
 
 
-def read(source: Source) -> Loaded:
+def read(source: SourceText) -> Loaded:
     """Read a machine from a ``.jff`` file.
 
     Raises:

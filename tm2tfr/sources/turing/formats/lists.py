@@ -16,7 +16,7 @@ from tm2tfr.sources.turing.formats import bbchallenge
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.nodes import Node
-from tm2tfr.text.source import Log, Mark, Source
+from tm2tfr.text.source import Log, Mark, SourceText
 
 _CELL, _OLD = r"(?:[0-9][LRSN][A-Z0-9]|---)", r"(?:[A-Z][0-9][LR]|---)"
 _DENSE = rf"{_CELL}{{1,10}}(?:_{_CELL}{{1,10}})+"
@@ -61,7 +61,7 @@ def is_list(text: str) -> bool:
     return len(found) > 1 or len(lines) > 1 or bool(_columns(*found[0]))
 
 
-def refuse(source: Source) -> None:
+def refuse(source: SourceText) -> None:
     """Refuse a list where one machine is needed.
 
     Raises:
@@ -85,7 +85,7 @@ def repeated(listed: Iterable[ListedMachine]) -> str | None:
     return f"{what} of line {several[0].line}: each machine is run once"
 
 
-def read_list(source: Source) -> tuple[ListedMachine, ...]:
+def read_list(source: SourceText) -> tuple[ListedMachine, ...]:
     """Return the machines of a list; one that is on several lines, once.
 
     Raises:

@@ -35,7 +35,7 @@ from tm2tfr.sources.turing.formats.lossless import (
 from tm2tfr.sources.turing.formats.snapshot import is_snapshot, read_snapshot
 from tm2tfr.sources.turing.spec import TAPES, Machine, Rule
 from tm2tfr.text.nodes import Node
-from tm2tfr.text.source import Log, Mark, Source
+from tm2tfr.text.source import Log, Mark, SourceText
 
 START, BLANK, ANY = "0", "_", "*"
 ACCEPT, REJECT, HALT = "halt-accept", "halt-reject", "halt"
@@ -76,7 +76,7 @@ class _RuleLine(NamedTuple):
     tokens: tuple[Node, ...]
 
 
-def read(source: Source) -> Loaded:
+def read(source: SourceText) -> Loaded:
     """Read a machine from a program.
 
     Raises:

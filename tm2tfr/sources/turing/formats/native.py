@@ -19,7 +19,7 @@ from tm2tfr.sources.turing.formats.writer import write
 from tm2tfr.sources.turing.reach import dead_states, reachable_states, unread_symbols
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
-from tm2tfr.text.source import MACHINE_BYTES, Log, Mark, Source, decoded
+from tm2tfr.text.source import MACHINE_BYTES, Log, Mark, SourceText, decoded
 
 # ── Warnings about a document that is a machine, but perhaps not the one its author meant.
 _RULE_IN_COMMENT = re.compile(r"\s*(#)(:(\s|$)|\s+:\s+(\{|[LRSN]\s*(#|$)))")
@@ -182,8 +182,8 @@ def _unwrapped(root: Map, draft: Draft) -> Map:
     if isinstance(name, Scalar) and not name.empty:
         draft.values["name"] = name.text
     if code.block:
-        inner = Source(code.text, source.file, outer=(source, code.start.line + 1))
+        inner = SourceText(code.text, source.file, outer=(source, code.start.line + 1))
     else:
-        inner = Source(code.text, f"{source.file} (source code)")
+        inner = SourceText(code.text, f"{source.file} (source code)")
     draft.log = draft.log.inside(inner)
     return _mapping(compose(inner), draft)

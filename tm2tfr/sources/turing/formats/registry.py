@@ -13,7 +13,7 @@ from tm2tfr.sources.turing.formats import ft_turing, lists, native
 from tm2tfr.sources.turing.formats.loaded import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.source import MACHINE_BYTES, Source, decoded
+from tm2tfr.text.source import MACHINE_BYTES, SourceText, decoded
 
 
 class Format(TextFormat):
@@ -47,7 +47,7 @@ def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
     chosen = _named(format, READABLE, "read from") if format else _guess(text, file)
     if chosen.module in ("native", "turingmachine_io"):
         return native.read(text, file=file)
-    source: Source = decoded(text, file=file, most=MACHINE_BYTES)
+    source: SourceText = decoded(text, file=file, most=MACHINE_BYTES)
     if chosen.module == "bbchallenge":
         lists.refuse(source)
     return cast(Loaded, chosen.call("read", source))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.text.json_nodes import compose_json
 from tm2tfr.text.nodes import Map, Scalar, kind
-from tm2tfr.text.source import Source
+from tm2tfr.text.source import SourceText
 
 KEYS = (
     *("program", "initialtape", "initialstate", "variant"),
@@ -34,7 +34,7 @@ class SavedProgram:
         chooses: whether one of several rules is chosen at random.
     """
 
-    source: Source
+    source: SourceText
     tape: Scalar | None = None
     state: Scalar | None = None
     one_way: bool = False
@@ -86,7 +86,7 @@ def read_snapshot(draft: Draft) -> SavedProgram:
     chosen = variant.text if variant is not None else "0"
     state, tape = found.get("initialstate"), found.get("initialtape")
     return SavedProgram(
-        source=Source(program.text, f"{source.file} (program)"),
+        source=SourceText(program.text, f"{source.file} (program)"),
         tape=tape if tape is not None and not tape.plain and tape.text else None,
         state=state if state is not None and state.text.split() else None,
         one_way=VARIANTS[chosen] == "one-way",

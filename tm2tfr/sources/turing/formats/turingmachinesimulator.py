@@ -28,7 +28,7 @@ from tm2tfr.sources.turing.formats.lossless import (
 )
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.nodes import Node, Scalar
-from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Mark, Source
+from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Mark, SourceText
 
 BLANK = "_"
 MOVES: Mapping[str, int] = {"<": -1, "-": 0, ">": +1}
@@ -50,7 +50,7 @@ def looks_like(text: str) -> bool:
     return _MOVED.search(text) is not None or re.search(r"^[ \t]*accept[ \t]*:", text, re.MULTILINE) is not None
 
 
-def read(source: Source) -> Loaded:
+def read(source: SourceText) -> Loaded:
     """Read a machine from a program.
 
     Raises:

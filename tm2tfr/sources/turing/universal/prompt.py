@@ -14,7 +14,7 @@ from tm2tfr.sources.turing.spec import TAPES, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ
 from tm2tfr.sources.turing.universal.names import ARROW, Entry, MachineNames, RuleAnswer
 from tm2tfr.sources.turing.universal.program import Universal, meant
-from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Source, decoded
+from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, SourceText, decoded
 
 _TOKEN = re.compile(
     r"(?P<arrow>→|->)\s*(?P<answer>\([^()→>]*\)(?!\S)|(?:(?!→|->)\S)+)?"
@@ -76,7 +76,7 @@ def read(given: str | bytes, universal: Universal, *, file: str = "<prompt>") ->
     return _Reader(source, universal.empty).read()
 
 
-def _of_json(source: Source) -> Source:
+def _of_json(source: SourceText) -> SourceText:
     """Return the text of the tokens, or of their ids, that are in a JSON object or a JSON list; another text as it is.
 
     Raises:
@@ -95,7 +95,7 @@ def _of_json(source: Source) -> Source:
     raise log.failure()
 
 
-def _of_ids(source: Source, universal: Universal) -> Source:
+def _of_ids(source: SourceText, universal: Universal) -> SourceText:
     """Return the text of the tokens whose ids these are; another text as it is.
 
     Input symbols may be digits too: such a text is one of ids if it is a whole prompt with rules.
@@ -140,7 +140,7 @@ class _Token(NamedTuple):
 class _Reader:
     """The tokens of a text, taken one after the other."""
 
-    def __init__(self, source: Source, universal: Universal) -> None:
+    def __init__(self, source: SourceText, universal: Universal) -> None:
         self._universal, self._log, names = universal, Log(source), universal.names
         self._keys = {names.key(q, a): (q, a) for q in range(len(names.ruled)) for a in range(len(names.symbols))}
         self._values: dict[str, Any] = {names.value(answer): answer for answer in names.answers()}

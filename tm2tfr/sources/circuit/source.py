@@ -8,7 +8,7 @@ from typing import Any
 
 from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
-from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.contract import Source, Truth, later
 from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.options import CircuitOptions
 from tm2tfr.sources.circuit.inputs import read_input
@@ -99,7 +99,7 @@ def _own_input(circuit: Circuit) -> str:
     return read_input(circuit, "") if circuit.encoding else "0" * len(circuit.inputs)
 
 
-CONSTRUCTION = Construction(
+SOURCE = Source(
     name=NAME,
     noun="circuit",
     type=Circuit,

@@ -8,7 +8,7 @@ from typing import Any
 
 from tm2tfr.choices import DRAWN
 from tm2tfr.choices import RASP as NAME
-from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.contract import Source, Truth, later
 from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.options import RaspOptions, read_options
 from tm2tfr.sources.rasp.library import own_word, word_of
@@ -62,7 +62,7 @@ def _format_for(path: Path) -> str:
 
 
 _GRAPHS = "tm2tfr.sources.rasp.drawing.graphs"
-CONSTRUCTION = Construction(
+SOURCE = Source(
     name=NAME,
     noun="program",
     type=Program,

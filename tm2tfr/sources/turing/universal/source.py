@@ -8,9 +8,9 @@ from typing import Any
 
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import UNIVERSAL as NAME
-from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.contract import Source, Truth, later
 from tm2tfr.options import UniversalOptions
-from tm2tfr.sources.turing.construction import own_input
+from tm2tfr.sources.turing.source import own_input
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 
@@ -78,7 +78,7 @@ def _graph(universal: Universal) -> Any:
     return to_graph(universal.right)
 
 
-CONSTRUCTION = Construction(
+SOURCE = Source(
     name=NAME,
     noun="machine",
     type=Universal,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tm2tfr.choices import DRAWN
 from tm2tfr.choices import LOGIC as NAME
-from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.contract import Source, Truth, later
 from tm2tfr.options import LogicOptions, read_options
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram
@@ -51,7 +51,7 @@ def _fed(program: LogicProgram, word: str, decoder: Decoder) -> Sequence[str]:
 
 
 _GRAPHS, _CONVERSION = "tm2tfr.sources.logic.drawing", "tm2tfr.sources.logic.conversion"
-CONSTRUCTION = Construction(
+SOURCE = Source(
     name=NAME,
     noun="formula",
     type=LogicProgram,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import TURING as NAME
-from tm2tfr.contract import Construction, Truth, later
+from tm2tfr.contract import Source, Truth, later
 from tm2tfr.options import TuringOptions
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.weights import Decoder
@@ -44,7 +44,7 @@ def _given(machine: Machine, word: str) -> str:
     return word
 
 
-CONSTRUCTION = Construction(
+SOURCE = Source(
     name=NAME,
     noun="machine",
     type=Machine,
