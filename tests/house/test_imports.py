@@ -77,6 +77,7 @@ ROOMS = {
     "compiler": "compiler",
     "proof": "proof",
     "source": "registry",
+    "page": "registry",
     "columns": "columns",
     "truth": "truth",
     "specification": "truth",

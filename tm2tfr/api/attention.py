@@ -65,7 +65,7 @@ def attention_of(
         engine=engine_named("dense", dtype),
         layer=layer,
         head=number,
-        symbols=_nets(found),
+        symbols=nets_of(found),
         max_positions=MOST_MAPPED,
         first=len(tokens) if is_turing(found.decoder.layout) and described(tokens) and not prompt else 0,
     )
@@ -115,7 +115,7 @@ def scores_of(
         engine=engine_named("dense", dtype),
         layer=layer,
         head=number,
-        symbols=_nets(found),
+        symbols=nets_of(found),
         max_positions=MOST_MAPPED,
     )
 
@@ -169,12 +169,12 @@ def _asked(subject: Given, head: str | int, dtype: str | None) -> tuple[Subject,
     return found, layer, number
 
 
-def _nets(found: Subject) -> Sequence[str] | None:
-    """Return the nets of a circuit, in the order of their symbols; of anything else nothing."""
-    from tm2tfr.sources.circuit.netlist import Circuit
-
-    program = found.program
-    return tuple(program.numbers) if isinstance(program, Circuit) else None
+def nets_of(found: Subject) -> Sequence[str] | None:
+    """Return the names of the positions of a run; None if they have none."""
+    construction, program = found.construction, found.program
+    if construction is None or construction.nets is None or program is None:
+        return None
+    return tuple(name for name, _ in construction.nets(program))
 
 
 def _place(decoder: Decoder, head: str) -> tuple[int, int]:

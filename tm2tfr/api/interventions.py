@@ -244,7 +244,7 @@ def _as_compiled(found: Subject) -> Decoder:
         return decoder
     known = fields_of(construction.options)
     said = {name: text for name, text in provenance.options(decoder.provenance).items() if name in known}
-    for options in (found.asked, {name: _READ.get(text, text) for name, text in said.items() if text}):
+    for options in (found.options, {name: _READ.get(text, text) for name, text in said.items() if text}):
         with suppress(Tm2tfrError, TypeError, ValueError):
             anew = construction.compile(found.right, options)
             if _heads(anew) == _heads(decoder):

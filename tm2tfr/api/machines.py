@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, outside
-from tm2tfr.errors import CompileError, ConversionError, InputError, SpecWarning
+from tm2tfr.errors import ConversionError, InputError, SpecWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.choices import HaltVerdict
-    from tm2tfr.contract import Source
     from tm2tfr.sources.logic.program import LogicProgram
 
 
@@ -118,8 +117,8 @@ def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
     Raises:
         CompileError: if no program is stored with weights.
     """
-    construction, program = _program(subject)
-    graph: nx.MultiDiGraph[str] = construction.graph(program)
+    found = Subject.of(subject)
+    graph: nx.MultiDiGraph[str] = found.kind.graph(found.right)
     return graph
 
 
@@ -152,22 +151,10 @@ def convert(subject: Given, format: str, *, verdict: HaltVerdict | None = None) 
         ConversionError: if there is no such format, or it cannot express the program; the message gives the reason.
         CompileError: if no program is stored with weights, or there is a verdict for anything but a machine.
     """
-    construction, program = _program(subject)
+    found = Subject.of(subject)
+    program = found.right
     if verdict is not None:
         from tm2tfr.sources.turing.conversion import with_verdict
 
-        program = with_verdict(Subject.of(subject).turing("a verdict"), verdict).machine
-    return construction.convert(program, format).text
-
-
-def _program(subject: Given) -> tuple[Source[Any], Any]:
-    """Return the program of a subject, with its construction.
-
-    Raises:
-        CompileError: if none is stored with weights.
-    """
-    found = Subject.of(subject)
-    program, construction = found.right, found.construction
-    if construction is None:
-        raise CompileError(f"{found.name}: nothing is known of its kind")
-    return construction, program
+        program = with_verdict(found.turing("a verdict"), verdict).machine
+    return found.kind.convert(program, format).text

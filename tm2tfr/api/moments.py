@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged
@@ -11,10 +11,14 @@ from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
 from tm2tfr.runs.plan import HARD, Soft
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tm2tfr.api.subject import Given
+    from tm2tfr.engines.watching import Observation
     from tm2tfr.explorer.moments import Moments
     from tm2tfr.explorer.record import Recording
-    from tm2tfr.trace.check import Progress
+    from tm2tfr.trace.check import Progress, Trace
+    from tm2tfr.transformer.weights import Decoder
 
 MOST_LABELLED = 500
 """The most positions of a labeller, whose heads have a score for each pair of them."""
@@ -45,7 +49,7 @@ def moments(
         EngineError: for a labeller with more than 500 positions, which are recorded all at once.
     """
     from tm2tfr.explorer.moments import Moments
-    from tm2tfr.sources.circuit.netlist import Circuit
+    from tm2tfr.explorer.record import replayed
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -53,54 +57,71 @@ def moments(
     if found.decoder.soft:
         what = f"{found.name}: these weights are soft, and only hard attention looks at positions that can be named"
         raise CompileError(f"{what}: draw a head's weights with tm2tfr plot instead")
-    program = found.program
-    names: tuple[str, ...] = ()
-    operands: list[int] = []
-    if isinstance(program, Circuit):
-        names, operands = tuple(program.numbers), [0] * len(program.inputs) + [len(gate.operands) for gate in program.gates]
     if found.decoder.labeller:
-        recording = _labelled(found, word, machine, dtype)
+        trace, _, seen = observed(
+            found, word, machine, dtype, most=MOST_LABELLED, what="every pair of positions is recorded"
+        )
+        recording = replayed(found.decoder, trace, seen)
     else:
-        recording = _generated(found, judge, word, dtype, max_steps, progress, checked=machine is not None)
-    return Moments(recording, names=names, operands=operands, window=window)
+        limit = None if found.decoder.positions is not None and max_steps == MAX_STEPS else max_steps
+        right = judge.program if machine is None else judge.right
+        recording = recorded(found, right, judge.word(word), dtype=dtype, max_steps=limit, progress=progress)
+    construction, program = found.construction, found.program
+    nets = construction.nets(program) if construction is not None and construction.nets and program is not None else ()
+    return Moments(recording, nets=nets, window=window)
 
 
-def _generated(
+def recorded(
     found: Subject,
-    judge: Subject,
-    word: str | None,
-    dtype: str | None,
-    max_steps: int | None,
-    progress: Progress | None,
+    right: Any,
+    word: str,
     *,
-    checked: bool,
+    decoder: Decoder | None = None,
+    dtype: str | None = None,
+    max_steps: int | None = None,
+    progress: Progress | None = None,
 ) -> Recording:
-    """Return the recording of a decoder that generates; a run that has an end goes there without a limit."""
+    """Return the recording of a decoder that generates, compared with its reference if it has one.
+
+    Args:
+        right: the program that says what is right; None: nothing does.
+        decoder: by default the subject's.
+        dtype, max_steps, progress: see `moments`.
+    """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.explorer.record import record
     from tm2tfr.runs.truths import truth_of
 
-    limit = None if found.decoder.positions is not None and max_steps == MAX_STEPS else max_steps
-    right, given = judge.right if checked else judge.program, judge.word(word)
-    truth = truth_of(right, given, found.decoder, limit)
-    engine = engine_named("dense", dtype)
-    fed = found.prompt(word) if right is None else None
-    return record(found.decoder, given, truth=truth, engine=engine, max_steps=limit, progress=progress, fed=fed)
+    run = found.decoder if decoder is None else decoder
+    return record(
+        run,
+        word,
+        truth=truth_of(right, word, run, max_steps),
+        engine=engine_named("dense", dtype),
+        max_steps=max_steps,
+        progress=progress,
+        fed=found.prompt(word) if right is None else None,
+    )
 
 
-def _labelled(found: Subject, word: str | None, machine: Given | None, dtype: str | None) -> Recording:
-    """Return the recording of a labeller, all of whose positions are computed at once."""
+def observed(
+    found: Subject, word: str | None, machine: Given | None, dtype: str | None, *, most: int, what: str
+) -> tuple[Trace, Sequence[str], Sequence[Observation]]:
+    """Return the run of a labeller, the tokens that are fed, and what there is at each position: all computed at once.
+
+    Raises:
+        EngineError: if there are more than `most` positions; `what` says why that is too many.
+    """
     from tm2tfr.api.checking import check
     from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.watching import observe_all
-    from tm2tfr.explorer.record import replayed
 
     given = found.word(word)
     tokens = found.prompt(given)
-    if len(tokens) > MOST_LABELLED:
-        what = f"{found.name}: every pair of positions is recorded, and {len(tokens):,} positions are too many"
-        raise EngineError(f"{what}: use at most {MOST_LABELLED:,}")
+    if len(tokens) > most:
+        reason = f"{found.name}: {what}, and {len(tokens):,} positions are too many"
+        raise EngineError(f"{reason}: use at most {most:,}")
     compared = found.program is not None or machine is not None
     trace = check(found, given, machine=machine, dtype=dtype) if compared else run(found, given, dtype=dtype)
-    return replayed(found.decoder, trace, observe_all(found.decoder, tokens, engine=engine_named("dense", dtype)))
+    return trace, tokens, observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from typing import Any, TypeVar
 
 from tm2tfr.errors import CompileError, visible
@@ -118,6 +118,17 @@ def joined(values: Sequence[str], *, numbers: bool = False) -> str:
 def all_words(alphabet: Sequence[_Token], length: int) -> Iterator[tuple[_Token, ...]]:
     """Yield every word of this length, in the order of the alphabet."""
     return product(alphabet, repeat=length)
+
+
+FEW, LONGEST_SHORT = 8, 3
+"""The most inputs to try where a program has no examples, and the most symbols in one."""
+
+
+def short_words(alphabet: Iterable[_Token]) -> Iterator[tuple[_Token, ...]]:
+    """Yield words of 1 to `LONGEST_SHORT` of the first `FEW` symbols, the short ones first."""
+    some = tuple(islice(alphabet, FEW))
+    for length in range(1, LONGEST_SHORT + 1):
+        yield from all_words(some, length)
 
 
 # ── Text -> YAML that every reader reads alike: unquoted only where no version of YAML would take it for something else.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.contract import Source, Truth, later
-from tm2tfr.errors import CompileError, did_you_mean, visible
+from tm2tfr.contract.shown import Questions
+from tm2tfr.errors import CompileError, UsageError, did_you_mean, visible
 from tm2tfr.options import CircuitOptions
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -99,6 +100,23 @@ def _own_input(circuit: Circuit) -> str:
     return read_input(circuit, "") if circuit.encoding else "0" * len(circuit.inputs)
 
 
+def _bits(circuit: Circuit, count: int | None, seed: int) -> Any:
+    from tm2tfr.sources.circuit.inputs import all_cases, random_cases
+
+    return all_cases(circuit) if count is None else random_cases(circuit, count, seed=seed)
+
+
+def _report(name: str, asked: Questions) -> Callable[[Any], Any]:
+    given = {"--max-steps": asked.steps, "--max-positions": asked.positions, "--max-head": asked.max_head}
+    if (refused := next((option for option, value in given.items() if value is not None), None)) is not None:
+        what = f"{name} is a circuit, whose runs all have the same length and no head"
+        raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
+    from tm2tfr.sources.circuit.proof.certificate import circuit_report
+
+    return lambda proof: circuit_report(proof, engine=asked.engine, dtype=asked.dtype)
+
+
+_PAGE = "tm2tfr.sources.circuit.page"
 SOURCE = Source(
     name=NAME,
     noun="circuit",
@@ -116,6 +134,11 @@ SOURCE = Source(
     dot=later("tm2tfr.sources.circuit.drawing", "to_dot"),
     draw=later("tm2tfr.sources.circuit.drawing", "save"),
     graph=later("tm2tfr.sources.circuit.drawing", "to_graph"),
+    tried=later(_PAGE, "tried"),
+    bits=_bits,
+    nets=later(_PAGE, "nets"),
+    report=_report,
+    page=later(_PAGE, "page"),
     part=later("tm2tfr.sources.circuit.drawing", "cone"),
     causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),

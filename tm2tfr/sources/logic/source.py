@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tm2tfr.choices import DRAWN
 from tm2tfr.choices import LOGIC as NAME
 from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract.shown import Questions
+from tm2tfr.errors import UsageError
 from tm2tfr.options import LogicOptions, read_options
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram
@@ -50,6 +52,15 @@ def _fed(program: LogicProgram, word: str, decoder: Decoder) -> Sequence[str]:
     return LogicTruth(program, word, decoder).prompt
 
 
+def _report(name: str, asked: Questions) -> Callable[[Any], Any]:
+    if asked.max_head is not None:
+        what = f"{name} takes no steps on a tape"
+        raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
+    from tm2tfr.sources.logic.proof.certificate import logic_report
+
+    return lambda proof: logic_report(proof, engine=asked.engine, dtype=asked.dtype, positions=asked.positions)
+
+
 _GRAPHS, _CONVERSION = "tm2tfr.sources.logic.drawing", "tm2tfr.sources.logic.conversion"
 SOURCE = Source(
     name=NAME,
@@ -68,6 +79,9 @@ SOURCE = Source(
     dot=later(_GRAPHS, "to_dot"),
     draw=later(_GRAPHS, "save"),
     graph=later(_GRAPHS, "to_networkx"),
+    tried=later("tm2tfr.sources.logic.page", "tried"),
+    report=_report,
+    picture=later("tm2tfr.sources.logic.page", "picture"),
     card=later("tm2tfr.sources.logic.card", "card"),
     prove=later("tm2tfr.sources.logic.proof", "prove"),
     prepare=_prepare,

@@ -61,7 +61,7 @@ def _format_for(path: Path) -> str:
     )
 
 
-_GRAPHS = "tm2tfr.sources.rasp.drawing.graphs"
+_GRAPHS, _PAGE = "tm2tfr.sources.rasp.drawing.graphs", "tm2tfr.sources.rasp.page"
 SOURCE = Source(
     name=NAME,
     noun="program",
@@ -79,6 +79,11 @@ SOURCE = Source(
     dot=later(_GRAPHS, "to_dot"),
     draw=later(_GRAPHS, "save"),
     graph=later(_GRAPHS, "to_networkx"),
+    tried=later(_PAGE, "tried"),
+    draw_run=later(_PAGE, "draw_run"),
+    draw_requests=later(_PAGE, "draw_requests"),
+    picture=later(_PAGE, "picture"),
+    head_names=later(_PAGE, "head_names"),
     prepare=_prepare,
     restore=_prepare,
     fed=_fed,
