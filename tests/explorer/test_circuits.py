@@ -20,9 +20,9 @@ from tm2tfr.api.subject import Subject
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.explorer import Explorer
-from tm2tfr.sources.circuit.page import page
 from tm2tfr.explorer.weights_data import PackedColumns
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.page import page
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder
 
@@ -210,7 +210,7 @@ def test_soft_weights() -> None:
         tm2tfr.explore(compiled("paper"), "110")
     assert str(refused.value) == (
         "the page shows where hard attention looks, and these weights are soft: "
-        "explore the circuit with --variant paper-hard, or with --variant lookup, the default"
+        "explore the circuit instead, with hard attention, as it is compiled by default"
     )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.api.subject import Subject, outside
-from tm2tfr.errors import ConversionError, InputError, SpecWarning
+from tm2tfr.api.subject import Subject, issue
+from tm2tfr.errors import ConversionError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,8 +60,7 @@ def load(subject: Given, *, format: str | None = None, cut_registers: bool = Fal
     found = Subject.read(subject, format=format, cut_registers=cut_registers)
     if format is not None and (found.compiled or not found.text):
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")
-    for warning in found.warnings:
-        warnings.warn(warning, SpecWarning, stacklevel=outside())
+    issue(found.warnings)
     return found.right
 
 
@@ -95,8 +93,7 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
 
     found, options = of_formula(text), {"alphabet": alphabet, "define": define}
     program = prepared(found.program, read_options(LogicOptions, options))
-    for warning in cautions(program, options, found.warnings):
-        warnings.warn(warning, SpecWarning, stacklevel=outside())
+    issue(cautions(program, options, found.warnings))
     return program
 
 

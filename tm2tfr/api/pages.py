@@ -71,7 +71,7 @@ def explore(
         decoders.append(Subject.of(found.right, options={"left_boundary": compare}).decoder)
     right = judge.program if machine is None else judge.right
     if any(decoder.soft for decoder in decoders):
-        raise CompileError(f"{_SOFT}: explore the {found.noun} as it is compiled by default, with hard attention")
+        raise CompileError(f"{_SOFT}: explore the {found.noun} instead, with hard attention, as it is compiled by default")
     limit: int | None = max_steps
     if found.decoder.positions is not None and max_steps == MAX_STEPS:
         limit = None  # the run has an end: the default limit is for those that may have none
@@ -102,7 +102,7 @@ def labelled(
     from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
 
     if found.decoder.soft:
-        raise CompileError(f"{_SOFT}: explore the {found.noun} as it is compiled by default, with hard attention")
+        raise CompileError(f"{_SOFT}: explore the {found.noun} instead, with hard attention, as it is compiled by default")
     trace, tokens, seen = observed(found, word, machine, dtype, most=MOST_IN_A_PAGE, what=_EVERY_PAIR)
     drawings: list[tuple[str, Callable[[], str]]] = []
     names: Mapping[tuple[int, int], str] = {}

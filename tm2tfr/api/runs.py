@@ -57,7 +57,7 @@ def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
         CompileError: if an option does not apply to the program, or the weights are already compiled.
         UsageError: for parameters of anything but a shipped circuit, or that it does not have.
     """
-    return Subject.of(subject, **options).decoder
+    return Subject.of(subject, options=options).decoder
 
 
 def simulate(subject: Given, word: str | None = None, *, max_steps: int | None = MAX_STEPS) -> Result:

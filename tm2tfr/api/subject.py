@@ -8,14 +8,14 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.errors import CompileError, InputError, NotFoundError, SpecWarning, UsageError, did_you_mean
-from tm2tfr.files import is_safetensors
+from tm2tfr.errors import CompileError, InputError, SpecWarning, UsageError, did_you_mean
+from tm2tfr.files import is_weights
+from tm2tfr.text.words import tokens_in
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
 
-    Given: TypeAlias = "Subject | Decoder | Machine | Universal | Circuit | Program | LogicProgram | str | Path"
-
-WEIGHTS = ".safetensors"
-"""The extension of weight files."""
+    Given: TypeAlias = (
+        "Subject | Decoder | Machine | Universal | Circuit | Program | LogicProgram | LoadedProgram | str | Path"
+    )
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Subject:
     """
 
     name: str
-    source: Machine | Universal | Circuit | Program | LogicProgram | None = None
+    source: AnyProgram | None = None
     weights: Decoder | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -117,8 +116,7 @@ class Subject:
             UsageError: for an option that no construction has.
         """
         found = cls.read(*_built(given, {**(options or {}), **more}))
-        for warning in found.warnings:
-            warnings.warn(warning, SpecWarning, stacklevel=outside())
+        issue(found.warnings)
         return found
 
     @classmethod
@@ -141,13 +139,8 @@ class Subject:
         return cls._found(given, format, cut_registers)._with(asked)
 
     @classmethod
-    def loaded(cls, given: LoadedProgram, name: str = "", *, text: bool = False) -> Subject:
-        """Return the subject of a program that was read, under its own name if none is given; text: whether from a text."""
-        return cls(name or given.name, given.program, warnings=given.warnings, text=text, examples=given.examples)
-
-    @classmethod
     def _found(cls, given: Given, format: str | None, cut_registers: bool) -> Subject:
-        from tm2tfr.sources.registry import loaded, of_program
+        from tm2tfr.sources.registry import loaded, of_object
         from tm2tfr.transformer.provenance import name
         from tm2tfr.transformer.weights import Decoder
 
@@ -158,15 +151,14 @@ class Subject:
         if isinstance(given, Decoder):
             return cls(name(given.provenance, "weights"), weights=given)
         if not isinstance(given, str | Path):
-            if of_program(given) is None:
-                what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
-                raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
-            return cls(given.name, given)
+            found = of_object(given)
+            return cls(found.name, found.program, warnings=found.warnings, examples=found.examples)
         if is_weights(given):
             from tm2tfr.sources.turing.compiler.version_1 import load
 
             return cls(str(given), weights=load(given))
-        return cls.loaded(loaded(given, format=format, cut_registers=cut_registers), str(given), text=True)
+        found = loaded(given, format=format, cut_registers=cut_registers)
+        return cls(str(given), found.program, warnings=found.warnings, text=True, examples=found.examples)
 
     def _with(self, asked: Mapping[str, Any]) -> Subject:
         if not asked:
@@ -319,7 +311,7 @@ class Subject:
         """
         given, program, construction = self.word(word), self.program, self.construction
         if program is None:
-            return _listed(given, self.decoder.vocabulary)
+            return tokens_in(given, self.decoder.vocabulary)
         if construction is None or construction.fed is None:
             return given
         return construction.fed(program, given, self.decoder)
@@ -336,19 +328,6 @@ class Subject:
         if program is None or construction is None:
             return word or ""
         return construction.own_input(program) if word is None else construction.given(program, word)
-
-
-def _listed(word: str, vocabulary: Sequence[str]) -> Sequence[str]:
-    """Return the tokens of a JSON list, or of another text its characters. Raises InputError if there are none such."""
-    from tm2tfr.text.words import listed, read_word, written
-
-    found = read_word(word)
-    if found != tuple(word):
-        return tuple(map(str, found))
-    if word and not any(len(token) == 1 for token in vocabulary):
-        what = f"{word!r}: these weights have no tokens of one character, but {listed(vocabulary)}"
-        raise InputError(f"{what}: give a JSON list of them, such as {written(vocabulary[:2])!r}")
-    return word
 
 
 def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, Any]]:
@@ -380,24 +359,18 @@ def option_called(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def is_weights(given: str | Path) -> bool:
-    """Return whether a path is that of a weight file, by its extension or by how the file begins."""
-    path = Path(given)
-    if path.suffix.lower() == WEIGHTS:
-        return True
-    with suppress(OSError, ValueError):  # whoever reads it says what is wrong with the name or the file
-        if path.is_file():
-            with path.open("rb") as file:
-                return is_safetensors(file.read(9), path.stat().st_size)
-    return False
-
-
 def outside() -> int:
     """Return the ``stacklevel`` for a warning from the caller: that of the code which called this package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tm2tfr":
         frame, level = frame.f_back, level + 1
     return level
+
+
+def issue(texts: Sequence[str]) -> None:
+    """Issue warnings about a text as `SpecWarning`, for the code that called this package."""
+    for text in texts:
+        warnings.warn(text, SpecWarning, stacklevel=outside())
 
 
 def recompiled(given: Given, left_boundary: str | None) -> Subject:

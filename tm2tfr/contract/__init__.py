@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tm2tfr.contract.labellers import Examined, ManyLabels
-from tm2tfr.contract.shown import Look, Page, Questions
+from tm2tfr.contract.shown import AttentionOf, Page, Questions
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -378,7 +378,7 @@ class Source(Generic[_Program]):
     nets: Callable[[_Program], Sequence[tuple[str, int]]] | None = None
     report: Callable[[str, Questions], Callable[[Any], Any]] | None = None
     page: Callable[[_Program], Page] | None = None
-    draw_run: Callable[[_Program, str, tuple[Decoder, Look] | None], str] | None = None
+    draw_run: Callable[[_Program, str, tuple[Decoder, AttentionOf] | None], str] | None = None
     draw_requests: Callable[[_Program, str], str | None] | None = None
     picture: Callable[[_Program, Decoder], tuple[str, Callable[[], str]]] | None = None
     head_names: Callable[[_Program, Decoder], Mapping[tuple[int, int], str]] | None = None

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 Show = Callable[[str], str]
 """Makes a text visible."""
-Look = Callable[[int, int], Sequence[Sequence[float]]]
+AttentionOf = Callable[[int, int], Sequence[Sequence[float]]]
 """(layer, from 1, head, from 0) -> where that head looks in a run: (n, n)."""
 _NOTHING: Mapping[str, Any] = {}
 

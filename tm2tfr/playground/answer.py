@@ -87,7 +87,7 @@ def read(request: Query) -> Read:
     try:
         kind, format = kind_of_text(request.source, format=request.format or None)
         loaded = of_text(request.source, (kind, format), name=request.name)
-        found = Subject.read(Subject.loaded(loaded), request.compiling)
+        found = Subject.read(loaded, request.compiling)
         warned = _remarks(found, loaded.remarks, request)
         return Read(kind=kind, format=format, found=found, complaints=warned)
     except Tm2tfrError as error:

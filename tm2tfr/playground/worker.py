@@ -15,9 +15,10 @@ import signal
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from tm2tfr.api.subject import WEIGHTS, Subject
+from tm2tfr.api.subject import Subject
 from tm2tfr.choices import CIRCUIT_TEXTS, MACHINE_TEXTS
 from tm2tfr.errors import InputError, Tm2tfrError, UndefinedError, UsageError, did_you_mean
+from tm2tfr.files import WEIGHTS
 from tm2tfr.playground.answer import TOO_DEEP, TOO_LARGE, answer, read
 from tm2tfr.playground.complaints import Marker, of_error, said
 from tm2tfr.playground.pages import ran

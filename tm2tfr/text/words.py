@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import Any, TypeVar
 
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.errors import CompileError, InputError, visible
 from tm2tfr.text.source import escape
 
 _Token = TypeVar("_Token")
@@ -106,6 +106,17 @@ def alphabet_of(
 def listed(tokens: Sequence[str], most: int = 12) -> str:
     """Return ``a, b, c, …``: tokens as complaints list them."""
     return ", ".join(map(visible, tokens[:most])) + (", …" if len(tokens) > most else "")
+
+
+def tokens_in(word: str, vocabulary: Sequence[str]) -> Sequence[str]:
+    """Return the tokens of a JSON list, or of another text its characters. Raises InputError if there are none such."""
+    found = read_word(word)
+    if found != tuple(word):
+        return tuple(map(str, found))
+    if word and not any(len(token) == 1 for token in vocabulary):
+        what = f"{word!r}: these weights have no tokens of one character, but {listed(vocabulary)}"
+        raise InputError(f"{what}: give a JSON list of them, such as {written(vocabulary[:2])!r}")
+    return word
 
 
 def joined(values: Sequence[str], *, numbers: bool = False) -> str:

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.contract.shown import Look
+from tm2tfr.contract.shown import AttentionOf
 from tm2tfr.sources.rasp.drawing.flow import Flow, flow
 from tm2tfr.sources.rasp.drawing.graphs import render
 from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
@@ -18,7 +18,7 @@ from tm2tfr.text.words import FEW, read_word, short_words, written
 from tm2tfr.transformer.weights import Decoder
 
 
-def draw_run(program: Program, text: str, weights: tuple[Decoder, Look] | None) -> str:
+def draw_run(program: Program, text: str, weights: tuple[Decoder, AttentionOf] | None) -> str:
     """Return a run as SVG, layer by layer, with where the heads of weights look, if those are given.
 
     Raises:
