@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
 
-    Given: TypeAlias = (
-        "Subject | Decoder | Machine | Universal | Circuit | Program | LogicProgram | LoadedProgram | str | Path"
-    )
+    AnyProgram: TypeAlias = "Machine | Universal | Circuit | Program | LogicProgram"
+    Given: TypeAlias = "Subject | Decoder | AnyProgram | LoadedProgram | str | Path"
 
 
 @dataclass(frozen=True)
