@@ -8,6 +8,7 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import said
+from tests.recordings import recorded_text
 from tests.sources.rasp.drawing.pictures import FOLDER, runs
 from tests.sources.rasp.drawing.test_runs import check
 from tm2tfr.cli import main
@@ -27,7 +28,7 @@ DRAWS = (
 def test_the_pictures_of_the_manual_are_what_is_drawn() -> None:
     for name, svg in runs().items():
         check(svg)
-        assert (FOLDER / name).read_text(encoding="utf-8") == svg, name
+        assert recorded_text(FOLDER / name, "run 'python -m tests.sources.rasp.drawing.pictures'") == svg, name
 
 
 @pytest.mark.slow
