@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.choices import AUTO
-from tm2tfr.errors import CompileError, EngineError, UsageError
-from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
+from tm2tfr.errors import CompileError, EngineError, UsageError, WeightFileError
+from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_engine, check_steps, is_count, needed_path, path
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -146,7 +146,6 @@ def activations(
         EngineError: if the run ends before `position`; see also `run`.
     """
     from tm2tfr.runs.choose import to_watch
-    from tm2tfr.runs.options import check_engine, is_count
     from tm2tfr.trace.activations import activations as vectors
 
     check_engine(engine, dtype)
@@ -203,6 +202,65 @@ def machine_of(subject: Given) -> Machine:
 def default_input(subject: Given) -> str:
     """Return the input of a subject when none is given: the machine's own, its first example's, or the empty word."""
     return Subject.of(subject).word(None)
+
+
+# ── Decoders as files and as text.
+def save_weights(subject: Given, path: str | Path) -> None:
+    """Write a decoder to a weight file; the same decoder gives the same file, bit for bit.
+
+    Args:
+        subject: see `Subject.of`; a machine is compiled first.
+
+    Raises:
+        OutputError: if the file cannot be written.
+        WeightFileError: if a matrix has more than 2^24 rows or columns, or heads have millions of components that are 0.
+    """
+    from tm2tfr.transformer.storage import save
+
+    where = needed_path(path, "path")
+    save(Subject.of(subject).decoder, where)
+
+
+def load_weights(path: str | Path) -> Decoder:
+    """Return the decoder of a weight file.
+
+    Raises:
+        WeightFileError: if the file cannot be read, or is truncated, damaged, from another program or version, or not a
+            decoder.
+    """
+    from tm2tfr.sources.turing.compiler.version_1 import load
+
+    if not isinstance(path, str | Path):
+        raise WeightFileError(f"{path!r} is not the name of a weight file: use text or a pathlib.Path")
+    return load(path)
+
+
+def listing(subject: Given, layer: str | None = None) -> str:
+    """Return every weight, or those of one layer (by number from 1, or by name), as named text.
+
+    A line such as ``query[0] = 2·h/(i+1)`` is one row of a matrix; ``→`` shows where a value or a hidden unit is
+    added. Everything that is not 0 is listed, so equal listings are equal weights.
+
+    Args:
+        subject: see `Subject.of`; a machine is compiled first.
+
+    Raises:
+        ShapeError: if there is no such layer.
+    """
+    from tm2tfr.transformer.listing import listing as listed
+
+    return listed(Subject.of(subject).decoder, None if layer is None else str(layer))
+
+
+def summary(subject: Given) -> str:
+    """Return what a decoder consists of: its layers with their equations, and the counts.
+
+    Args:
+        subject: see `Subject.of`; a machine is compiled first.
+    """
+    from tm2tfr.transformer.listing import summary as summed_up
+
+    return summed_up(Subject.of(subject).decoder)
 
 
 # ── The report of a certificate: which engines it is granted for, and whether what was asked for is certified.

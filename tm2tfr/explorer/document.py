@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -12,12 +12,11 @@ from tm2tfr.contract.shown import Page, Show
 from tm2tfr.errors import visible
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
-from tm2tfr.explorer.words import moves, score
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.tables.sheet import shower
 from tm2tfr.trace.check import Divergence, Trace
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.listing import listing
+from tm2tfr.transformer.listing import form, listing
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
@@ -198,10 +197,38 @@ def _layer(
 
 def _head(recording: Recording, head: Head, seen: Attended, columns: PackedColumns) -> dict[str, Any]:
     layout = recording.decoder.layout
-    about = {"name": head.name, "source": head.source, "score": score(layout, head), "moves": list(moves(layout, head))}
+    about = {"name": head.name, "source": head.source, "score": _score(layout, head), "moves": list(_moves(layout, head))}
     if seen.uniform:
         return about | {"seen": None}
     return about | {"seen": {c: columns.add(getattr(seen, c)) for c in PER_POSITION}, "sharers": seen.sharers}
+
+
+# ── A head in words: its score and what it carries, as its weights say it.
+def _score(layout: Residual, head: Head) -> str:
+    """Return the score of position j seen from i according to a head's query and key matrices: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
+    pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
+    terms = [_product(layout, q, k) for q, k in pairs if q and k]
+    return " + ".join(terms).replace("+ −", "− ") or "0"
+
+
+def _moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
+    """Yield what a head carries: (read at the attended position, added here), each as text with names."""
+    targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
+    for row, column, value in head.output.entries():
+        targets[column][row] = value
+    for read, write in zip(head.value.by_row(), targets, strict=True):
+        if read and write:
+            yield form(layout, read), form(layout, write)
+
+
+def _product(layout: Residual, query: Mapping[int, float], key: Mapping[int, float]) -> str:
+    """Return one component's share of a score; a query that is just the constant 1 is left out."""
+    one, there = layout.holding("1"), form(layout, key)
+    negative = len(query) == 1 and min(query.values()) < 0
+    sign, positive = ("−", {column: -value for column, value in query.items()}) if negative else ("", dict(query))
+    if one is not None and positive == {layout[one.name].start: 1.0}:
+        return f"{sign}⟨{there}⟩_j"
+    return f"{sign}⟨{form(layout, positive)}⟩_i·⟨{there}⟩_j"
 
 
 def _column(column: Content, columns: PackedColumns) -> dict[str, Any]:
