@@ -9,15 +9,19 @@ from tm2tfr.errors import ConversionError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
     import networkx as nx
 
     from tm2tfr.api.subject import Given
     from tm2tfr.choices import HaltVerdict
+    from tm2tfr.options import CircuitParameters
     from tm2tfr.sources.logic.program import LogicProgram
 
 
-def load(subject: Given, *, format: str | None = None, cut_registers: bool = False, **parameters: object) -> Any:
+def load(
+    subject: Given, *, format: str | None = None, cut_registers: bool = False, **parameters: Unpack[CircuitParameters]
+) -> Any:
     """Load a machine, a circuit, a program or a formula: from a path, standard input (``-``), or a shipped one by name.
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
