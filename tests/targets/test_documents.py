@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tm2tfr.targets.common.prompted import Prompted
 
 from tests.readme import ROOT, shown
 from tm2tfr.api.targets import export_to
@@ -21,7 +22,6 @@ from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.targets.common.prompted import Prompted
 
 PAGE = ROOT / "docs" / "how-to" / "exports.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors import numpy as safetensors
+from tm2tfr.targets.common.prompted import Prompted, canonical, introduction, prompted
 
 from tests.cli.test_commands import tm2tfr
 from tests.sources.turing.universal.cases import due, random_prompt
@@ -28,7 +29,6 @@ from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import text
 from tm2tfr.sources.turing.universal.proof import prove
-from tm2tfr.targets.common.prompted import Prompted, canonical, introduction, prompted
 from tm2tfr.targets.gpt2 import tensors
 from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.export import chosen
