@@ -45,7 +45,9 @@ def fitted(
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
         what = f"{visible(name)}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
-        raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export {smaller(decoder.provenance)}")
+        raise ExportError(
+            f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export {smaller(decoder.provenance)}"
+        )
     check_dtype(dtype)
     if decoder.labeller:
         return fitted_to_labels(decoder, name, positions=positions, max_head=max_head, dtype=dtype)
