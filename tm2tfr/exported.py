@@ -23,7 +23,7 @@ LABELLER, GENERATOR = "a transformer that labels sequences", "a transformer deco
 """What weights are, in model cards."""
 
 
-class RightRun(Protocol):
+class ReferenceRun(Protocol):
     """The part of a `Truth` that exports are compared with."""
 
     @property
@@ -121,7 +121,7 @@ class ExportReference(ABC):
         return self.example if word is None else word
 
     @abstractmethod
-    def truth(self, word: str) -> RightRun:
+    def truth(self, word: str) -> ReferenceRun:
         """Return the right run on an input as the model is given it.
 
         Raises:

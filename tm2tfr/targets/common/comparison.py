@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.contract import ANSWER
 from tm2tfr.errors import ExportError, UndefinedError, counted
-from tm2tfr.exported import ExportReference, RightRun
+from tm2tfr.exported import ExportReference, ReferenceRun
 from tm2tfr.targets.common import labels
 from tm2tfr.targets.common.reference import DENSE, WeightsReference
 from tm2tfr.trace.check import Divergence
@@ -162,7 +162,7 @@ def _divergence(position: int, expected: str, found: str, how: str, what: str = 
     return Divergence(position=position, column=what, expected=expected, found=found, how=how)
 
 
-def _labelled(model: LabelModel, truth: RightRun, decoder: Decoder, word: str, positions: int) -> ComparedRun:
+def _labelled(model: LabelModel, truth: ReferenceRun, decoder: Decoder, word: str, positions: int) -> ComparedRun:
     """Compare the labels of a model on `word` with the right ones."""
     truth.refuse(decoder.layout)
     rows = list(truth.rows((FED_TOKEN, *columns_of(decoder)[2:])))

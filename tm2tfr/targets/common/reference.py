@@ -74,7 +74,7 @@ def smaller(stated: Provenance) -> str:
 # ── Weights without a program: the dense engine says what is right.
 @dataclass(frozen=True)
 class DenseRun:
-    """The dense engine's run on an input, see `tm2tfr.exported.RightRun`."""
+    """The dense engine's run on an input, see `tm2tfr.exported.ReferenceRun`."""
 
     decoder: Decoder
     input: str

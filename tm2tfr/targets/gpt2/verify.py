@@ -50,7 +50,7 @@ def judged_model(
     gpt2: Gpt2,
     texts: Mapping[str, str],
     tensors: Mapping[str, NDArray[Any]],
-    load_model: Callable[[Path], Configured],
+    load_model: Callable[[Path], SettingsModel],
     word: str,
 ) -> Verdict:
     """Return the verdict on an export that `transformers` loads.
@@ -105,14 +105,14 @@ def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str)
     return right
 
 
-class Loaded(Model, Protocol):
+class TensorModel(Model, Protocol):
     """A model that shows the tensors it has loaded."""
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors that were loaded, by name."""
 
 
-class Configured(Loaded, Protocol):
+class SettingsModel(TensorModel, Protocol):
     """A model that shows its settings as well."""
 
     @property
@@ -121,7 +121,7 @@ class Configured(Loaded, Protocol):
 
 
 def trial(
-    model: Loaded,
+    model: TensorModel,
     stored: StoredGpt2,
     unlike: Iterable[str],
     gpt2: Gpt2,
