@@ -367,7 +367,7 @@ class Source(Generic[_Program]):
         prove: (decoder, program) -> its certificate; None: there is none.
         limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
         cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
-        exported: (source, program, decoder) -> its own `tm2tfr.exported.ExportedProgram`; None: nothing is special.
+        exported: (decoder, source, program) -> its own `tm2tfr.exported.ExportReference`; None: nothing is special.
         canonical: (decoder, program) -> the weights as they are exported; None: as they are.
         split: (text of a prompt, vocabulary) -> its tokens, where the prompt begins with a program; None: it does not.
         prepare: (program, options) -> the program that these options are about, which also says what is right.

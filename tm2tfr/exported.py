@@ -1,18 +1,16 @@
 """What an export is compared with and described by: a program of any source, as its reference runs it.
 
-A source with something else to say has a class of its own, in its module `exported`. Weights without a program are
-compared with the dense engine, see `tm2tfr.targets.common.reference`.
+A source with something else to say has a class of its own, in its module `exported`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from tm2tfr._version import __version__
-from tm2tfr.contract import AnyRow, Column, Source, Truth
+from tm2tfr.contract import AnyRow, Column, Truth
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -35,14 +33,20 @@ class ReferenceRun(Protocol):
 
 
 @dataclass(frozen=True)
-class ExportReference(ABC):
-    """What an export is compared with and described by.
+class ExportReference:
+    """What an export is compared with and described by: a program, by its source's reference.
 
     Args:
         decoder: the weights, with the names that the export has.
+        source, program: what they were compiled from; None: no program is known, see
+            `tm2tfr.targets.common.reference.WeightsReference`.
     """
 
     decoder: Decoder
+    source: Any = None
+    program: Any = None
+    _runs: dict[str, Truth] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The reference runs of a labeller so far: each of them is used more than once."""
 
     in_prompt: ClassVar[bool] = False
     """Whether the prompt begins with the program that is run."""
@@ -52,60 +56,46 @@ class ExportReference(ABC):
     """A run is generated up to this position, and teacher-forced beyond it; None: as far as the model is."""
 
     @property
-    def program(self) -> Any:
-        """What the weights were compiled from; None: no program is known."""
-        return None
+    def name(self) -> str:
+        """The name of the program."""
+        return str(self.program.name)
 
-    @abstractmethod
     def named(self, otherwise: str = "the decoder") -> str:
         """Return the name of the program, or of the weights; `otherwise`: what weights without a name are called."""
+        return self.name
 
     @property
     def noun(self) -> str:
         """What the program is called: ``circuit``."""
-        return "decoder"
+        return str(self.source.noun_of(self.program))
 
     @property
     def scope(self) -> str:
         """The programs that the weights run, where they run more than one."""
         return ""
 
+    # ── the proof ───────────────────────────────────────────────────────────────────────────────────────────
     @property
     def bounded(self) -> bool:
         """Whether a certificate is for runs with at most N positions and |h| ≤ H, and not for all runs or none."""
-        return False
-
-    def taking(self, program: object, name: str, noun: str) -> Any:
-        """Return what an export whose prompt begins with a program is compared with where another program is given.
-
-        Raises:
-            ExportError: for a program that cannot be in its prompt; `name`, `noun`: what it is called.
-        """
-        return program
+        return self.source.limit is not None
 
     def prove(self) -> Any:
         """Return what is proved about the weights.
 
         Raises:
-            ExportError: if there is no proof.
+            ExportError: if there are no certificates of such programs.
         """
-        raise ExportError(f"{visible(self.named())}: nothing is proved of weights without a program: name the program")
+        if self.source.prove is None:
+            what = f"{visible(self.name)}: there are no certificates of {self.source.noun}s"
+            raise ExportError(f"{what}: run it with tm2tfr")
+        return self.source.prove(self.decoder, self.program)
 
     # ── inputs, and what is right on them ───────────────────────────────────────────────────────────────────
     @property
-    def number_of_inputs(self) -> int | None:
-        """The number of all inputs, where they all have one length; None: any number."""
-        return None
-
-    @property
-    def letters(self) -> Sequence[str] | None:
-        """The symbols of which every word is an input; None: inputs are something else."""
-        return None
-
-    @property
-    @abstractmethod
     def example(self) -> str:
         """The input that a model card shows, as the model is given it."""
+        return str(self.source.own_input(self.program))
 
     @property
     def parted(self) -> tuple[str, str]:
@@ -118,9 +108,8 @@ class ExportReference(ABC):
         Raises:
             InputError: if it is not an input of the program.
         """
-        return self.example if word is None else word
+        return self.example if word is None else str(self.source.given(self.program, word))
 
-    @abstractmethod
     def truth(self, word: str) -> ReferenceRun:
         """Return the right run on an input as the model is given it.
 
@@ -128,133 +117,61 @@ class ExportReference(ABC):
             InputError: if it is not an input of the program.
             UndefinedError: if the program has no values on it.
         """
-
-    @abstractmethod
-    def inputs(self, positions: int) -> list[str]:
-        """Return the inputs on which an export with this number of positions is tried."""
-
-    @abstractmethod
-    def of_words(self, words: Iterable[str]) -> list[str]:
-        """Return the inputs on which a labeller is tried, of words over its alphabet."""
-
-    def fed(self, word: str) -> Sequence[str] | None:
-        """Return the tokens that a labeller is fed for a word; None: those of the word."""
-        return None
-
-    def counted(self, fed: int) -> str:
-        """Return how long an input is, in words: ``the word has 8 symbols``."""
-        return f"the word has {fed:,} symbols"
-
-    # ── the texts of an export ──────────────────────────────────────────────────────────────────────────────
-    @property
-    def tag(self) -> str:
-        """The first tag of a model card."""
-        return ""
-
-    @property
-    def data(self) -> Mapping[str, Any] | None:
-        """What the names of an export say of the program beside its weights, as plain data."""
-        return None
-
-    @abstractmethod
-    def introduction(self, given: str, tokenizer: str = "") -> str:
-        """Return the paragraphs of a model card that say what a model that generates is.
-
-        Args:
-            given: what the model is given; tokenizer: what to know of the program that reads it.
-        """
-
-    @abstractmethod
-    def origin(self, what: str = LABELLER) -> str:
-        """Return the paragraphs of a model card that say where the model comes from; `what` it is."""
-
-    @abstractmethod
-    def checking(self, command: str) -> str:
-        """Return the paragraph of a model card that says how to check the model: by a command, as Markdown."""
-
-    @property
-    @abstractmethod
-    def judge(self) -> str:
-        """What says which labels are right: ``the program's interpreter``."""
-
-
-@dataclass(frozen=True)
-class ExportedProgram(ExportReference):
-    """A program with its source, and the weights that are exported."""
-
-    source: Source[Any]
-    compiled_from: Any
-    _runs: dict[str, Truth] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The reference runs of a labeller so far: each of them is used more than once."""
-
-    @property
-    def program(self) -> Any:
-        """The program."""
-        return self.compiled_from
-
-    @property
-    def name(self) -> str:
-        """The name of the program."""
-        return str(self.program.name)
-
-    def named(self, otherwise: str = "") -> str:
-        """Return the name of the program."""
-        return self.name
-
-    @property
-    def noun(self) -> str:
-        """What the program is called: ``circuit``."""
-        return self.source.noun_of(self.program)
-
-    @property
-    def tag(self) -> str:
-        """The name of the source, unless it has a better one."""
-        return self.source.name
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the source says how many positions are certified."""
-        return self.source.limit is not None
-
-    @property
-    def example(self) -> str:
-        """The program's own input."""
-        return self.source.own_input(self.program)
-
-    def word(self, word: str | None) -> str:
-        """Return an input of the source."""
-        return self.example if word is None else self.source.given(self.program, word)
-
-    def truth(self, word: str) -> Truth:
-        """Return the reference run on an input."""
         if word in self._runs:
             return self._runs[word]
-        found = self.source.truth(self.program, word, self.decoder, None)
+        found: Truth = self.source.truth(self.program, word, self.decoder, None)
         if self.decoder.labeller:
             self._runs[word] = found
         return found
 
     def inputs(self, positions: int) -> list[str]:
-        """Return the program's own input, and those that its source has for exports."""
+        """Return the inputs on which an export with this number of positions is tried."""
         if self.source.cases is None:
             return [self.example]
         most = max(LEAST_CASES, min(MOST_CASES, TRIED_TOKENS // max(1, self.decoder.positions or 1)))
         return list(dict.fromkeys([self.example, *self.source.cases(self.program, most)[0]]))
 
+    @property
+    def number_of_inputs(self) -> int | None:
+        """The number of all inputs, where they all have one length; None: any number."""
+        return None
+
+    @property
+    def letters(self) -> Sequence[str] | None:
+        """The symbols of which every word is an input; None: inputs are something else."""
+        return None
+
     def of_words(self, words: Iterable[str]) -> list[str]:
-        """Return the program's own input, and the words."""
+        """Return the inputs on which a labeller is tried, of words over its alphabet."""
         return list(dict.fromkeys([self.example, *words]))
 
-    def fed(self, word: str) -> Sequence[str] | None:
+    def fed(self, word: str) -> Sequence[str]:
         """Return the tokens that a labeller is fed for a word."""
-        return None if self.source.fed is None else self.source.fed(self.program, word, self.decoder)
+        tokens: Sequence[str] = word if self.source.fed is None else self.source.fed(self.program, word, self.decoder)
+        return tokens
 
-    def prove(self) -> Any:
-        """Return the proof of the source. Raises ExportError if there are no certificates of such programs."""
-        if self.source.prove is None:
-            what = f"{visible(self.name)}: there are no certificates of {self.source.noun}s"
-            raise ExportError(f"{what}: run it with tm2tfr")
-        return self.source.prove(self.decoder, self.program)
+    def counted(self, fed: int) -> str:
+        """Return how long an input is, in words."""
+        return f"the word has {fed:,} symbols"
+
+    def taking(self, program: object, name: str, noun: str) -> Any:
+        """Return what an export whose prompt begins with a program is compared with where another program is given.
+
+        Raises:
+            ExportError: for a program that cannot be in its prompt; `name`, `noun`: what it is called.
+        """
+        return program
+
+    # ── the texts of an export ──────────────────────────────────────────────────────────────────────────────
+    @property
+    def tag(self) -> str:
+        """The first tag of a model card."""
+        return str(self.source.name)
+
+    @property
+    def data(self) -> Mapping[str, Any] | None:
+        """What the names of an export say of the program beside its weights, as plain data."""
+        return None
 
     @property
     def about(self) -> str:
@@ -262,18 +179,22 @@ class ExportedProgram(ExportReference):
         return ""
 
     def introduction(self, given: str, tokenizer: str = "") -> str:
-        """Return where the model comes from."""
+        """Return the paragraphs of a model card that say what a model that generates is.
+
+        Args:
+            given: what the model is given; tokenizer: what to know of the program that reads it.
+        """
         return f"{self.origin(GENERATOR)} {tokenizer}".rstrip(" ")
 
     def origin(self, what: str = LABELLER) -> str:
-        """Return what it was compiled from, and what that computes."""
+        """Return the paragraphs of a model card that say where the model comes from; `what` it is."""
         about = f"\n{self.about}" if self.about else ""
         return f"""A {self.noun} as {what}.
 
 This model was not trained: its weights were compiled from a {self.noun} by tm2tfr {__version__}.{about}"""
 
     def checking(self, command: str) -> str:
-        """Return how to compare it with weights that are compiled anew, and with the reference."""
+        """Return the paragraph of a model card that says how to check the model: by a command, as Markdown."""
         what, whose = "token", "reference"
         if self.decoder.labeller:
             what, whose = "label", self.truth(self.example).reference
@@ -282,5 +203,5 @@ anew from the {self.noun}, runs them, and compares every {what} with that of tm2
 
     @property
     def judge(self) -> str:
-        """The reference of the source."""
+        """What says which labels are right: ``the program's interpreter``."""
         return f"the {self.noun}'s {self.truth(self.example).reference}"

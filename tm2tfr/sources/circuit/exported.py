@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.errors import counted
-from tm2tfr.exported import ExportedProgram
+from tm2tfr.exported import ExportReference
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, all_cases, random_cases
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.text.markdown import code
@@ -25,7 +25,7 @@ def cases(circuit: Circuit, most: int) -> tuple[Sequence[str], bool]:
 
 
 @dataclass(frozen=True)
-class ExportedCircuit(ExportedProgram):
+class ExportedCircuit(ExportReference):
     """A circuit as an export is compared with it."""
 
     @property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tm2tfr.exported import ExportedProgram
+from tm2tfr.exported import ExportReference
 from tm2tfr.text.markdown import block, escaped
 
 
 @dataclass(frozen=True)
-class ExportedFormula(ExportedProgram):
+class ExportedFormula(ExportReference):
     """A formula as an export is compared with it."""
 
     @property

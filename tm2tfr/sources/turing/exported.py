@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tm2tfr._version import __version__
-from tm2tfr.exported import ExportedProgram
+from tm2tfr.exported import ExportReference
 from tm2tfr.text.markdown import escaped
 
 TAG = "turing-machine"
@@ -14,7 +14,7 @@ TAG = "turing-machine"
 
 
 @dataclass(frozen=True)
-class ExportedMachine(ExportedProgram):
+class ExportedMachine(ExportReference):
     """A machine as an export is compared with it."""
 
     @property

@@ -59,8 +59,7 @@ def checking(right: ExportReference) -> str:
 
 def prompt(right: ExportReference) -> str:
     """Return the example as a labeller is fed it, see `tm2tfr.targets.common.labels.frame_of`."""
-    fed = right.fed(right.example) if frame_of(right.decoder) else None
-    return right.example if fed is None else as_word(tuple(fed))
+    return as_word(tuple(right.fed(right.example))) if frame_of(right.decoder) else right.example
 
 
 def argument(word: str) -> str:

@@ -13,7 +13,7 @@ from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
 from tm2tfr.errors import ExportError
-from tm2tfr.exported import GENERATOR, LABELLER, ExportedProgram, ExportReference
+from tm2tfr.exported import GENERATOR, LABELLER, ExportReference
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.targets.common import labels
 from tm2tfr.text.markdown import code
@@ -41,7 +41,7 @@ def reference_of(program: Any, decoder: Decoder) -> ExportReference:
     source = of_program(program)
     if source is None:
         raise ExportError(f"{program!r} is no program: give a machine or a circuit")
-    made: ExportedProgram = (source.exported or ExportedProgram)(decoder, source, program)
+    made: ExportReference = (source.exported or ExportReference)(decoder, source, program)
     return made
 
 
@@ -104,6 +104,8 @@ class DenseRun:
 class WeightsReference(ExportReference):
     """Weights without a program."""
 
+    bounded: ClassVar[bool] = False
+    tag: ClassVar[str] = ""
     longest_compared: ClassVar[int | None] = LONGEST
 
     def named(self, otherwise: str = "the decoder") -> str:
@@ -115,6 +117,14 @@ class WeightsReference(ExportReference):
         """The first of the inputs on which it is tried."""
         words = self.of_words(labels.inputs(self.decoder)) if self.decoder.labeller else prompts(self.decoder)
         return words[0]
+
+    def word(self, word: str | None) -> str:
+        """Return the input as it is."""
+        return self.example if word is None else word
+
+    def fed(self, word: str) -> Sequence[str]:
+        """Return the tokens of the word, which is as it is fed."""
+        return labels.tokens_of(word)
 
     def truth(self, word: str) -> DenseRun:
         """Return the dense engine's run."""

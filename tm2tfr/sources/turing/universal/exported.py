@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from tm2tfr._version import __version__
 from tm2tfr.contract import ANSWER, Truth
 from tm2tfr.errors import CompileError, ExportError, counted, visible
-from tm2tfr.exported import ExportedProgram
+from tm2tfr.exported import ExportReference
 from tm2tfr.sources.turing.exported import TAG
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
@@ -41,7 +41,7 @@ SHOWN_NAMES = 12
 
 
 @dataclass(frozen=True)
-class ExportedClass(ExportedProgram):
+class ExportedClass(ExportReference):
     """All machines of a size as an export is compared with them: by the simulator of the one that is in a prompt.
 
     An input is a prompt, as `tm2tfr.sources.turing.universal.prompt.text` writes it; BOS may be left out. The program is
@@ -50,12 +50,6 @@ class ExportedClass(ExportedProgram):
 
     in_prompt: ClassVar[bool] = True
     longest_generated: ClassVar[int | None] = LONGEST_GENERATED
-    compiled_from: Universal
-
-    @property
-    def program(self) -> Universal:
-        """The class, perhaps with a machine."""
-        return self.compiled_from
 
     @property
     def name(self) -> str:
@@ -141,12 +135,11 @@ class ExportedClass(ExportedProgram):
     @cached_property
     def held(self) -> Universal:
         """The class with a machine to show: its own, or a shipped one that fits."""
-        if self.program.machine is not None:
-            return self.program
+        own: Universal = self.program
+        if own.machine is not None:
+            return own
         fitting = (found for name in SHOWN if (found := self._holding(load(name))) is not None)
-        return next(fitting, None) or self.program.holding(
-            Machine(transitions={}, start="q0", name="no rules", **self._tape)
-        )
+        return next(fitting, None) or own.holding(Machine(transitions={}, start="q0", name="no rules", **self._tape))
 
     @cached_property
     def example(self) -> str:
@@ -176,9 +169,10 @@ class ExportedClass(ExportedProgram):
         return sum(1 for _ in islice(self.truth(prompt).rows((ANSWER,)), LONGEST_TRIED + 1)) <= LONGEST_TRIED
 
     def _holding(self, machine: Machine) -> Universal | None:
+        found: Universal | None = None
         with suppress(CompileError):
-            return self.program.holding(machine)
-        return None
+            found = self.program.holding(machine)
+        return found
 
     def _prompts(self, found: Universal) -> list[str]:
         machine = found.right
