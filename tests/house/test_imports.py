@@ -41,11 +41,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compiler": MODEL | {"sources"},
     "trace": MODEL | {"contract", "columns", "engines"},
     "proof": RUN,
-    "registry": RUN | {"compiler", "proof"},
+    "exported": RUN | {"proof"},
+    "registry": RUN | {"compiler", "proof", "exported"},
     "tables": RUN,
     "softness": RUN,
     "runs": RUN | {"native", "registry", "tables"},
-    "targets": RUN | {"registry", "compiler", "proof"},
+    "targets": RUN | {"registry", "compiler", "proof", "exported"},
     "dataset": WHOLE,
     "interventions": WHOLE | {"causality", "dataset"},
     "training": WHOLE | {"dataset"},
@@ -83,6 +84,7 @@ ROOMS = {
     "specification": "truth",
     "labelling": "truth",
     "causal": "truth",
+    "exported": "exported",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 

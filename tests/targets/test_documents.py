@@ -8,6 +8,7 @@ import shlex
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ import pytest
 from tests.readme import ROOT, shown
 from tm2tfr.api.targets import export_to
 from tm2tfr.cli import main
+from tm2tfr.contract import ANSWER
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.targets.common.prompted import Prompted
+from tm2tfr.targets.common.reference import reference_of
+from tm2tfr.trace.rows import FED_TOKEN
 
 PAGE = ROOT / "docs" / "how-to" / "exports.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -142,8 +146,8 @@ def test_a_model_card_of_a_class_of_machines_is_true(to: str, held: str | None, 
     every = Universal(states=2, symbols=2) if held is None else Universal(states=3, symbols=4).holding(load(held))
     export_to(to, every, tmp_path / "x", positions=64, verify=False)
     card = (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
-    truth = Prompted(every)
-    pairs = truth.pairs(truth.shown, 64)
+    right = reference_of(every, compile_universal(every))
+    pairs = list(islice(right.truth(right.example).rows((FED_TOKEN, ANSWER)), 64))
     run = [*(token for token, _ in pairs), pairs[-1][1]]
     assert f"# {every.empty.name} " in card
     assert (" Theorem 26 of Yang et al., with an argument for ties, guarantees: " in card) == (to == "torch")

@@ -16,7 +16,7 @@ import tm2tfr
 from tests.handmade import HANDMADE, bigrams, majority, shifted
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError, ExportError
-from tm2tfr.targets.common.comparison import prompts
+from tm2tfr.targets.common.reference import prompts
 from tm2tfr.targets.registry import TARGETS
 
 torch = pytest.importorskip("torch", reason="no PyTorch here: pip install 'tm2tfr[torch]'")

@@ -41,7 +41,7 @@ def first_wrong(setting: str, *cases: tuple[str, int, int | None, str, dict[str,
 
 
 def _first_wrong(program: str, positions: int, head: int | None, dtype: str, options: dict[str, Any]) -> int | None:
-    from tests.targets.matrices.programs import loaded
+    from tests.targets.matrices.programs import loaded, right_of
     from tm2tfr.api.targets import export_gpt2, export_to
     from tm2tfr.sources.turing.compiler import compile_machine
     from tm2tfr.targets.common.comparison import compared
@@ -65,7 +65,7 @@ def _first_wrong(program: str, positions: int, head: int | None, dtype: str, opt
             model = Lens(path) if program == "lens" else loaded(program, path)
         vocabulary = vocabulary if program in ("torch", "onnx") else (*vocabulary, PAD, UNK)
         model.longest_generated = made
-        run = compared(model, vocabulary, machine, word, positions)
+        run = compared(model, vocabulary, right_of(machine), word, positions)
     return None if run.difference is None else run.difference.position
 
 

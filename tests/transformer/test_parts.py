@@ -25,7 +25,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.tables.scores import attention_map
-from tm2tfr.targets.common.comparison import Evaluated
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
@@ -152,9 +152,9 @@ def test_exports_to_causal_models_refuse_heads_that_look_ahead(tmp_path: Path) -
         export_to("lens", unmasked(compile_machine(machine)), tmp_path / "export", machine=machine, verify=False)
     compiled = compile_circuit(circuit)
     with pytest.raises(ExportError, match=told.format("TransformerLens")):
-        lens_recipe(unmasked(compiled), Evaluated(circuit, compiled), positions=None, max_head=None, dtype="float64")
+        lens_recipe(unmasked(compiled), reference_of(circuit, compiled), positions=None, max_head=None, dtype="float64")
     with pytest.raises(ExportError, match=told.format("PyTorch or ONNX")):
-        fitted(unmasked(compiled), Evaluated(circuit, compiled))
+        fitted(reference_of(circuit, unmasked(compiled)))
     assert not list(tmp_path.iterdir())
 
 

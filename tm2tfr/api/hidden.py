@@ -49,7 +49,7 @@ def disguise(
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
     from tm2tfr.disguises.disguise import disguised
-    from tm2tfr.targets.common.prompted import canonical
+    from tm2tfr.targets.common.reference import canonical
 
     _check_seed(seed)
     found = Subject.of(subject)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from tm2tfr.api.subject import Subject, judged, outside
-from tm2tfr.choices import TURING, UNIVERSAL
-from tm2tfr.errors import CompileError, ExportError, InputError, visible
+from tm2tfr.errors import CompileError, ExportError, InputError
 from tm2tfr.runs.options import is_count
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def export_to(
             no machine is stored with a decoder, none is given, and the target is made for machines alone.
         OutputError: if the directory cannot be written.
     """
-    from tm2tfr.targets.common.prompted import canonical
+    from tm2tfr.targets.common.reference import canonical
     from tm2tfr.targets.registry import needs_machine, target
 
     for name, number, least in (("positions", positions, 1), ("max_head", max_head, 0)):
@@ -122,10 +121,8 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
         InputError: if `word` is not over the input alphabet.
         CompileError: if no machine is stored with it and none is given.
     """
-    from tm2tfr.sources.turing.universal.program import Universal
-    from tm2tfr.targets.common.card import example
     from tm2tfr.targets.common.directory import document
-    from tm2tfr.targets.common.prompted import canonical, prompted
+    from tm2tfr.targets.common.reference import WeightsReference, canonical, in_prompt, reference_of
     from tm2tfr.targets.registry import target_of
     from tm2tfr.transformer import provenance
     from tm2tfr.transformer.provenance import is_hidden
@@ -138,18 +135,16 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
             raise CompileError(f"{folder}: no machine is stored with this export: name one with --machine")
         if text is not None:
             found = _stored(said, text, folder)
-    elif (said := document(folder)["provenance"]).get(provenance.CONSTRUCTION) == UNIVERSAL:
+    elif in_prompt(said := document(folder)["provenance"]):
         found = _in_the_prompt(found, said, folder)
     if word is not None and not isinstance(word, str):
         raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
     if word is None and found is not None and found.program is None and is_hidden(found.decoder.provenance):
-        word = example(found.decoder)
+        word = WeightsReference(found.decoder).example
     if found is None or (found.program is None and chosen.takes(found.decoder)):
         return chosen.exporter.verified(Path(folder), None if found is None else found.decoder, None, word)
-    if isinstance(found.right, Universal):
-        decoder = canonical(found.decoder, found.right)
-        return chosen.exporter.verified(Path(folder), decoder, found.right, prompted(found.right, word))
-    return chosen.exporter.verified(Path(folder), found.decoder, found.right, found.word(word))
+    right = reference_of(found.right, canonical(found.decoder, found.right))
+    return chosen.exporter.verified(Path(folder), right.decoder, found.right, right.word(word))
 
 
 def _in_the_prompt(given: Subject, said: Mapping[str, str], folder: str | Path) -> Subject:
@@ -160,28 +155,15 @@ def _in_the_prompt(given: Subject, said: Mapping[str, str], folder: str | Path) 
     Raises:
         ExportError: for a program that is no machine, or a class of another size.
     """
-    from tm2tfr.sources.turing.spec import Machine
-    from tm2tfr.sources.turing.universal.program import Universal
+    from tm2tfr.targets.common.reference import reference_of
     from tm2tfr.transformer import provenance
 
-    text, machine = provenance.source(said), given.program
-    if text is None or machine is None:
+    text = provenance.source(said)
+    if text is None or given.program is None:
         return given
-    stored: Any = _stored(said, text, folder).right
-    if not isinstance(stored, Universal):
-        return given
-    if isinstance(machine, Machine):
-        held: Any = stored.holding(machine)
-        return Subject.of(held)
-    remedy = "name a machine, which is put into its prompt, or omit --machine"
-    if not isinstance(machine, Universal):
-        noun = given.construction.noun if given.construction else "program"
-        raise ExportError(f"{visible(given.name)}: it is a {noun}, and this export runs Turing machines: {remedy}")
-    if machine.empty != stored.empty:
-        sizes = [f"{u.states} states, {u.symbols} symbols and the tape {u.tape!r}" for u in (machine, stored)]
-        what = f"{visible(given.name)}: it is the universal decoder of {sizes[0]}, and this export that of {sizes[1]}"
-        raise ExportError(f"{what}: {remedy}")
-    return given
+    stored = _stored(said, text, folder)
+    held = reference_of(stored.right, stored.decoder).taking(given.program, given.name, given.noun)
+    return given if held is given.program else Subject.of(held)
 
 
 def _stored(said: Mapping[str, str], text: str, folder: str | Path) -> Subject:
@@ -198,8 +180,7 @@ def _stored(said: Mapping[str, str], text: str, folder: str | Path) -> Subject:
     if construction is None:
         raise ExportError(f"{folder}: this version does not know the construction of these weights: export them again")
     program = construction.read(text, provenance.name(said, "<provenance>"))
-    options = {} if construction.name == TURING else provenance.options(said)
-    return Subject.of(program, options=options)
+    return Subject.of(program, options=provenance.options(said))
 
 
 def verify_checkpoint(folder: str | Path, *, machine: Given | None = None, word: str | None = None) -> Verdict:

@@ -48,17 +48,15 @@ def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
     Raises:
         ExportError: if it is too large.
     """
-    from tm2tfr.sources.turing.universal.program import Universal
-
-    if to not in ("gpt2", "lens") or not isinstance(subject.program, Universal):
+    if to not in ("gpt2", "lens") or subject.construction is None or subject.construction.split is None:
         return
-    from tm2tfr.targets.common.prompted import Prompted
+    from tm2tfr.targets.common.reference import reference_of
     from tm2tfr.targets.gpt2.prompted import least
 
-    truth = Prompted(subject.program)
-    size = least(subject.decoder, truth, dtype).bytes
+    right = reference_of(subject.program, subject.decoder)
+    size = least(right, dtype).bytes
     if size >= LARGE:
-        click.echo(f"{truth.name} becomes a GPT-2 of {size / 2**30:.2f} GiB: this takes a while", err=True)
+        click.echo(f"{right.named()} becomes a GPT-2 of {size / 2**30:.2f} GiB: this takes a while", err=True)
 
 
 @functools.cache

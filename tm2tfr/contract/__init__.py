@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -17,8 +17,6 @@ from tm2tfr.transformer.weights import Decoder
 
 BOTTOM = "⊥"
 """A cell that contains nothing."""
-
-
 Kind = Literal["position", "fed", "label", "number", "bits", "output", "answered"]
 """What the cells of a column are: the position i; the token fed at it, as text; the label of a subspace's one-hot vector
 after the last layer, as text or None for the zero vector; the number in a subspace; the bits in several subspaces, as the
@@ -314,8 +312,9 @@ class Source(Generic[_Program]):
         prove: (decoder, program) -> its certificate; None: there is none.
         limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
         cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
-        exported: program -> what an export has to say of it beside its weights, as plain data.
-        card: program -> the paragraph of a model card that says what the model is given and what it generates.
+        exported: (decoder, source, program) -> its own `tm2tfr.exported.ExportReference`; None: nothing is special.
+        canonical: (decoder, program) -> the weights as they are exported; None: as they are.
+        split: (text of a prompt, vocabulary) -> its tokens, where the prompt begins with a program; None: it does not.
         prepare: (program, options) -> the program that these options are about, which also says what is right.
         cautions: (program as it is prepared, options, warnings about its text) -> the warnings that hold; None: the same.
         restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
@@ -360,8 +359,9 @@ class Source(Generic[_Program]):
     prove: Callable[[Decoder, _Program], Any] | None = None
     limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
     cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
-    exported: Callable[[_Program], Mapping[str, Any]] | None = None
-    card: Callable[[_Program], str] | None = None
+    exported: Callable[[Any, _Program, Decoder], Any] | None = None
+    canonical: Callable[[Decoder, _Program], Decoder] | None = None
+    split: Callable[[str, Collection[str]], Sequence[str]] | None = None
     prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
     cautions: Callable[[_Program, Mapping[str, Any], Sequence[str]], tuple[str, ...]] | None = None
     restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None

@@ -20,9 +20,7 @@ from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.watching import observe_all
 from tm2tfr.targets.common import labels
-from tm2tfr.targets.common.card import right
-from tm2tfr.targets.common.comparison import Evaluated, prompts, words
-from tm2tfr.targets.common.prompted import Prompted
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.transformer.weights import Decoder
 
 CLOSE = 1e-9
@@ -179,12 +177,5 @@ def prompts_of(decoder: Decoder, program: Any, *, positions: int, runs: int) -> 
 
 
 def _prompts(decoder: Decoder, program: Any, most: int) -> Iterator[Sequence[str]]:
-    truth = right(program, decoder)
-    if isinstance(truth, Prompted):
-        yield from (truth.tokens(prompt)[:-1] for prompt in truth.prompts(most))
-    elif isinstance(truth, Evaluated):
-        yield from (tuple(truth.truth(word).prompt) for word in truth.words()[0])
-    elif isinstance(truth, Decoder):
-        yield from map(tuple, prompts(truth))
-    else:
-        yield from map(tuple, words(truth, most))
+    right = reference_of(program, decoder)
+    return (tuple(right.truth(word).prompt) for word in right.inputs(most))

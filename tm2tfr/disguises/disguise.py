@@ -24,10 +24,8 @@ from tm2tfr.engines.reading import softly
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import DisguiseError, ShapeError
 from tm2tfr.targets.common import labels
-from tm2tfr.targets.common.card import right
-from tm2tfr.targets.common.comparison import Evaluated
 from tm2tfr.targets.common.labels import CLOSE
-from tm2tfr.targets.common.prompted import Prompted
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.text.words import MANY, all_words, joined, number_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim, Over
@@ -156,19 +154,19 @@ def every_prompt(decoder: Decoder, program: Any, longest: int) -> list[tuple[str
     Raises:
         DisguiseError: if there are too many, or nothing says what an input is.
     """
-    truth = right(program, decoder)
+    right = reference_of(program, decoder)
+    letters, shortest = right.letters, 0
     if decoder.labeller:
-        letters = labels.letters_of(decoder)
-        shortest = 1
-    elif isinstance(truth, Evaluated):
-        words, every = truth.words()
-        if not every:
+        letters, shortest = labels.letters_of(decoder), 1
+    if letters is None:
+        if right.number_of_inputs is None:
+            raise DisguiseError(
+                "nothing says what the inputs of these weights are: omit --all-up-to, or name their program"
+            )
+        words = right.inputs(decoder.positions or longest)
+        if len(words) < right.number_of_inputs:
             raise DisguiseError("this circuit has too many inputs to compare all of them: omit --all-up-to")
-        return [tuple(truth.truth(word).prompt) for word in words]
-    elif isinstance(truth, Decoder | Prompted):
-        raise DisguiseError("nothing says what the inputs of these weights are: omit --all-up-to, or name their program")
-    else:
-        letters, shortest = truth.input_alphabet or (), 0
+        return [tuple(right.truth(word).prompt) for word in words]
     if (many := number_of(len(letters), shortest, longest)) > MOST:
         there = f"{many:,} inputs" if many < MANY else "far too many inputs"
         raise DisguiseError(f"there are {there} of up to {longest} tokens, more than {MOST:,}: use fewer tokens")

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tm2tfr.errors import ExportError
-from tm2tfr.targets.common.card import right
-from tm2tfr.targets.common.comparison import Evaluated, Right
-from tm2tfr.targets.common.prompted import canonical
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.transformer.weights import Decoder
 
 HOOKED = ("torch", "gpt2", "lens")
@@ -76,25 +75,26 @@ def stream_of(
         ExportError: if there is no such target with hooks, or it does not take these weights.
     """
     made = canonical(decoder, program)
-    truth = right(program, made)
+    right = reference_of(program, made)
     options = {"positions": positions, "max_head": None, "dtype": dtype}
     if target == "torch":
-        return _torch(made, truth, decoder, options)
+        return _torch(made, right, decoder, options)
     if target == "gpt2":
-        return _gpt2(made, truth, decoder, options)
+        return _gpt2(made, right, decoder, options)
     if target == "lens":
-        return _lens(made, truth, decoder, options)
+        return _lens(made, right, decoder, options)
     raise ExportError(f"no export to {target!r} is read with hooks: use {', '.join(HOOKED)}")
 
 
-def _torch(made: Decoder, truth: Right, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
+def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
     from tm2tfr.targets.matrices.recipe import fitted  # noqa: PLC0415
+    from tm2tfr.targets.torch.target import MORE, code  # noqa: PLC0415
 
-    recipe = fitted(made, truth, **options)
+    recipe = fitted(right, **options)
 
     def points() -> Iterator[Point]:
         yield Point(-1, "embedding", "embedding", "output")
-        norms = isinstance(truth, Evaluated) and not decoder.labeller  # the code of circuits, with norms
+        norms = MORE in code(made)  # the code of circuits, with norms
         for n, layer in enumerate(decoder.layers):
             if layer.feed_forward is not None:
                 yield Point(n, "attention", f"layers.{n + 1}.feed_forward{'_norm' if norms else ''}", "input")
@@ -110,7 +110,7 @@ def _torch(made: Decoder, truth: Right, decoder: Decoder, options: Mapping[str, 
     )
 
 
-def _gpt2(made: Decoder, truth: Right, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
+def _gpt2(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
     from tm2tfr.targets.classifier.export import classifier  # noqa: PLC0415
     from tm2tfr.targets.classifier.stock import GPT2  # noqa: PLC0415
     from tm2tfr.targets.gpt2.export import chosen  # noqa: PLC0415
@@ -119,9 +119,9 @@ def _gpt2(made: Decoder, truth: Right, decoder: Decoder, options: Mapping[str, A
 
     gpt2: Gpt2
     if made.labeller:
-        gpt2 = classifier(GPT2, made, truth, **options)
+        gpt2 = classifier(GPT2, made, right, **options)
     else:
-        gpt2 = translated(made, chosen(made, truth, **options, stock=False))
+        gpt2 = translated(made, chosen(made, right, **options, stock=False))
     places = [gpt2.place(n) for n in range(decoder.layout.width)]
 
     def points() -> Iterator[Point]:
@@ -146,10 +146,10 @@ def _gpt2(made: Decoder, truth: Right, decoder: Decoder, options: Mapping[str, A
     )
 
 
-def _lens(made: Decoder, truth: Right, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
+def _lens(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
     from tm2tfr.targets.lens.target import native_of  # noqa: PLC0415
 
-    native = native_of(made, truth, **options)
+    native = native_of(made, right, **options)
     layers = range(len(decoder.layers))
     points = [Point(-1, "embedding", "blocks.0.hook_resid_pre", "output")]
     for n in layers:

@@ -32,19 +32,24 @@ class Divergence:
     """The first cell that differs: at `position`, in `column`; and the whole rows.
 
     If every cell agrees but the decoder does not stop where it should, `column` is ``stop`` and `position` the last.
+
+    Args:
+        how: of an export, how it was run: ``generated``.
     """
 
     position: int
     column: str
     expected: Any
     found: Any
-    expected_row: AnyRow | None
-    found_row: AnyRow | None
-    cause: Cause | None
+    expected_row: AnyRow | None = None
+    found_row: AnyRow | None = None
+    cause: Cause | None = None
+    how: str = ""
 
     def __str__(self) -> str:
         """Return the divergence in a few lines."""
-        text = f"position {self.position}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
+        where = f"position {self.position}, {self.how}" if self.how else f"position {self.position}"
+        text = f"{where}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
         if self.column == STOP and self.cause is not None:
             text = f"the {self.cause.layer_name} should be {self.expected}; {self.cause.subspace} is {self.found}"
         return text if self.cause is None else f"{text}\ncause: " + str(self.cause).replace("\n", "\n  ")

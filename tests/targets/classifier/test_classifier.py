@@ -20,8 +20,8 @@ from tests.targets.framed import framed
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError, ExportError
-from tm2tfr.targets.common.card import right
 from tm2tfr.targets.common.comparison import compared
+from tm2tfr.targets.common.reference import WeightsReference, reference_of
 from tm2tfr.transformer.weights import digest
 
 pytest.importorskip("transformers", reason="no transformers here: pip install 'tm2tfr[hf]'")
@@ -90,9 +90,11 @@ def test_sabotaged_weights_give_the_same_wrong_labels(tmp_path: Path) -> None:
     wrong = replaced(made, {path: type(rolled)(rolled.shape, rolled.rows, rolled.columns[::-1].copy(), rolled.values)})
     assert digest(wrong) != digest(made)
     model = running(export_to("bert", wrong, tmp_path / "x", verify=False).folder)
-    runs = [compared(model, wrong.vocabulary, wrong, word, 5) for word in ("abc", "cab", "aabbc")]
+    runs = [compared(model, wrong.vocabulary, WeightsReference(wrong), word, 5) for word in ("abc", "cab", "aabbc")]
     assert [run.difference for run in runs] == [None, None, None]
-    beside = [compared(model, made.vocabulary, right(given.program, made), word, 5) for word in ("abc", "cab", "aabbc")]
+    beside = [
+        compared(model, made.vocabulary, reference_of(given.program, made), word, 5) for word in ("abc", "cab", "aabbc")
+    ]
     assert any(run.difference is not None for run in beside)
     with pytest.raises(ExportError, match="the exported model is not right on"):
         export_to("bert", wrong, tmp_path / "y", machine=made)

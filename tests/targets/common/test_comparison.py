@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.targets.common.scripted import CHAPTER, TOKENS, VOCABULARY, Scripted
+from tests.targets.matrices.programs import right_of
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.spec import Example
 from tm2tfr.targets.common.comparison import ComparedRun, compared, first_difference, told, tried, words
@@ -16,7 +17,7 @@ ACC, REJ = VOCABULARY.index("ACC"), VOCABULARY.index("REJ")
 
 
 def run(word: str = "11", positions: int = 64, **script: Any) -> ComparedRun:
-    return compared(Scripted(**script), VOCABULARY, CHAPTER, word, positions)
+    return compared(Scripted(**script), VOCABULARY, right_of(CHAPTER), word, positions)
 
 
 def test_a_run_that_is_right() -> None:
@@ -80,16 +81,16 @@ def test_how_far_it_is_generated() -> None:
 def test_the_words_that_an_export_is_tried_on() -> None:
     examples = tuple(Example(input=word, outcome="accept") for word in ("", "11", "1", "1111"))
     machine = replace(CHAPTER, input="1", examples=examples)
-    assert words(machine, 64) == ["1", "", "11", "1111"]
-    assert words(machine, 4) == ["1", "", "11"]
-    assert words(replace(machine, examples=(), input="11"), 2) == [""]
-    assert words(replace(machine, examples=(), input=None), 2) == [""]
-    assert [run.word for run in tried(Scripted(), VOCABULARY, machine, 64)] == ["1", "", "11", "1111"]
+    assert words(right_of(machine), 64) == ["1", "", "11", "1111"]
+    assert words(right_of(machine), 4) == ["1", "", "11"]
+    assert words(right_of(replace(machine, examples=(), input="11")), 2) == [""]
+    assert words(right_of(replace(machine, examples=(), input=None)), 2) == [""]
+    assert [run.word for run in tried(Scripted(), VOCABULARY, right_of(machine), 64)] == ["1", "", "11", "1111"]
     with pytest.raises(
         ExportError,
         match=r"not right on '11' in a script: position 4, teacher-forced: .*: nothing was written; try --dtype float64",
     ):
-        tried(Scripted({4: REJ}), VOCABULARY, machine, 64)
+        tried(Scripted({4: REJ}), VOCABULARY, right_of(machine), 64)
 
 
 def test_what_is_told_of_it() -> None:

@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 
 from tests.targets.common.scripted import CHAPTER, DECODER, VOCABULARY, Scripted
+from tests.targets.matrices.programs import right_of
 from tm2tfr.errors import ExportError, InputError
-from tm2tfr.targets.common.comparison import Difference, compared
+from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, differing, judged, refused, unloaded
+from tm2tfr.trace.check import Divergence
 
 RIGHT = {"a": np.array([[1.0, 2.0], [0.0, 4.0]]), "b": np.zeros(3)}
-RUN = compared(Scripted(), VOCABULARY, CHAPTER, "11", 64)
-WRONG = replace(RUN, difference=Difference(4, "(q2,x,+1)", "REJ", "generated"))
+RUN = compared(Scripted(), VOCABULARY, right_of(CHAPTER), "11", 64)
+WRONG = replace(
+    RUN, difference=Divergence(position=4, column="the token", expected="(q2,x,+1)", found="REJ", how="generated")
+)
 H = DECODER.layout.index("h")
 
 

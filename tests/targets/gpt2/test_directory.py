@@ -13,13 +13,17 @@ import pytest
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 
+from tests.targets.matrices.programs import right_of
 from tm2tfr.errors import ExportError, OutputError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.gpt2.documents import introduction
-from tm2tfr.targets.gpt2.export import export, exported, load
+from tm2tfr.targets.common.directory import Look, written
+from tm2tfr.targets.common.settings import METADATA
+from tm2tfr.targets.gpt2.documents import documents, introduction
+from tm2tfr.targets.gpt2.export import TENSORS, export, load
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
+from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated
 
 NAMES = [
@@ -39,8 +43,13 @@ def read(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
+def exported(gpt2: Gpt2, folder: Path, *, look: Look | None = None) -> Path:
+    tensors = safetensors.save(gpt2.tensors(), METADATA)
+    return written(folder, {**documents(gpt2, right_of(MACHINE)), TENSORS: tensors}, look=look)
+
+
 def test_what_is_written(tmp_path: Path) -> None:
-    folder = exported(GPT2, MACHINE, tmp_path / "x")
+    folder = exported(GPT2, tmp_path / "x")
     assert sorted(path.name for path in folder.iterdir()) == NAMES
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     with safe_open(folder / "model.safetensors", "numpy") as file:
@@ -53,12 +62,12 @@ def test_what_is_written(tmp_path: Path) -> None:
 
 
 def test_the_same_export_is_the_same_bytes(tmp_path: Path) -> None:
-    one, two = (exported(GPT2, MACHINE, tmp_path / name) for name in "ab")
+    one, two = (exported(GPT2, tmp_path / name) for name in "ab")
     assert all((one / name).read_bytes() == (two / name).read_bytes() for name in NAMES)
 
 
 def test_the_configuration(tmp_path: Path) -> None:
-    folder = exported(GPT2, MACHINE, tmp_path / "x")
+    folder = exported(GPT2, tmp_path / "x")
     config = read(folder, "config.json")
     assert (config["model_type"], config["n_positions"], config["dtype"]) == ("gpt2", 32, "float64")
     assert (config["activation_function"], config["layer_norm_epsilon"]) == ("relu", 2.0**100)
@@ -68,12 +77,12 @@ def test_the_configuration(tmp_path: Path) -> None:
     settings = read(folder, "tokenizer_config.json")
     assert (settings["padding_side"], settings["model_max_length"], settings["pad_token"]) == ("left", 32, "[PAD]")
     stock = translated(GPT2.decoder, Gpt2Recipe(positions=32, max_head=31, stock=True))
-    config = read(exported(stock, MACHINE, tmp_path / "y"), "config.json")
+    config = read(exported(stock, tmp_path / "y"), "config.json")
     assert (config["activation_function"], config["layer_norm_epsilon"]) == ("gelu_new", 1e-5)
 
 
 def test_names_of_directions_heads_and_layers_go_along(tmp_path: Path) -> None:
-    names = read(exported(GPT2, MACHINE, tmp_path / "x"), "tm2tfr.json")
+    names = read(exported(GPT2, tmp_path / "x"), "tm2tfr.json")
     assert names["rounding_bounds"] == (
         "for every input and every run with at most 32 positions, "
         "greedy generation in float64 gives exactly the machine's run"
@@ -99,7 +108,7 @@ def test_names_of_directions_heads_and_layers_go_along(tmp_path: Path) -> None:
 
 
 def test_the_model_card_says_how_far_it_is_right_and_how_to_check_it(tmp_path: Path) -> None:
-    card = (exported(GPT2, MACHINE, tmp_path / "x") / "README.md").read_text(encoding="utf-8")
+    card = (exported(GPT2, tmp_path / "x") / "README.md").read_text(encoding="utf-8")
     assert "For every input and every run with at most 32 positions, greedy generation in float64" in card
     assert "tm2tfr verify-export . --input 11`" in card
 
@@ -116,27 +125,27 @@ def test_the_model_card_says_how_far_it_is_right_and_how_to_check_it(tmp_path: P
 def test_the_model_card_says_how_a_word_is_given(symbols: str, words: str) -> None:
     machine = Machine(transitions={("s", a): ("s", a, 1) for a in symbols}, start="s", blank="_", name="odd")
     gpt2 = translated(compile_machine(machine), Gpt2Recipe(positions=9, max_head=8))
-    assert introduction(gpt2, machine).endswith(f" The tokenizer puts `BOS`, which starts the run, {words}")
+    assert introduction(gpt2, right_of(machine)).endswith(f" The tokenizer puts `BOS`, which starts the run, {words}")
 
 
 def test_an_earlier_export_is_replaced_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     folder.mkdir()
-    exported(GPT2, MACHINE, folder)
-    exported(translated(GPT2.decoder, Gpt2Recipe(positions=16, max_head=15)), MACHINE, folder)
+    exported(GPT2, folder)
+    exported(translated(GPT2.decoder, Gpt2Recipe(positions=16, max_head=15)), folder)
     assert load(folder).recipe.positions == 16
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(OutputError, match=r"x: this directory is not an export of this kind; it contains 'notes.txt'"):
-        exported(GPT2, MACHINE, folder)
+        exported(GPT2, folder)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}", encoding="utf-8")
     with pytest.raises(OutputError, match=r"not an export; it contains 'config.json': choose another name, or remove it"):
-        exported(GPT2, MACHINE, tmp_path / "model")
+        exported(GPT2, tmp_path / "model")
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(OutputError, match="there is a file with that name: choose another name for the directory"):
-        exported(GPT2, MACHINE, tmp_path / "file")
+        exported(GPT2, tmp_path / "file")
     with pytest.raises(OutputError, match="there is no folder .*none: make it first"):
-        exported(GPT2, MACHINE, tmp_path / "none" / "x")
+        exported(GPT2, tmp_path / "none" / "x")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "model", "x"]
 
 
@@ -146,7 +155,7 @@ def test_what_is_not_good_is_not_written(tmp_path: Path) -> None:
         raise ExportError("it is wrong")
 
     with pytest.raises(ExportError, match="it is wrong"):
-        exported(GPT2, MACHINE, tmp_path / "x", look=look)
+        exported(GPT2, tmp_path / "x", look=look)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -156,7 +165,7 @@ def test_a_folder_that_may_not_be_looked_at(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(Path, "exists", refused)
     with pytest.raises(OutputError, match="x: no permission to write there: choose another place"):
-        exported(GPT2, MACHINE, tmp_path / "x")
+        exported(GPT2, tmp_path / "x")
 
 
 @pytest.mark.skipif(
@@ -165,7 +174,7 @@ def test_a_folder_that_may_not_be_looked_at(tmp_path: Path, monkeypatch: pytest.
 def test_a_folder_without_permission(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(OutputError, match="no permission to write there: choose another place"):
-        exported(GPT2, MACHINE, tmp_path / "x")
+        exported(GPT2, tmp_path / "x")
 
 
 def test_unverified_export(tmp_path: Path) -> None:
@@ -194,7 +203,7 @@ def test_reading_what_is_no_export(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(ExportError, match=r"damaged \(JSONDecodeError"):
         load(tmp_path)
-    folder = exported(GPT2, MACHINE, tmp_path / "x")
+    folder = exported(GPT2, tmp_path / "x")
     (folder / "model.safetensors").write_bytes(b"12345678")
     with pytest.raises(ExportError, match=r"damaged \(SafetensorError"):
         load(folder)

@@ -13,7 +13,7 @@ from safetensors import numpy as safetensors
 
 from benchmarks.machines import rewriter
 from tests.cli.test_commands import tm2tfr_here
-from tests.targets.matrices.programs import rewritten
+from tests.targets.matrices.programs import rewritten, right_of
 from tm2tfr.api.targets import export_gpt2, verify_export
 from tm2tfr.errors import ExportError, InputError
 from tm2tfr.sources.turing.library import load
@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("dtype", "stock"), [("float64", False), ("float32", False), ("float64", True)])
 def test_machines_run_in_transformers(name: str, dtype: str, stock: bool, tmp_path: Path) -> None:
     found = export_gpt2(name, tmp_path / "x", positions=200, dtype=dtype, stock=stock)
-    assert [run.word for run in found.runs] == words(load(name), 200)
+    assert [run.word for run in found.runs] == words(right_of(load(name)), 200)
     assert all(run.generated and run.difference is None for run in found.runs)
     assert "all the simulator's" in str(found)
 
@@ -54,7 +54,7 @@ def test_machines_run_in_transformers(name: str, dtype: str, stock: bool, tmp_pa
 def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     found = export_gpt2(machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)
-    run = compared(Gpt2Running(tmp_path / "x"), found.gpt2.vocabulary, machine, "1" * 699, 1600)
+    run = compared(Gpt2Running(tmp_path / "x"), found.gpt2.vocabulary, right_of(machine), "1" * 699, 1600)
     assert (run.difference, len(run.tokens), run.generated) == (None, 1600, 1600)
 
 
@@ -70,7 +70,7 @@ def test_every_backend_of_sdpa_that_a_cpu_has(backend: str, tmp_path: Path) -> N
     model = Gpt2Running(tmp_path / "x")
     model.longest_generated = 0
     with sdpa_kernel([getattr(SDPBackend, backend)]):
-        assert compared(model, found.gpt2.vocabulary, machine, "1" * 499, 1024).difference is None
+        assert compared(model, found.gpt2.vocabulary, right_of(machine), "1" * 499, 1024).difference is None
 
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
@@ -104,7 +104,7 @@ def test_states_and_symbols_of_every_kind(tmp_path: Path) -> None:
     rules = {("a b", "B"): ("é(", ")", 1), ("é(", "O"): ("a b", " ", 1), ("a b", "S"): ("end", '"', 0)}
     machine = Machine(transitions=rules, start="a b", blank="_", input_alphabet=("B", "O", "S", ","), name="odd")
     found = export_gpt2(machine, tmp_path / "x", positions=40)
-    run = compared(Gpt2Running(tmp_path / "x"), found.gpt2.vocabulary, machine, "BOS,", 40)
+    run = compared(Gpt2Running(tmp_path / "x"), found.gpt2.vocabulary, right_of(machine), "BOS,", 40)
     assert run.difference is None
     assert run.answers[4:] == ("(a b,B,0)", "(é(,),+1)", "(a b, ,+1)", '(end,",0)', "HALT")
 
@@ -284,7 +284,7 @@ def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
     model = Gpt2Running(folder)
     model.model.generation_config.eos_token_id = None
     vocabulary = json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))["vocabulary"]
-    difference = compared(model, vocabulary, load("chapter"), "11", 64).difference
+    difference = compared(model, vocabulary, right_of(load("chapter")), "11", 64).difference
     assert str(difference) == "position 9, generated: the token should be nothing, is 1"
 
 

@@ -21,6 +21,7 @@ from tests.sources.turing.universal.reference import answers
 from tm2tfr.api.prompts import prompt_of, read_prompt
 from tm2tfr.api.targets import export_gpt2, export_to, verify_export
 from tm2tfr.errors import ExportError, InputError, SpecError
+from tm2tfr.exported import ExportReference
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
 from tm2tfr.sources.turing.spec import Example, Machine
@@ -28,7 +29,7 @@ from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import text
 from tm2tfr.sources.turing.universal.proof import prove
-from tm2tfr.targets.common.prompted import Prompted, canonical, introduction, prompted
+from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.targets.gpt2 import tensors
 from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.export import chosen
@@ -76,7 +77,7 @@ def test_every_use_grows_with_positions_and_head(stock: bool) -> None:
 
 def test_what_is_promised_and_refused() -> None:
     decoder = compile_universal(SMALL)
-    found = chosen(decoder, Prompted(SMALL), positions=64, max_head=20)
+    found = chosen(decoder, reference_of(SMALL, decoder), positions=64, max_head=20)
     assert found.statement == (
         "for every machine with at most 2 states and 2 symbols, every input and every run with at most 64 positions and "
         "|h| ≤ 20, the prompt included, greedy generation in float64 gives exactly the machine's run"
@@ -84,7 +85,7 @@ def test_what_is_promised_and_refused() -> None:
     with pytest.raises(
         ExportError, match=r"universal-2-2: 5,000 positions with .* do not fit into float32 .*--positions 2048"
     ):
-        chosen(decoder, Prompted(SMALL), positions=5_000, dtype="float32")
+        chosen(decoder, reference_of(SMALL, decoder), positions=5_000, dtype="float32")
 
 
 @pytest.mark.parametrize(
@@ -100,39 +101,43 @@ def test_other_weights_than_those_of_the_class_are_refused(path: str, words: str
     matrix = matrices(decoder)[path]
     other = replaced(decoder, {path: type(matrix)(matrix.shape, matrix.rows, matrix.columns, matrix.values * 2)})
     with pytest.raises(ExportError, match=words):
-        chosen(other, Prompted(SMALL), positions=64)
+        chosen(other, reference_of(SMALL, other), positions=64)
 
 
 # ── prompts ─────────────────────────────────────────────────────────────────────────────────────────────────
+def of_class(every: Universal) -> ExportReference:
+    return reference_of(every, compile_universal(every))
+
+
 def test_prompts_that_an_export_is_tried_on() -> None:
-    truth = Prompted(SMALL)
-    found = truth.prompts(200)
-    assert found[0] == truth.shown == BEAVER
+    right = of_class(SMALL)
+    found = right.inputs(200)
+    assert found[0] == right.example == BEAVER
     assert found[-1] == "two-way q0,0 →(q0,0,+1)"
     assert len(found) == len(set(found)) == 8
-    assert found == truth.prompts(200)
-    assert Prompted(Universal(states=1, symbols=1, tape="one-way")).prompts(20)[0] == ""
+    assert found == right.inputs(200)
+    assert of_class(Universal(states=1, symbols=1, tape="one-way")).inputs(20)[0] == ""
 
 
 def test_the_machine_that_is_shown_has_an_input_that_is_not_empty() -> None:
     for words, shown in (([""], ""), (["", "1"], "1"), (["", "11", "1"], "1 1")):
         examples = [Example(input=word, outcome="halt") for word in words]
         machine = replace(load("busy-beaver-2"), input=None, input_alphabet="1", examples=examples)
-        assert Prompted(SMALL.holding(machine)).parted[1] == shown
+        assert of_class(SMALL.holding(machine)).parted[1] == shown
 
 
 def test_a_prompt_is_the_machines_input_or_the_whole_text() -> None:
-    assert prompted(SMALL, None) == prompted(SMALL, BEAVER) == BEAVER
-    assert prompted(CHAPTER, "11") == f"{' '.join(CHAPTER.described_in(CHAPTER.canonical))} 1 1"
+    assert of_class(SMALL).word(None) == of_class(SMALL).word(BEAVER) == BEAVER
+    assert of_class(CHAPTER).word("11") == f"{' '.join(CHAPTER.described_in(CHAPTER.canonical))} 1 1"
     with pytest.raises(SpecError, match="q7,0 is not a state and a symbol"):
-        prompted(SMALL, "two-way q7,0 →ACC")
+        of_class(SMALL).word("two-way q7,0 →ACC")
     with pytest.raises(InputError, match="'2'"):
-        prompted(CHAPTER, "2")
+        of_class(CHAPTER).word("2")
 
 
 def test_a_card_shows_a_blank_that_is_a_space() -> None:
     machine = Machine(transitions={("a", "0"): ("a", " ", "R")}, start="a", blank=" ")
-    card = introduction(Prompted(SMALL.holding(machine)), "x")
+    card = of_class(SMALL.holding(machine)).introduction("", "x")
     assert card.endswith("In its prompt `q0` is `a`, `0` is `␣`, `1` is `0`.")
     assert "Two rules for the same state and symbol are an error that the model does not report." in card
 
@@ -193,7 +198,7 @@ def test_no_token_is_taken_for_another(size: tuple[int, int], monkeypatch: pytes
 
     monkeypatch.setattr(tensors, "LARGEST", 2**40)  # the largest of these is never made
     every = Universal(states=size[0], symbols=size[1])
-    gpt2 = Gpt2(compile_universal(every), PromptedGpt2Recipe(positions=8, max_head=7, states=size[0], symbols=size[1]))
+    gpt2 = Gpt2(compile_universal(every), PromptedGpt2Recipe(positions=8, max_head=7))
     made = Tokenizer.from_str(json.dumps(tokenizer(gpt2)))
     number = {token: n for n, token in enumerate(every.vocabulary)}
     for given in (every.vocabulary, (*every.vocabulary[::-1], "ACC")):  # a BOS at the end would be the prompt's own
@@ -210,7 +215,7 @@ def test_what_is_read_as_a_prompt_is_what_the_tokenizer_reads(symbols: int, monk
 
     monkeypatch.setattr(tensors, "LARGEST", 2**40)  # it is never made
     every = Universal(states=2, symbols=symbols)
-    gpt2 = Gpt2(compile_universal(every), PromptedGpt2Recipe(positions=8, max_head=7, states=2, symbols=symbols))
+    gpt2 = Gpt2(compile_universal(every), PromptedGpt2Recipe(positions=8, max_head=7))
     made, chance, read = Tokenizer.from_str(json.dumps(tokenizer(gpt2))), random.Random(symbols), 0
     for n in range(200):
         given = random_prompt(chance, 1 + n % 2, 1 + n % 3, chance.choice(("one-way", "two-way")))
@@ -369,7 +374,7 @@ def test_random_machines_in_the_prompt_run_to_the_last_position(dtype: str, stoc
 def test_a_machine_is_an_example_of_its_class(tmp_path: Path) -> None:
     every = Universal(states=3, symbols=3).holding(load("binary-increment"))
     found = export_gpt2(every, tmp_path / "x", positions=200)
-    assert found.runs[0].word == prompted(every, None)
+    assert found.runs[0].word == of_class(every).word(None)
     assert all(run.difference is None for run in found.runs)
     card = (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
     assert "# universal-3-3 as a GPT-2" in card
@@ -386,7 +391,7 @@ def model_vocabulary(model: Gpt2Running) -> list[str]:
 
 def test_the_largest_classes_are_refused_with_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
     decoder = compile_universal(SMALL)
-    found = chosen(decoder, Prompted(SMALL), positions=64)
+    found = chosen(decoder, reference_of(SMALL, decoder), positions=64)
     many = Gpt2(decoder, found).bytes
     monkeypatch.setattr(tensors, "LARGEST", 2**20)
     with pytest.raises(
@@ -405,8 +410,7 @@ def test_a_class_that_is_too_large_is_refused_before_it_is_proved(
     def proving(*_: Any) -> None:
         raise AssertionError("proved")
 
-    monkeypatch.setattr("tm2tfr.targets.gpt2.prompted.prove", proving)
-    monkeypatch.setattr("tm2tfr.targets.matrices.recipe.prove_class", proving)
+    monkeypatch.setattr("tm2tfr.sources.turing.universal.exported.prove", proving)
     with pytest.raises(
         ExportError, match="GiB.* but at most 2 GiB are allowed: export a class with fewer states or symbols"
     ):

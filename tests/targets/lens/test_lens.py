@@ -16,7 +16,7 @@ from safetensors import numpy as safetensors
 
 from benchmarks.machines import rewriter
 from tests.cli.test_commands import failed, tm2tfr
-from tests.targets.matrices.programs import rewritten
+from tests.targets.matrices.programs import rewritten, right_of
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -137,7 +137,7 @@ def test_machines_run_to_1024_positions(name: str, word: str, dtype: str, tmp_pa
     assert isinstance(done, target.LensExported)
     model = LensRunning(tmp_path / "x")
     model.longest_generated = len(word) + 12  # from the end of the prompt: each token is a pass over all
-    run = compared(model, done.native.gpt2.vocabulary, machine, word, 1024)
+    run = compared(model, done.native.gpt2.vocabulary, right_of(machine), word, 1024)
     assert (run.difference, len(run.tokens), run.generated) == (None, 1024, model.longest_generated)
 
 
@@ -149,7 +149,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     assert isinstance(done, target.LensExported)
     model = LensRunning(tmp_path / "x")
     model.longest_generated = 0
-    assert compared(model, done.native.gpt2.vocabulary, machine, "1" * 699, 1600).difference is None
+    assert compared(model, done.native.gpt2.vocabulary, right_of(machine), "1" * 699, 1600).difference is None
 
 
 @pytest.mark.slow

@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 
+from tm2tfr.exported import ExportReference
+from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.matrices.documents import names
 from tm2tfr.targets.matrices.export import Program
 from tm2tfr.targets.matrices.recipe import tensors
@@ -41,6 +44,11 @@ LONG = {
 def program(name: str) -> Program:
     found: Program = import_module(f"tm2tfr.targets.{name}.target").PROGRAM
     return found
+
+
+def right_of(machine: Machine) -> ExportReference:
+    """Return what an export of a machine is compared with."""
+    return reference_of(machine, compile_machine(machine))
 
 
 def tokens_of(machine: Machine | str, word: str, positions: int) -> tuple[list[str], list[str]]:

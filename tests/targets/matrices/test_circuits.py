@@ -22,7 +22,8 @@ from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.targets.common import tabled
-from tm2tfr.targets.common.comparison import Evaluated, compared
+from tm2tfr.targets.common.comparison import compared
+from tm2tfr.targets.common.reference import reference_of
 
 ADDER, C17 = load("binary-adder", bits=2), load("c17")
 CASES = [
@@ -81,7 +82,7 @@ def test_what_is_said_of_it(to: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", BOTH)
 def test_more_inputs_than_can_be_tried_are_drawn(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tm2tfr.targets.common.comparison.TRIED_TOKENS", 400)
+    monkeypatch.setattr("tm2tfr.exported.TRIED_TOKENS", 400)
     said = str(export_to(to, subject(load("binary-adder", bits=8)), tmp_path / "x")).splitlines()
     assert said[2].endswith(": 8 of 2^16 inputs, 448 tokens, all the evaluator's")
 
@@ -100,9 +101,9 @@ def test_norms_and_softmax_are_run_and_certified_by_nobody(to: str, tmp_path: Pa
 @pytest.mark.parametrize("variant", ["lookup", "paper-hard"])
 def test_streams_are_those_of_the_dense_engine(to: str, variant: str, tmp_path: Path) -> None:
     given = subject(ADDER, variant)
-    truth = Evaluated(given.right, given.decoder)
+    right = reference_of(given.right, given.decoder)
     model = loaded(to, exported(to, tmp_path / "x", variant=variant))
-    run = compared(model, given.decoder.vocabulary, truth, "1011", 14)
+    run = compared(model, given.decoder.vocabulary, right, "1011", 14)
     assert (run.difference, run.generated, run.cut, run.whose) == (None, 14, False, "the evaluator's")
     from tm2tfr.targets.common.verdict import cause
 

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.machines import large
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
-from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, tokens_of
+from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, right_of, tokens_of
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
@@ -26,6 +26,7 @@ from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import METADATA
 from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.torch.target import code
@@ -211,13 +212,14 @@ def test_what_fits_is_what_is_certified() -> None:
     for machine in (load("chapter"), load("busy-beaver-5")):
         proof = prove(compile_machine(machine), machine)
         assert [proof.largest("dense", "float32", head) for head in (None, 63, 30)] == [161, 1056, 4655]
-        assert fitted(proof.decoder, machine) == Recipe(positions=1024, max_head=1023)
-        assert fitted(proof.decoder, machine, dtype="float32") == Recipe(positions=161, max_head=160, dtype="float32")
-        assert fitted(proof.decoder, machine, positions=1056, max_head=63, dtype="float32").max_head == 63
+        right = reference_of(machine, proof.decoder)
+        assert fitted(right) == Recipe(positions=1024, max_head=1023)
+        assert fitted(right, dtype="float32") == Recipe(positions=161, max_head=160, dtype="float32")
+        assert fitted(right, positions=1056, max_head=63, dtype="float32").max_head == 63
         with pytest.raises(
             ExportError, match="1,057 positions with .h. ≤ 63 do not fit into float32 .layer 4, latest write"
         ):
-            fitted(proof.decoder, machine, positions=1057, max_head=63, dtype="float32")
+            fitted(right, positions=1057, max_head=63, dtype="float32")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def test_a_machine_that_is_too_large_is_refused() -> None:
     with pytest.raises(
         ExportError, match=r"its matrices would have [\d.]+ GiB with their zeros, but at most 2 GiB are allowed"
     ):
-        fitted(compile_machine(machine), machine)
+        fitted(right_of(machine))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,7 @@ def test_a_recipe_checks_itself(options: dict[str, Any], words: str) -> None:
     assert words in str(caught.value)
     if "dtype" in options:
         with pytest.raises(ExportError, match="not in 'float16'"):
-            fitted(CHAPTER, load("chapter"), dtype="float16")
+            fitted(reference_of(load("chapter"), CHAPTER), dtype="float16")
 
 
 @pytest.mark.parametrize("name", BOTH)

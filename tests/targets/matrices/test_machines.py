@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.machines import rewriter, runner
 from tests.engines.test_fast_sabotage import compiled, mutated, slow
-from tests.targets.matrices.programs import BOTH, LONG, answers_of, loaded, needs_torch, tokens_of
+from tests.targets.matrices.programs import BOTH, LONG, answers_of, loaded, needs_torch, right_of, tokens_of
 from tests.targets.matrices.programs import program as program_called
 from tm2tfr.api.targets import export_to
 from tm2tfr.engines.dense import Dense, Float
@@ -20,6 +20,7 @@ from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.matrices.documents import as_json, names
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -32,7 +33,7 @@ def exact(
     done = export_to(program, machine, folder, positions=positions, verify=False, **options)
     model = loaded(program, done.folder)
     model.longest_generated = positions if made is None else made
-    run = compared(model, compile_machine(machine).vocabulary, machine, word, positions)
+    run = compared(model, compile_machine(machine).vocabulary, right_of(machine), word, positions)
     assert (run.difference, len(run.tokens), run.generated) == (None, positions, model.longest_generated)
 
 
@@ -78,7 +79,7 @@ def test_10_000_positions_in_torch(tmp_path: Path) -> None:
     done = export_to("torch", machine, tmp_path / "x", positions=10_000, verify=False)
     model = loaded("torch", done.folder)
     model.longest_generated = 0
-    run = compared(model, compile_machine(machine).vocabulary, machine, "", 10_000)
+    run = compared(model, compile_machine(machine).vocabulary, right_of(machine), "", 10_000)
     assert (run.difference, len(run.tokens)) == (None, 10_000)
 
 
@@ -93,7 +94,7 @@ def test_on_a_gpu(tmp_path: Path) -> None:
         done = export_to("torch", machine, tmp_path / "x", positions=positions, max_head=head, dtype=dtype, verify=False)
         model = loaded("torch", done.folder, device="cuda")
         model.longest_generated = 1000
-        run = compared(model, compile_machine(machine).vocabulary, machine, "", positions)
+        run = compared(model, compile_machine(machine).vocabulary, right_of(machine), "", positions)
         assert (run.difference, len(run.tokens), run.generated) == (None, positions, 1000)
 
 
@@ -185,7 +186,7 @@ def test_scores_are_added_up_in_the_order_of_their_components(program: str, tmp_
 def as_the_dense_engine(program: str, changed: Decoder, tmp_path: Path) -> Any:
     """Compare a decoder that need not be right with the dense engine, on the chapter's run on 11; return its streams."""
     recipe = Recipe(positions=30, max_head=29)
-    files = program_called(program).files(changed, load("chapter"), recipe, names(changed, recipe, "any"))
+    files = program_called(program).files(reference_of(load("chapter"), changed), recipe, names(changed, recipe, "any"))
     for name, content in {**files, "tm2tfr.json": as_json(names(changed, recipe, "any"))}.items():
         (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     tokens = [changed.vocabulary.index(token) for token in tokens_of("chapter", "11", 30)[0]]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.machines import rewriter, runner
 from tests.targets.gpt2.kernels import ORDERS, Ordered
-from tests.targets.matrices.programs import needs_onnx, tokens_of
+from tests.targets.matrices.programs import needs_onnx, right_of, tokens_of
 from tm2tfr.api.targets import export_to
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
@@ -71,7 +71,7 @@ def test_at_the_limits_of_float32(order: str, fused: bool) -> None:
         (load("binary-increment"), "1" * 60, 161, 160),
         (rewriter(), "1" * 62, 1000, 63),
     ):
-        assert fitted(compile_machine(machine), machine, positions=positions, max_head=head, dtype="float32")
+        assert fitted(right_of(machine), positions=positions, max_head=head, dtype="float32")
         tokens, wanted = tokens_of(machine, word, positions)
         assert answers(machine, tokens, "float32", Ordered(order, fused)) == wanted, machine.name
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.targets.matrices.programs import right_of
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
@@ -55,11 +56,11 @@ def test_the_temperature_is_the_largest_power_of_two_that_theorem_26_allows() ->
 
 def test_float32_takes_half_as_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "LARGEST", DECODER.parameters * 4)
-    assert recipe.fitted(DECODER, MACHINE, positions=9, dtype="float32").positions == 9
+    assert recipe.fitted(right_of(MACHINE), positions=9, dtype="float32").positions == 9
     with pytest.raises(
         ExportError, match="chapter: its matrices would have 0.0 GiB with their zeros, but at most 0 GiB are allow"
     ):
-        recipe.fitted(DECODER, MACHINE, positions=9)
+        recipe.fitted(right_of(MACHINE), positions=9)
     monkeypatch.setattr(recipe, "LARGEST", DECODER.parameters * 4 - 1)
     with pytest.raises(ExportError, match="export a smaller machine"):
-        recipe.fitted(DECODER, MACHINE, positions=9, dtype="float32")
+        recipe.fitted(right_of(MACHINE), positions=9, dtype="float32")

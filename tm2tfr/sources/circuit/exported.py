@@ -1,11 +1,13 @@
-"""What an export has to say of a circuit: its nets and outputs, what it is given, and the inputs that it is tried on."""
+"""What an export says of a circuit: its nets and outputs, what it is given; and the inputs that it is tried on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.errors import counted
+from tm2tfr.exported import ExportReference
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, all_cases, random_cases
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.text.markdown import code
@@ -22,13 +24,28 @@ def cases(circuit: Circuit, most: int) -> tuple[Sequence[str], bool]:
     return ["".join(map(str, row)) for row in found.tolist()], every
 
 
-def described(circuit: Circuit) -> dict[str, Any]:
-    """Return the nets of inputs and gates, in the order of the symbols, and for each output the number of its symbol."""
-    return {
-        "inputs": list(circuit.inputs),
-        "gates": [gate.net for gate in circuit.gates],
-        "outputs": {name: circuit.numbers[net] for name, net in circuit.outputs},
-    }
+@dataclass(frozen=True)
+class ExportedCircuit(ExportReference):
+    """A circuit as an export is compared with it."""
+
+    @property
+    def number_of_inputs(self) -> int:
+        """The number of all inputs."""
+        return int(2 ** len(self.program.inputs))
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The nets of inputs and gates, in the order of the symbols, and for each output the number of its symbol."""
+        return {
+            "inputs": list(self.program.inputs),
+            "gates": [gate.net for gate in self.program.gates],
+            "outputs": {name: self.program.numbers[net] for name, net in self.program.outputs},
+        }
+
+    @property
+    def about(self) -> str:
+        """What a model of the circuit is given and generates."""
+        return paragraph(self.program)
 
 
 def paragraph(circuit: Circuit) -> str:

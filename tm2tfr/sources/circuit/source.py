@@ -143,7 +143,6 @@ SOURCE = Source(
     causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
     cases=later("tm2tfr.sources.circuit.exported", "cases"),
-    exported=later("tm2tfr.sources.circuit.exported", "described"),
-    card=later("tm2tfr.sources.circuit.exported", "paragraph"),
+    exported=later("tm2tfr.sources.circuit.exported", "ExportedCircuit"),
     prepare=_prepare,
 )

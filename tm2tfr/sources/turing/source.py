@@ -83,5 +83,6 @@ SOURCE = Source(
     prove=later("tm2tfr.sources.turing.proof", "prove"),
     limit=later("tm2tfr.sources.turing.proof", "limit"),
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
+    exported=later("tm2tfr.sources.turing.exported", "ExportedMachine"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_prompt"),
 )

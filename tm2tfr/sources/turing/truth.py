@@ -111,8 +111,11 @@ class TuringTruth:
         return type(self)(self.machine, word, max_steps=self._max_steps, nominal=self.nominal)
 
     def rows(self, columns: tuple[Column, ...] = TURING) -> Iterator[AnyRow]:
-        """Yield the rows of the chapter's table; it has no other columns."""
-        return self.rows_of(self._simulation)
+        """Yield the rows of the chapter's table, or the columns of it that have these names."""
+        rows = self.rows_of(self._simulation)
+        if columns == TURING:
+            return rows
+        return (tuple(getattr(row, column.name) for column in columns) for row in rows)
 
     def rows_of(self, simulation: Simulation) -> Iterator[Row]:
         """Yield the rows of the chapter's table, from the configurations of `simulation`.

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError, counted, visible
+from tm2tfr.exported import ExportReference
 from tm2tfr.targets.classifier.running import ClassifierRunning
 from tm2tfr.targets.classifier.stock import Classifier, Stock
 from tm2tfr.targets.common import card
-from tm2tfr.targets.common.card import name_of, right
-from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Model, Right, words
-from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, strangers, written
+from tm2tfr.targets.common.comparison import WITHOUT, words
+from tm2tfr.targets.common.directory import KEY, NAMES, README
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.labels import spaced
-from tm2tfr.targets.common.settings import METADATA, differences
-from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
+from tm2tfr.targets.common.reference import reference_of
+from tm2tfr.targets.common.settings import METADATA
+from tm2tfr.targets.common.verdict import Verdict, refused
 from tm2tfr.targets.gpt2.documents import dumped, origin, parts, tokenizer, tokenizer_config
-from tm2tfr.targets.gpt2.export import TENSORS, load
+from tm2tfr.targets.gpt2.export import CONFIGURATION, TENSORS, load
 from tm2tfr.targets.gpt2.labelling import exports_of_labeller, fitted_labelling, masks_of
-from tm2tfr.targets.gpt2.running import Reference, required
+from tm2tfr.targets.gpt2.running import required
 from tm2tfr.targets.gpt2.tensors import PAD
-from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
+from tm2tfr.targets.gpt2.verify import judged_model
 from tm2tfr.text.markdown import code, escaped
 from tm2tfr.transformer.weights import Decoder
 
 
 # ── The files beside the tensors of a token classifier: configuration, tokenizer, the names of everything, a model card.
-def documents(made: Classifier, truth: Right, stock: Stock) -> dict[str, str]:
+def documents(made: Classifier, right: ExportReference, stock: Stock) -> dict[str, str]:
     """Return the text of each file by its name."""
     found: dict[str, Any] = {
         "config.json": config(made, stock),
@@ -40,7 +39,7 @@ def documents(made: Classifier, truth: Right, stock: Stock) -> dict[str, str]:
         "tokenizer_config.json": {**tokenizer_config(made), "padding_side": "right"},
         NAMES: names(made, stock),
     }
-    return dumped(found) | {README: model_card(made, truth, stock)}
+    return dumped(found) | {README: model_card(made, right, stock)}
 
 
 def config(made: Classifier, stock: Stock) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def names(made: Classifier, stock: Stock) -> dict[str, Any]:
     }
 
 
-def model_card(made: Classifier, truth: Right, stock: Stock) -> str:
+def model_card(made: Classifier, right: ExportReference, stock: Stock) -> str:
     """Return the model card."""
     decoder, recipe = made.decoder, made.recipe
     first = "" if len(decoder.outputs) == 1 else f" Of {len(decoder.outputs)} outputs, this model has the first."
@@ -75,11 +74,11 @@ def model_card(made: Classifier, truth: Right, stock: Stock) -> str:
     return f"""---
 library_name: transformers
 pipeline_tag: token-classification
-tags: [{card.tag(truth)}tm2tfr]
+tags: [{card.tags(right)}]
 ---
-# {escaped(card.name_of(truth, "A decoder"))} as {stock.title}
+# {escaped(right.named("A decoder"))} as {stock.title}
 
-{card.labelling(decoder, truth)}
+{right.origin()}
 
 {card.given_and_labelled(decoder, 1)}
 
@@ -89,16 +88,16 @@ tags: [{card.tag(truth)}tm2tfr]
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForTokenClassification.from_pretrained(".")
-logits = model(**tokenizer({spaced(card.prompt(truth))!r}, return_tensors="pt")).logits
+logits = model(**tokenizer({spaced(card.prompt(right))!r}, return_tensors="pt")).logits
 print([model.config.id2label[n] for n in logits[0].argmax(-1).tolist()])  # {made.output.name}
 ```
 
-**How far it is right.** {recipe.statement[0].upper()}{recipe.statement[1:]}.
+**How far it is right.** {recipe.stated}
 Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on all inputs up to some length and on
 random ones of any, and compares every label, and every value of the residual stream after every layer.
 Load it in {recipe.dtype}, as its configuration says.
 
-{card.checking(truth)}
+{card.checking(right)}
 
 **What is where.** {code(NAMES)} names the directions of the residual stream, the attention heads and the hidden units. \
 {made.about_the_stream}
@@ -149,22 +148,12 @@ def export_labels(
     """
     if verify:
         required(WITHOUT)
-    truth = right(machine, decoder)
-    made = classifier(stock, decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
-    read = made.reads()
-
-    def closer(model: Model, run: ComparedRun) -> None:
-        wrong = cause(model, decoder, run, read)
-        if wrong:
-            raise ExportError(f"on {run.given} in {model.versions} {wrong}: nothing was written")
-
-    look = Rehearsal(ClassifierRunning, made.vocabulary, truth, made.recipe.positions, closer)
-    files: dict[str, str | bytes] = {
-        **documents(made, truth, stock),
-        TENSORS: safetensors.save(stock.tensors(made), METADATA),
-    }
-    place = written(folder, files, look=look if verify else None)
-    return ClassifierExported(folder=place, runs=look.runs, versions=look.versions, made=made, stock=stock)
+    right = reference_of(machine, decoder)
+    made = classifier(stock, decoder, right, positions=positions, max_head=max_head, dtype=dtype)
+    tensors = safetensors.save(stock.tensors(made), METADATA)
+    look = Rehearsal(ClassifierRunning, made.vocabulary, right, made.recipe.positions, made.reads())
+    ran = look.written(folder, {**documents(made, right, stock), TENSORS: tensors}, verify=verify)
+    return ClassifierExported(**ran, made=made, stock=stock)
 
 
 def verified_labels(stock: Stock, folder: str | Path, decoder: Decoder, machine: Any, word: str | None) -> Verdict:
@@ -174,50 +163,25 @@ def verified_labels(stock: Stock, folder: str | Path, decoder: Decoder, machine:
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not an input of the program.
     """
-    truth = right(machine, decoder)
-    name, stored = name_of(truth), load(folder, format=stock.format)
-    chosen = asdict(stored.recipe)
+    right, stored = reference_of(machine, decoder), load(folder, format=stock.format)
     try:
-        options: dict[str, Any] = {"positions": chosen["positions"], "max_head": None, "dtype": chosen["dtype"]}
-        made = classifier(stock, replace(decoder, provenance=stored.provenance), truth, **options)
+        options = {"positions": stored.recipe.positions, "max_head": None, "dtype": stored.recipe.dtype}
+        made = classifier(stock, replace(decoder, provenance=stored.provenance), right, **options)
     except ExportError as error:
-        return refused(name, "config.json", error)
-    files = written_by(stored, documents(made, truth, stock), "config.json")
-    strange = list(strangers(stored.folder, {*files, README, TENSORS}))
-    reference = Reference({file: json.dumps(value) for file, value in files.items() if file != NAMES})
-
-    def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        return reference.saved.get(file, files[file]), reference.neutral.get(file, {})
-
-    beside = [
-        *strange,
-        *inherited("config.json", stored.provenance, decoder),
-        *differences(stored.folder, files, optional=NAMES, again=None if strange else again),
-        *metadata(stored),
-    ]
-
-    def tried() -> Trial:
-        running = ClassifierRunning(stored.folder)
-        unlike = reference.unlike({"config.json": running.model.config, "tokenizer_config.json": running.tokenizer})
-        given = words(truth, made.recipe.positions)[0] if word is None else word
-        return trial(running, stored, unlike, made, truth, given, made.reads())
-
-    def in_words(tensor: str, at: Sequence[int]) -> str:
-        if tensor.startswith("transformer."):
-            return described(made, tensor, at)
-        return f"{tensor.removeprefix('bert.')} at {', '.join(map(str, at))}"
-
-    return judged(name, beside, stored.tensors, stock.tensors(made), in_words, tried)
+        return refused(right.named(), CONFIGURATION, error)
+    given = words(right, made.recipe.positions)[0] if word is None else word
+    texts, tensors = documents(made, right, stock), stock.tensors(made)
+    return judged_model(stored, right, made, texts, tensors, ClassifierRunning, given)
 
 
-def classifier(stock: Stock, decoder: Decoder, truth: Right, **options: Any) -> Classifier:
+def classifier(stock: Stock, decoder: Decoder, right: ExportReference, **options: Any) -> Classifier:
     """Return `decoder` as a token classifier.
 
     Raises:
         ExportError: if it does not label sequences, has heads of another mask or a number as output, or the options
             do not fit.
     """
-    name = visible(name_of(truth, "these weights"))
+    name = visible(right.named("these weights"))
     if not decoder.labeller:
         what = f"{name}: --to {stock.name} takes weights that label a sequence, and these generate one"
         raise ExportError(f"{what}: use --to gpt2, lens, torch or onnx")

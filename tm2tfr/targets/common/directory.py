@@ -12,7 +12,6 @@ from tm2tfr import leftovers
 from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
 from tm2tfr.files import refusal
 from tm2tfr.sources.registry import named
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.settings import mapping, shown, texts, why
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder, digest
@@ -132,8 +131,7 @@ def _compiles_to(text: str, decoder: Decoder) -> bool:
         if construction is None:
             return False
         program = construction.read(text, "<provenance>")
-        options = {} if isinstance(program, Machine) else provenance.options(decoder.provenance)
-        return digest(construction.compile(program, options)) == digest(decoder)
+        return digest(construction.compile(program, provenance.options(decoder.provenance))) == digest(decoder)
     except Tm2tfrError:
         return False
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tm2tfr.targets.common.comparison import ComparedRun, Model, Right, told, tried
+from tm2tfr.errors import ExportError
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.comparison import ComparedRun, Model, told, tried
+from tm2tfr.targets.common.directory import written
+from tm2tfr.targets.common.settings import Array
+from tm2tfr.targets.common.verdict import cause
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +39,17 @@ class Rehearsal:
 
     Args:
         load: returns the model in a directory, run by the program that it is for.
-        vocabulary: its tokens; truth: what says which of them are right.
+        vocabulary: its tokens; right: what they are compared with.
         positions: the longest run.
-        closer: raises ExportError if the model is not right in some other way.
+        read: from the model's stream, (its width,), to the values of the decoder's directions; None: they are not compared.
         runs, versions: how it ran; empty until then.
     """
 
     load: Callable[[Path], Model]
     vocabulary: Sequence[str]
-    truth: Right
+    right: ExportReference
     positions: int
-    closer: Callable[[Model, ComparedRun], object] = lambda _model, _run: None
+    read: Callable[[Array], Array] | None = None
     runs: tuple[ComparedRun, ...] = field(default=(), init=False)
     versions: str = field(default="", init=False)
 
@@ -51,9 +57,20 @@ class Rehearsal:
         """Load and run what is in `folder`.
 
         Raises:
-            ExportError: if a run is not right.
+            ExportError: if a run is not right, or the stream.
         """
         model = self.load(folder)
-        self.runs, self.versions = tried(model, self.vocabulary, self.truth, self.positions), model.versions
+        self.runs, self.versions = tried(model, self.vocabulary, self.right, self.positions), model.versions
         for run in self.runs:
-            self.closer(model, run)
+            if self.read is not None and (wrong := cause(model, self.right.decoder, run, self.read)):
+                raise ExportError(f"on {run.given} in {model.versions} {wrong}: nothing was written")
+
+    def written(self, folder: str | Path, files: Mapping[str, str | bytes], *, verify: bool) -> dict[str, Any]:
+        """Write an export, after a rehearsal if it is to be verified, and return the fields of `Exported`.
+
+        Raises:
+            ExportError: if it is not right.
+            OutputError: see `tm2tfr.targets.common.directory.written`.
+        """
+        place = written(folder, files, look=self if verify else None)
+        return {"folder": place, "runs": self.runs, "versions": self.versions}

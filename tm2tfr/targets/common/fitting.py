@@ -24,6 +24,7 @@ class Recipe:
         positions: N, the longest run.
         max_head: H, the largest |h| for which the weights must work; at most N - 1, which always holds.
         dtype: ``float64`` or ``float32``.
+        scope: the programs that the weights run, if the one that is run is in the prompt, which N then counts.
 
     Raises:
         ExportError: for an unknown dtype, numbers that are too small, or a bound that no run of that length needs.
@@ -33,6 +34,7 @@ class Recipe:
     positions: int
     max_head: int
     dtype: str = "float64"
+    scope: str = ""
 
     def __post_init__(self) -> None:
         check_dtype(self.dtype)
@@ -56,8 +58,27 @@ class Recipe:
     def statement(self) -> str:
         """What the bounds on rounding guarantee, in words."""
         head = "" if self.max_head >= self.positions - 1 else f" and |h| ≤ {self.max_head:,}"
-        what = f"for every input and every run with at most {counted(self.positions, 'position')}{head}"
-        return f"{what}, greedy generation in {self.dtype} gives exactly the machine's run"
+        every, prompt = (f"{self.scope}, ", ", the prompt included") if self.scope else ("", "")
+        run = f"every input and every run with at most {counted(self.positions, 'position')}{head}{prompt}"
+        return f"for {every}{run}, greedy generation in {self.dtype} gives exactly the machine's run"
+
+    @property
+    def stated(self) -> str:
+        """The statement as a sentence."""
+        return f"{self.statement[0].upper()}{self.statement[1:]}."
+
+    def explained(self, judge: str, assumed: str) -> str:
+        """Return how far an export with the decoder's own matrices is right, and why.
+
+        Args:
+            judge: what says which labels are right; assumed: what is assumed of the program that runs the export.
+        """
+        return f"""{self.stated}
+This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with
+bounds on rounding errors. It holds here because the arithmetic is that engine's: scores are added up component by
+component, the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number;
+no other sum depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or
+not). {assumed}"""
 
 
 def check_dtype(dtype: str) -> None:

@@ -13,12 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ANY, Truth
-from tm2tfr.engines.decode import prompted, run_whole
-from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.reading import answered
+from tm2tfr.contract import ANY
 from tm2tfr.errors import InputError
-from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
 
@@ -147,25 +143,6 @@ def longest_fed(decoder: Decoder, positions: int) -> list[str]:
     return [as_word(frame.around(word)) for word in words]
 
 
-def right_labels(decoder: Decoder, truth: Truth | None, word: str) -> tuple[tuple[str, ...], list[Told]]:
-    """Return the tokens of an input, and at each position the answer of every output.
-
-    Args:
-        truth: the reference's run; None: the dense engine says what is right.
-
-    Raises:
-        CompileError: if the weights have nothing that the reference can be compared with.
-        EngineError: without a reference, for a token that is not in the vocabulary.
-    """
-    if truth is not None:
-        truth.refuse(decoder.layout)
-        found = [row[1:] for row in truth.rows(columns_of(decoder))]
-        return tuple(token for token, *_ in found), [tuple(labels) for _, *labels in found]
-    tokens = tokens_of(word)
-    passed = run_whole(decoder, prompted(decoder, tokens), engine=Dense())
-    return tokens, [answered(decoder, there.logits) for there in passed]
-
-
 def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Told]:
     """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number.
 
@@ -206,8 +183,3 @@ def _alike(want: Any, have: Any) -> bool:
     if want is ANY or isinstance(want, str) or not isinstance(have, float):
         return bool(want == have)
     return bool(abs(have - float(want)) <= CLOSE * max(1.0, abs(float(want))))  # a NaN is not
-
-
-def told_labels(labels: Told) -> str:
-    """Return the labels of one position as text."""
-    return " ".join(map(str, labels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tm2tfr.errors import ExportError, counted, visible
-from tm2tfr.targets.common.comparison import Evaluated
+from tm2tfr.exported import ExportReference
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype
 from tm2tfr.transformer.provenance import covered
 from tm2tfr.transformer.weights import Decoder
@@ -42,6 +42,17 @@ class Tabled(Recipe):
             return f"for every input of the {self.noun}, greedy generation in {self.dtype} gives exactly the right tokens"
         return f"not certified in {self.dtype}, since softmax and layer norms round in every program in its own way"
 
+    def explained(self, judge: str, assumed: str) -> str:
+        if not self.certified:
+            return f"""{self.stated}
+The weights are certified for tm2tfr's own engine, with bounds on its rounding (`tm2tfr certify`). Unless it is given
+`--no-verify`, `tm2tfr export` runs an export before it is written, on all inputs if they are few and otherwise on random
+ones, and compares every token with that of the reference. {assumed}"""
+        return f"""{self.stated}
+This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights for all inputs. It holds here,
+since with these weights all numbers at the positions that matter are whole numbers, or halves, which no sum rounds, in
+whatever order it is added up. {assumed}"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Uncertified(Recipe):
@@ -61,6 +72,12 @@ class Uncertified(Recipe):
     def statement(self) -> str:
         return "not certified: no machine is stored with these weights"
 
+    def explained(self, judge: str, assumed: str) -> str:
+        return f"""Nothing is certified, since no machine is stored with these weights.
+Unless it is given `--no-verify`, `tm2tfr export` runs an export before it is written, on prompts made from the vocabulary,
+and compares every token with that of tm2tfr's dense engine. On other prompts the tokens may differ, where sums are rounded
+in another order. {assumed}"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled(Uncertified):
@@ -69,6 +86,12 @@ class Labelled(Uncertified):
     @property
     def statement(self) -> str:
         return f"not certified in {self.dtype}: it is right where its labels were compared"
+
+    def explained(self, judge: str, assumed: str) -> str:
+        return f"""{self.stated}
+Unless it is given `--no-verify`, `tm2tfr export` runs an export before it is written, on all inputs up to some length and
+on random ones of any, and compares every label at every position with those of {judge}.
+{assumed}"""
 
 
 def fitted_to_labels(decoder: Decoder, name: str, *, positions: int | None, max_head: int | None, dtype: str) -> Labelled:
@@ -96,7 +119,7 @@ def fitted_to_labels(decoder: Decoder, name: str, *, positions: int | None, max_
 
 
 def fitted_to_table(
-    decoder: Decoder, truth: Evaluated, *, positions: int | None, max_head: int | None, dtype: str
+    decoder: Decoder, right: ExportReference, *, positions: int | None, max_head: int | None, dtype: str
 ) -> Tabled:
     """Return the recipe, if the program's own certificate allows the dtype.
 
@@ -107,7 +130,7 @@ def fitted_to_table(
         ExportError: for options that do not apply, too many positions, or weights that are not certified.
     """
     check_dtype(dtype)
-    name, noun, there = visible(truth.program.name), truth.construction.noun, decoder.positions
+    name, noun, there = visible(right.named()), right.noun, decoder.positions
     if there is None:
         raise ExportError(f"{name}: these weights have no position table: compile the {noun} again")
     if max_head is not None:
@@ -118,10 +141,7 @@ def fitted_to_table(
     if there > MOST_POSITIONS:
         what = f"{name}: it has {counted(there, 'position')}, and exports have at most {MOST_POSITIONS:,}"
         raise ExportError(f"{what}: run it with tm2tfr, or export a smaller {noun}")
-    prove = truth.construction.prove
-    if prove is None:
-        raise ExportError(f"{name}: there are no certificates of {noun}s: run it with tm2tfr")
-    found = prove(decoder, truth.program).certificate("dense", dtype)
+    found = right.prove().certificate("dense", dtype)
     if not found.granted:
         more = " --dtype float64, or" if dtype == "float32" else ""
         raise ExportError(

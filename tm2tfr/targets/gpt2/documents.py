@@ -7,27 +7,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
+from tm2tfr.exported import ExportReference
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.targets.common import card
-from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.directory import KEY, NAMES
-from tm2tfr.targets.common.prompted import TOKENIZER, Prompted, of_class
+from tm2tfr.targets.common.reference import in_prompt
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
 from tm2tfr.text.markdown import escaped
 
 FORMAT, VERSION = "tm2tfr-gpt2", "3"
+OF_PROMPTS = """The tokenizer takes `->` for `→` and input symbols without spaces, and puts
+`BOS` at the end. A token that it does not know becomes `[UNK]`, and nothing is promised for the run."""
+"""What to know of a tokenizer that reads prompts with a program in them."""
+OF_BITS = "The tokenizer takes the bits with or without spaces."
+"""What to know of one that reads bits."""
 
 
-def documents(gpt2: Gpt2, machine: Right, statement: str) -> dict[str, str]:
+def documents(gpt2: Gpt2, right: ExportReference) -> dict[str, str]:
     """Return the text of each file by its name."""
     found: dict[str, Any] = {
         "config.json": config(gpt2),
         "generation_config.json": generation(gpt2),
         "tokenizer.json": tokenizer(gpt2),
         "tokenizer_config.json": tokenizer_config(gpt2),
-        NAMES: names(gpt2, statement),
+        NAMES: names(gpt2),
     }
-    return dumped(found) | {"README.md": model_card(gpt2, machine, statement)}
+    return dumped(found) | {"README.md": model_card(gpt2, right)}
 
 
 def dumped(found: Mapping[str, Any]) -> dict[str, str]:
@@ -94,7 +99,7 @@ def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
 
     That of a class of machines takes prompts as `tm2tfr.sources.turing.universal.prompt.text` writes them.
     """
-    number, bos, prompted = gpt2.numbers, gpt2.decoder.bos, of_class(gpt2.decoder)
+    number, bos, prompted = gpt2.numbers, gpt2.decoder.bos, in_prompt(gpt2.decoder.provenance)
     hidden = (bos, PAD, UNK)
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": prompted}
     added = [{"id": n, "content": token, **flags, "special": token in hidden} for token, n in number.items()]
@@ -148,11 +153,11 @@ def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def names(gpt2: Gpt2, statement: str) -> dict[str, Any]:
+def names(gpt2: Gpt2) -> dict[str, Any]:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
     return {
         **origin(gpt2),
-        "rounding_bounds": statement,
+        "rounding_bounds": gpt2.recipe.statement,
         "read": gpt2.reading,
         "directions": [gpt2.place(n) for n in range(len(gpt2.directions))],
         **parts(gpt2),
@@ -188,23 +193,23 @@ def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
     return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in components]
 
 
-def model_card(gpt2: Gpt2, machine: Right, statement: str) -> str:
+def model_card(gpt2: Gpt2, right: ExportReference) -> str:
     """Return the model card."""
-    stream = gpt2.about_the_stream
+    stream, word = gpt2.about_the_stream, card.typed(" ".join(filter(None, right.parted)), gpt2.vocabulary)
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
-tags: [{card.tag(machine)}tm2tfr]
+tags: [{card.tags(right)}]
 ---
-# {escaped(card.name_of(machine))} as a GPT-2
+# {escaped(right.named())} as a GPT-2
 
-{introduction(gpt2, machine)}
+{introduction(gpt2, right)}
 
 ```python
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForCausalLM.from_pretrained(".")
-{_run(gpt2, machine)}
+{_run(gpt2, right)}
 print(tokenizer.decode(run[0]))
 ```
 
@@ -213,11 +218,13 @@ A pipeline joins the input and its run without a space. These lines print the ru
 ```python
 from transformers import pipeline
 
-{_text(gpt2, machine)}
+text = {word!r}
 print(text, pipeline("text-generation", ".")(text, return_full_text=False)[0]["generated_text"])
 ```
 
-{assurance(gpt2, machine, statement, "a longer run ends there, and a longer prompt is an error")}
+{gpt2.recipe.assured("a longer run ends there, and a longer prompt is an error")}
+
+{card.checking(right)}
 
 **What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. {stream}
 
@@ -230,50 +237,21 @@ print(text, pipeline("text-generation", ".")(text, return_full_text=False)[0]["g
 """
 
 
-def _run(gpt2: Gpt2, machine: Right) -> str:
+def _run(gpt2: Gpt2, right: ExportReference) -> str:
     """Return the Python that makes a run from ``tokenizer`` and ``model``; of a class, from the text of a machine."""
-    word = card.typed(card.example(machine), gpt2.vocabulary)
-    if not isinstance(machine, Prompted):
-        return f'run = model.generate(**tokenizer({word!r}, return_tensors="pt"))'
-    rules, own = machine.parted
-    return f"""machine, word = {rules!r}, {own!r}
+    program, word = right.parted
+    if not program:
+        return f'run = model.generate(**tokenizer({card.typed(word, gpt2.vocabulary)!r}, return_tensors="pt"))'
+    return f"""machine, word = {program!r}, {word!r}
 run = model.generate(**tokenizer(f"{{machine}} {{word}}", return_tensors="pt"))"""
 
 
-def _text(gpt2: Gpt2, machine: Right) -> str:
-    """Return the Python that names the input ``text``."""
-    text = " ".join(filter(None, machine.parted)) if isinstance(machine, Prompted) else card.example(machine)
-    return f"text = {card.typed(text, gpt2.vocabulary)!r}"
-
-
-def introduction(gpt2: Gpt2, machine: Right) -> str:
+def introduction(gpt2: Gpt2, right: ExportReference) -> str:
     """Return the paragraphs of a model card that say what the model is, and how to give it a word."""
-    if isinstance(machine, Evaluated):
-        return f"{card.introduction(gpt2.decoder, machine, '')} The tokenizer takes the bits with or without spaces."
-    if isinstance(machine, Prompted):
-        return card.introduction(gpt2.decoder, machine, TOKENIZER)
     symbols = {token for token in gpt2.vocabulary if len(token) == 1}
     between = ", with or without\nspaces between its symbols."
     if any(len(token) > 1 and symbols.issuperset(token) for token in gpt2.vocabulary):
         between = ". Put spaces\nbetween its symbols if they would spell another token."
     told = f"The tokenizer puts `{gpt2.decoder.bos}`, which starts the run, after the word"
-    return f"{card.introduction(gpt2.decoder, machine, 'an input word')} {told}{'.' if ' ' in symbols else between}"
-
-
-def assurance(gpt2: Gpt2, machine: Right, statement: str, beyond: str) -> str:
-    """Return the paragraphs of a model card that say how far the model is right, what lies `beyond`, and how to check."""
-    if isinstance(machine, Evaluated):
-        return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
-The weights themselves are certified for tm2tfr's own engine (`tm2tfr certify`). Unless it is given `--no-verify`,
-`tm2tfr export` runs a model before it is written, on all inputs if they are few and otherwise on random ones, and compares
-every token with that of the reference. There is no position beyond: {beyond}.
-
-{card.checking(machine)}"""
-    file = "prompted" if isinstance(machine, Prompted) else "limits"
-    return f"""**How far it is right.** {statement[0].upper()}{statement[1:]}.
-That follows from a proof of the weights in exact arithmetic and bounds on the rounding of floating point, in
-`tm2tfr/targets/gpt2/{file}.py`. The bounds hold for any order in which a kernel adds, with and without fused multiply-add;
-each operation is assumed to be rounded with all digits of {gpt2.recipe.dtype}. There is no position beyond: {beyond}.
-Load it in {gpt2.recipe.dtype}, as its configuration says: nothing is proved for fewer digits.
-
-{card.checking(machine)}"""
+    told = OF_PROMPTS if right.in_prompt else f"{told}{'.' if ' ' in symbols else between}"
+    return card.introduction(right, "an input word", OF_BITS if gpt2.decoder.bos is None else told)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError, counted
-from tm2tfr.targets.common.card import right
-from tm2tfr.targets.common.comparison import WITHOUT, Evaluated, Right
-from tm2tfr.targets.common.directory import KEY, Look, written
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.comparison import WITHOUT
+from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.exported import Exported, Rehearsal
-from tm2tfr.targets.common.prompted import Prompted
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import METADATA, mapping, texts, whole, why
 from tm2tfr.targets.common.settings import tensors as stored
 from tm2tfr.targets.common.tabled import MOST_POSITIONS, Uncertified
@@ -58,6 +58,11 @@ class HiddenGpt2Recipe(Uncertified, Gpt2Recipe):
     def statement(self) -> str:
         return f"not certified in {self.dtype}, since these weights are hidden: it is right where it was run"
 
+    def assured(self, beyond: str) -> str:
+        return f"""**How far it is right.** {self.stated}
+Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on prompts made from the vocabulary,
+and compares every token with that of tm2tfr's dense engine. There is no position beyond: {beyond}."""
+
 
 def fitted_hidden(
     decoder: Decoder,
@@ -91,34 +96,23 @@ def fitted_hidden(
 
 
 # ── The recipe for whatever becomes a GPT-2: a machine, all machines of a size, or a circuit.
-def chosen(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
+def chosen(decoder: Decoder, right: ExportReference, **options: Any) -> Gpt2Recipe:
     """Return the recipe; see `fitted`, `fitted_class` and `fitted_circuit`, for options and errors too."""
-    if isinstance(truth, Evaluated):
-        return fitted_circuit(decoder, truth, **options)
-    if isinstance(truth, Prompted):
-        return fitted_class(decoder, truth, **options)
-    if isinstance(truth, Decoder) and is_hidden(decoder.provenance):
+    if right.program is not None and not right.bounded:
+        return fitted_circuit(decoder, right, **options)
+    if right.in_prompt:
+        return fitted_class(decoder, right, **options)
+    if right.bounded:
+        return fitted(decoder, right.program, **options)
+    if is_hidden(decoder.provenance):
         return fitted_hidden(decoder, **options)
-    if isinstance(truth, Decoder):
-        raise ExportError("an export to GPT-2 has bounds for programs alone: name the program of these weights")
-    return fitted(decoder, truth, **options)
+    raise ExportError("an export to GPT-2 has bounds for programs alone: name the program of these weights")
 
 
-# ── An export as a directory: written whole or not at all, and read again.
-TENSORS = "model.safetensors"
+# ── An export as a directory, and read again.
+TENSORS, CONFIGURATION = "model.safetensors", "config.json"
 
 
-def exported(gpt2: Gpt2, truth: Right, folder: str | Path, *, look: Look | None = None) -> Path:
-    """Write `gpt2` to `folder`, whole or not at all, and return it; see `written`.
-
-    Raises:
-        OutputError: see there.
-    """
-    files = documents(gpt2, truth, gpt2.recipe.statement)
-    return written(folder, {**files, TENSORS: safetensors.save(gpt2.tensors(), METADATA)}, look=look)
-
-
-# ── and back ────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True)
 class StoredGpt2:
     """The contents of an export: its configuration, its recipe, its stated origin, its tensors.
@@ -133,8 +127,15 @@ class StoredGpt2:
     tensors: dict[str, NDArray[Any]]
     metadata: dict[str, str]
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options with which it was exported."""
+        recipe = self.recipe
+        chosen = {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype}
+        return {**chosen, "stock": recipe.stock}
 
-def load(folder: str | Path, *, format: str = FORMAT, configuration: str = "config.json") -> StoredGpt2:
+
+def load(folder: str | Path, *, format: str = FORMAT, configuration: str = CONFIGURATION) -> StoredGpt2:
     """Read an export to GPT-2, or to another program by way of GPT-2.
 
     Args:
@@ -204,9 +205,9 @@ def export(
     """
     if verify:
         required(WITHOUT)
-    truth = right(machine, decoder)
-    recipe = chosen(decoder, truth, positions=positions, max_head=max_head, dtype=dtype, stock=stock)
+    right = reference_of(machine, decoder)
+    recipe = chosen(decoder, right, positions=positions, max_head=max_head, dtype=dtype, stock=stock)
     gpt2 = translated(decoder, recipe)
-    look = Rehearsal(Gpt2Running, gpt2.vocabulary, truth, recipe.positions)
-    place = exported(gpt2, truth, folder, look=look if verify else None)
-    return Gpt2Exported(folder=place, runs=look.runs, versions=look.versions, gpt2=gpt2)
+    files: dict[str, str | bytes] = {**documents(gpt2, right), TENSORS: safetensors.save(gpt2.tensors(), METADATA)}
+    ran = Rehearsal(Gpt2Running, gpt2.vocabulary, right, recipe.positions).written(folder, files, verify=verify)
+    return Gpt2Exported(**ran, gpt2=gpt2)

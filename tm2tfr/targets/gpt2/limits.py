@@ -60,8 +60,9 @@ the bend, where GELU is x or 0, and smaller x, which are noise, are made no larg
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.proof import Proof, prove
@@ -235,6 +236,13 @@ def fitted(
     """
     refuse_export(decoder, "GPT-2")
     found = conditions(prove(decoder, machine), dtype, stock=stock)
+    return Gpt2Recipe(**as_asked(found, machine.name, positions, max_head, dtype, stock=stock))
+
+
+def as_asked(
+    found: Sequence[Condition], name: str, positions: int | None, max_head: int | None, dtype: str, *, stock: bool
+) -> dict[str, Any]:
+    """Return the choices of a recipe as requested; see `fitting`."""
     kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])
-    wanted, head = fitting(found, machine.name, positions, max_head, dtype, kind=kind, ways=ways)
-    return Gpt2Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock)
+    wanted, head = fitting(found, name, positions, max_head, dtype, kind=kind, ways=ways)
+    return {"positions": wanted, "max_head": head, "dtype": dtype, "stock": stock}

@@ -38,14 +38,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from tm2tfr.errors import ExportError
+from tm2tfr.exported import ExportReference
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
-from tm2tfr.sources.turing.universal.proof import ClassProof, prove
-from tm2tfr.targets.common.fitting import fitting
-from tm2tfr.targets.common.prompted import Prompted, PromptedRecipe
-from tm2tfr.targets.gpt2.limits import MORE, Errors, chapter_conditions
+from tm2tfr.sources.turing.universal.proof import ClassProof
+from tm2tfr.targets.gpt2.limits import MORE, Errors, as_asked, chapter_conditions
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.transformer.parts import refuse_export
@@ -53,8 +53,10 @@ from tm2tfr.transformer.weights import Decoder
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptedGpt2Recipe(PromptedRecipe, Gpt2Recipe):
+class PromptedGpt2Recipe(Gpt2Recipe):
     """How the decoder of a class of machines becomes a GPT-2."""
+
+    proved_in: ClassVar[str] = "prompted"
 
     @property
     def centre(self) -> int:
@@ -151,35 +153,34 @@ def _reading(decoder: Decoder, direction: str) -> int:
     return max((len(inputs[unit]) for unit in (layer.output.by_row()[row] if layer else ())), default=0)
 
 
-def _refuse_other_gaps(decoder: Decoder, truth: Prompted) -> None:
+def _refuse_other_gaps(decoder: Decoder, right: ExportReference) -> None:
     """Check that the scores of the last key and of the rule are as large as is assumed above; a proof allows any factor.
 
     Raises:
         ExportError: if they are not those that the compiler writes.
     """
-    own = compile_class(truth.universal.empty)
+    own = compile_class(right.program.empty)
     for n in (1, 5):
         scores = [[(head.query, head.key) for head in each.layers[n].heads] for each in (decoder, own)]
         if scores[0] != scores[1]:
-            what = (
-                f"{truth.name}: layer {n + 1} ({own.layers[n].name}) scores positions by other weights than the compiler's"
-            )
+            what = f"{right.named()}: layer {n + 1} ({own.layers[n].name}) scores positions by other weights"
+            what = f"{what} than the compiler's"
             raise ExportError(f"{what}, and bounds on rounding are about these: compile them again")
 
 
-def least(decoder: Decoder, truth: Prompted, dtype: str, *, stock: bool = False) -> Gpt2:
+def least(right: ExportReference, dtype: str, *, stock: bool = False) -> Gpt2:
     """Return the GPT-2 with a single position, which is nearly as large as with all; nothing is proved.
 
     Raises:
         ExportError: if it is too large, or for other weights than average-hard ones.
     """
-    refuse_export(decoder, "GPT-2")
-    return Gpt2(decoder, PromptedGpt2Recipe(positions=1, max_head=0, dtype=dtype, stock=stock, **truth.sizes))
+    refuse_export(right.decoder, "GPT-2")
+    return Gpt2(right.decoder, PromptedGpt2Recipe(positions=1, max_head=0, dtype=dtype, stock=stock, scope=right.scope))
 
 
 def fitted_class(
     decoder: Decoder,
-    truth: Prompted,
+    right: ExportReference,
     *,
     positions: int | None = None,
     max_head: int | None = None,
@@ -191,9 +192,7 @@ def fitted_class(
     Raises:
         ExportError: if the request does not fit (it says what would), or the weights are not proved right for the class.
     """
-    least(decoder, truth, dtype, stock=stock)  # before a proof, which takes a while for a large class
-    _refuse_other_gaps(decoder, truth)
-    found = prompted_conditions(prove(decoder, truth.universal.empty), dtype, stock=stock)
-    kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])
-    wanted, head = fitting(found, truth.name, positions, max_head, dtype, kind=kind, ways=ways)
-    return PromptedGpt2Recipe(positions=wanted, max_head=head, dtype=dtype, stock=stock, **truth.sizes)
+    least(right, dtype, stock=stock)  # before a proof, which takes a while for a large class
+    _refuse_other_gaps(decoder, right)
+    found = prompted_conditions(right.prove(), dtype, stock=stock)
+    return PromptedGpt2Recipe(**as_asked(found, right.named(), positions, max_head, dtype, stock=stock), scope=right.scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.gpt2.winding import Winding
@@ -19,6 +20,17 @@ class Gpt2Recipe(Recipe):
     """
 
     stock: bool = False
+    proved_in: ClassVar[str] = "limits"
+    """The module with the bounds on rounding."""
+
+    def assured(self, beyond: str) -> str:
+        """Return the paragraph of a model card that says how far the model is right, and what lies `beyond`."""
+        where = f"`tm2tfr/targets/gpt2/{self.proved_in}.py`"
+        return f"""**How far it is right.** {self.stated}
+That follows from a proof of the weights in exact arithmetic and bounds on the rounding of floating point, in
+{where}. The bounds hold for any order in which a kernel adds, with and without fused multiply-add;
+each operation is assumed to be rounded with all digits of {self.dtype}. There is no position beyond: {beyond}.
+Load it in {self.dtype}, as its configuration says: nothing is proved for fewer digits."""
 
     @property
     def span(self) -> int:

@@ -63,6 +63,11 @@ class LoadedModel:
         """What runs the model."""
         return f"transformers {importlib.import_module('transformers').__version__}, torch {self._torch.__version__}"
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was loaded beside the tensors, by file."""
+        return {"config.json": self.model.config, "tokenizer_config.json": self.tokenizer}
+
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors that were loaded, by name."""
         return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
@@ -72,6 +77,11 @@ class Gpt2Running(LoadedModel):
     """A GPT-2 loaded from a directory, see `LoadedModel`."""
 
     longest_generated = 2048
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was loaded beside the tensors, by file."""
+        return {**super().settings, "generation_config.json": self.model.generation_config}
 
     def prompt(self, word: str) -> list[int]:
         """Return the token numbers of `word` and BOS, as the tokenizer has them."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import frexp
 
 from tm2tfr.errors import ExportError, visible
-from tm2tfr.targets.common.comparison import Evaluated
+from tm2tfr.exported import ExportReference
 from tm2tfr.targets.common.tabled import fitted_to_table
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.transformer.matrix import Matrix
@@ -29,6 +29,12 @@ class Gpt2Tabled(Gpt2Recipe):
     def statement(self) -> str:
         return f"no bounds on GPT-2's rounding are proved for circuits: in {self.dtype} it is right where it was run"
 
+    def assured(self, beyond: str) -> str:
+        return f"""**How far it is right.** {self.stated}
+The weights themselves are certified for tm2tfr's own engine (`tm2tfr certify`). Unless it is given `--no-verify`,
+`tm2tfr export` runs a model before it is written, on all inputs if they are few and otherwise on random ones, and compares
+every token with that of the reference. There is no position beyond: {beyond}."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gpt2Normed(Gpt2Tabled):
@@ -43,7 +49,7 @@ class Gpt2Normed(Gpt2Tabled):
 
 def fitted_circuit(
     decoder: Decoder,
-    truth: Evaluated,
+    right: ExportReference,
     *,
     positions: int | None = None,
     max_head: int | None = None,
@@ -55,7 +61,7 @@ def fitted_circuit(
     Raises:
         ExportError: for weights with softmax or layer norms, for options that do not apply; see `fitted_to_table`.
     """
-    name = visible(truth.program.name)
+    name = visible(right.named())
     if decoder.soft and not decoder.normed:
         what = f"{name}: these weights have softmax of their own, and an export to GPT-2 makes its own"
         raise ExportError(f"{what}: export them with average-hard attention, or --to torch or onnx")
@@ -63,7 +69,7 @@ def fitted_circuit(
         raise ExportError(f"{name}: --stock is about the bounds for Turing machines: omit it")
     last = (decoder.positions or 1) - 1
     bound = None if max_head == last else max_head
-    found = fitted_to_table(decoder, truth, positions=positions, max_head=bound, dtype=dtype)
+    found = fitted_to_table(decoder, right, positions=positions, max_head=bound, dtype=dtype)
     if decoder.normed:
         return Gpt2Normed(positions=found.positions, max_head=last, dtype=dtype, own=next(norms(decoder))[1].epsilon)
     return Gpt2Tabled(positions=found.positions, max_head=last, dtype=dtype)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tm2tfr.errors import ExportError
-from tm2tfr.targets.common.prompted import of_class
+from tm2tfr.targets.common.reference import smaller
 from tm2tfr.targets.common.settings import Array
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import (
@@ -79,8 +79,8 @@ class Gpt2:
             raise ExportError(f"the weights have a direction {twice!r}, which the export adds: rename the subspace")
         if self.bytes > LARGEST:
             what = f"this GPT-2 would have {self.width:,} dimensions and {self.bytes / 2**30:,.1f} GiB of weights"
-            smaller = "a class with fewer states or symbols" if of_class(self.decoder) else "a smaller machine"
-            remedy = f"export fewer positions, or {smaller}" if self.bytes_of(1) <= LARGEST else f"export {smaller}"
+            other = smaller(self.decoder.provenance)
+            remedy = f"export fewer positions, or {other}" if self.bytes_of(1) <= LARGEST else f"export {other}"
             raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: {remedy}")
 
     # ── sizes and names ─────────────────────────────────────────────────────────────────────────────────────

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,14 +12,14 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.card import name_of, right
-from tm2tfr.targets.common.comparison import Model, Right, compared
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.comparison import Model, compared
 from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, strangers
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import METADATA, configured, differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused, unloaded
 from tm2tfr.targets.gpt2.documents import documents
-from tm2tfr.targets.gpt2.export import TENSORS, StoredGpt2, chosen, load
+from tm2tfr.targets.gpt2.export import CONFIGURATION, TENSORS, StoredGpt2, chosen, load
 from tm2tfr.targets.gpt2.running import Gpt2Running, Reference
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated
@@ -33,40 +33,67 @@ def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> V
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
-    if isinstance(machine, Machine):
-        machine.check_input(word)
-    truth = right(machine, decoder)
-    name = name_of(truth)
+    right = reference_of(machine, decoder)
+    right.truth(word)
     stored = load(folder)
     try:
-        recipe = chosen(decoder, truth, **asdict(stored.recipe))
+        recipe = chosen(decoder, right, **stored.options)
     except ExportError as error:
-        return refused(name, "config.json", error)
+        return refused(right.named(), CONFIGURATION, error)
     gpt2 = translated(replace(decoder, provenance=stored.provenance), recipe)
-    files = written_by(stored, documents(gpt2, truth, gpt2.recipe.statement), "config.json")
-    strange = list(strangers(stored.folder, {*files, README, TENSORS}))
+    return judged_model(stored, right, gpt2, documents(gpt2, right), gpt2.tensors(), Gpt2Running, word)
+
+
+def judged_model(
+    stored: StoredGpt2,
+    right: ExportReference,
+    gpt2: Gpt2,
+    texts: Mapping[str, str],
+    tensors: Mapping[str, NDArray[Any]],
+    load_model: Callable[[Path], SettingsModel],
+    word: str,
+) -> Verdict:
+    """Return the verdict on an export that `transformers` loads.
+
+    Args:
+        texts, tensors: the right contents of its files; load_model: loads the model in a directory.
+    """
+    files = written_by(stored, texts, CONFIGURATION)
     reference = Reference({name: json.dumps(value) for name, value in files.items() if name != NAMES})
 
-    def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        return reference.saved.get(file, files[file]), reference.neutral.get(file, {})
-
-    beside = [
-        *strange,
-        *inherited("config.json", stored.provenance, decoder),
-        *differences(stored.folder, files, optional=NAMES, again=None if strange else again),
-        *metadata(stored),
-    ]
-
     def tried() -> Trial:
-        running = Gpt2Running(stored.folder)
-        loaded = {
-            "config.json": running.model.config,
-            "generation_config.json": running.model.generation_config,
-            "tokenizer_config.json": running.tokenizer,
-        }
-        return trial(running, stored, reference.unlike(loaded), gpt2, truth, word, gpt2.reads())
+        running = load_model(stored.folder)
+        return trial(running, stored, reference.unlike(running.settings), gpt2, right, word, gpt2.reads())
 
-    return judged(name, beside, stored.tensors, gpt2.tensors(), partial(described, gpt2), tried)
+    beside = beside_tensors(stored, right.decoder, files, CONFIGURATION, reference)
+    return judged(right.named(), beside, stored.tensors, tensors, partial(described, gpt2), tried)
+
+
+def beside_tensors(
+    stored: StoredGpt2,
+    decoder: Decoder,
+    files: Mapping[str, Mapping[str, Any]],
+    configuration: str,
+    reference: Reference | None = None,
+) -> list[str]:
+    """Return what differs beside the tensors of an export.
+
+    Args:
+        files: the right JSON files, see `written_by`.
+        reference: what `transformers` makes of them; files may then be as it saves them, and the names be missing.
+    """
+    strange = list(strangers(stored.folder, {*files, README, TENSORS}))
+
+    def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        return (reference.saved.get(file, files[file]), reference.neutral.get(file, {})) if reference else ({}, {})
+
+    optional, saved = (NAMES, None if strange else again) if reference else ("", None)
+    return [
+        *strange,
+        *inherited(configuration, stored.provenance, decoder),
+        *differences(stored.folder, files, optional=optional, again=saved),
+        *configured(f"{TENSORS}, metadata", stored.metadata, METADATA),
+    ]
 
 
 def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
@@ -78,31 +105,32 @@ def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str)
     return right
 
 
-def metadata(stored: StoredGpt2) -> Iterator[str]:
-    """Yield what is wrong in the metadata of the file of tensors."""
-    yield from configured(f"{TENSORS}, metadata", stored.metadata, METADATA)
-
-
-class Tokenized(Model, Protocol):
-    """A model with a tokenizer of `transformers` that shows the tensors it has loaded."""
-
-    tokenizer: Any
+class TensorModel(Model, Protocol):
+    """A model that shows the tensors it has loaded."""
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors that were loaded, by name."""
 
 
+class SettingsModel(TensorModel, Protocol):
+    """A model that shows its settings as well."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was loaded beside the tensors, by file."""
+
+
 def trial(
-    model: Tokenized,
+    model: TensorModel,
     stored: StoredGpt2,
     unlike: Iterable[str],
     gpt2: Gpt2,
-    machine: Right,
+    right: ExportReference,
     word: str,
     read: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> Trial:
     """Run a model on `word`; `unlike`: what of its settings was not loaded as it should be; read: see `cause`."""
-    run = compared(model, gpt2.vocabulary, machine, word, gpt2.recipe.positions)
+    run = compared(model, gpt2.vocabulary, right, word, gpt2.recipe.positions)
     why = cause(model, gpt2.decoder, run, read)
     loaded = (*unlike, *unloaded(model.tensors(), stored.tensors, TENSORS))
     return Trial(loaded, run, why, model.versions)
@@ -120,7 +148,9 @@ def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:
         return f"embedding of position {at[0]}: {_direction(gpt2, at[1])}"
     if parts[0] == "lm_head":
         return f"logit of {gpt2.answered[at[0]]}, reads {_direction(gpt2, at[1])}"
-    return f"last layer norm, at {_direction(gpt2, at[0])}"
+    if parts[0] == "ln_f":
+        return f"last layer norm, at {_direction(gpt2, at[0])}"
+    return f"{name.removeprefix('bert.')} at {', '.join(map(str, at))}"
 
 
 def _in_layer(gpt2: Gpt2, layer: int, part: str, at: Sequence[int]) -> str:

@@ -6,21 +6,11 @@ import json
 from typing import Any
 
 from tm2tfr.errors import visible
-from tm2tfr.targets.common.card import (
-    checking,
-    example,
-    given_and_labelled,
-    labelling,
-    name_of,
-    prompt,
-    tag,
-    typed,
-)
-from tm2tfr.targets.common.comparison import Evaluated, Right
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.card import checking, given_and_labelled, prompt, tags, typed
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.common.labels import outputs_of, spaced
 from tm2tfr.targets.gpt2.documents import (
-    assurance,
     dumped,
     introduction,
     origin,
@@ -39,7 +29,7 @@ CONFIGURATION = "lens.json"
 """The file from which TransformerLens builds the model."""
 
 
-def documents(native: Native, machine: Right, statement: str) -> dict[str, str]:
+def documents(native: Native, right: ExportReference) -> dict[str, str]:
     """Return the text of each file by its name."""
     # TransformerLens prepends a tokenizer's bos_token and hides its eos_token; here it must do neither
     told = {**tokenizer_config(native.gpt2), "bos_token": None, "eos_token": PAD}
@@ -47,10 +37,10 @@ def documents(native: Native, machine: Right, statement: str) -> dict[str, str]:
         CONFIGURATION: config(native),
         "tokenizer.json": tokenizer(native.gpt2),
         "tokenizer_config.json": told,
-        NAMES: names(native, statement),
+        NAMES: names(native),
     }
     card = labelling_card if native.gpt2.decoder.labeller else model_card
-    return dumped(found) | {"README.md": card(native, machine, statement)}
+    return dumped(found) | {"README.md": card(native, right)}
 
 
 def config(native: Native) -> dict[str, Any]:
@@ -75,11 +65,11 @@ def config(native: Native) -> dict[str, Any]:
     }
 
 
-def names(native: Native, statement: str) -> dict[str, Any]:
+def names(native: Native) -> dict[str, Any]:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
     return {
         **origin(native.gpt2, FORMAT),
-        "rounding_bounds": statement,
+        "rounding_bounds": native.gpt2.recipe.statement,
         "read": "value = x[index], x the residual stream: hook_resid_pre, hook_resid_mid, hook_resid_post",
         "directions": [{"name": name, "index": n} for n, name in enumerate(native.gpt2.directions)],
         **parts(native.gpt2),
@@ -95,26 +85,26 @@ def _labelling(decoder: Decoder) -> dict[str, Any]:
     }
 
 
-def model_card(native: Native, machine: Right, statement: str) -> str:
+def model_card(native: Native, right: ExportReference) -> str:
     """Return the model card."""
     gpt2, recipe = native.gpt2, native.gpt2.recipe
-    if isinstance(machine, Evaluated | Decoder):
-        loads, most, reads = loading(recipe.dtype, "no token ends a run"), 'config["n_ctx"] + 1', reading_answers(gpt2)
-    else:
-        loads, most, reads = loading(recipe.dtype), 'config["n_ctx"]', reading(gpt2.decoder.layout.holder("h").name)
+    head = gpt2.decoder.layout.holding("h")
+    loads, most, reads = loading(recipe.dtype, "no token ends a run"), 'config["n_ctx"] + 1', reading_answers(gpt2)
+    if head is not None:
+        loads, most, reads = loading(recipe.dtype), 'config["n_ctx"]', reading(head.name)
     return f"""---
 library_name: transformer_lens
-tags: [{tag(machine)}tm2tfr, interpretability]
+tags: [{tags(right, "interpretability")}]
 ---
-# {escaped(name_of(machine))} in TransformerLens
+# {escaped(right.named())} in TransformerLens
 
-{introduction(gpt2, machine)}
+{introduction(gpt2, right)}
 
 With TransformerLens 4.3 or later:
 
 ```python
 {loads}
-word = model.to_tokens({typed(example(machine), gpt2.vocabulary)!r})
+word = model.to_tokens({typed(right.example, gpt2.vocabulary)!r})
 run = model.generate(word, max_new_tokens={most} - word.shape[1], do_sample=False, verbose=False)
 print(model.to_str_tokens(run[0]))
 ```
@@ -126,7 +116,9 @@ value itself. `{NAMES}` names the directions, the attention heads and the hidden
 {reads}
 ```
 
-{assurance(gpt2, machine, statement, "a longer run or prompt is an error")}
+{recipe.assured("a longer run or prompt is an error")}
+
+{checking(right)}
 
 | | |
 |---|---|
@@ -136,7 +128,7 @@ value itself. `{NAMES}` names the directions, the attention heads and the hidden
 """
 
 
-def labelling_card(native: Native, machine: Right, statement: str) -> str:
+def labelling_card(native: Native, right: ExportReference) -> str:
     """Return the model card of a labeller."""
     gpt2, decoder = native.gpt2, native.gpt2.decoder
     seen = "Every head sees every position" if decoder.looks_ahead else "No head sees a later position"
@@ -144,11 +136,11 @@ def labelling_card(native: Native, machine: Right, statement: str) -> str:
     said = f"after the last layer: from what {gpt2.decoder.answered[0]} is made, at each position"
     return f"""---
 library_name: transformer_lens
-tags: [{tag(machine)}tm2tfr, interpretability]
+tags: [{tags(right, "interpretability")}]
 ---
-# {escaped(name_of(machine, "A decoder"))} in TransformerLens
+# {escaped(right.named("A decoder"))} in TransformerLens
 
-{labelling(decoder, machine)}
+{right.origin()}
 
 {given_and_labelled(decoder)}
 
@@ -156,7 +148,7 @@ tags: [{tag(machine)}tm2tfr, interpretability]
 
 ```python
 {loading(gpt2.recipe.dtype, "nothing is generated")}
-word = model.to_tokens({spaced(prompt(machine))!r})
+word = model.to_tokens({spaced(prompt(right))!r})
 logits = model(word)[0]
 names = json.loads(Path("{NAMES}").read_bytes())
 for output in names["outputs"]:
@@ -172,12 +164,12 @@ value itself. `{NAMES}` names the directions, the attention heads, the hidden un
 {_reading(decoder.layout.directions[first], len(decoder.layers) - 1, said, given="word")}
 ```
 
-**How far it is right.** {statement[0].upper()}{statement[1:]}.
+**How far it is right.** {gpt2.recipe.stated}
 Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on all inputs up to some length and on
 random ones of any, and compares every label, and every value of the residual stream after every layer. A longer sequence
 is an error. Load it in {gpt2.recipe.dtype}.
 
-{checking(machine)}
+{checking(right)}
 
 | | |
 |---|---|

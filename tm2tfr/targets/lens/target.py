@@ -12,20 +12,19 @@ from typing import Any
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError, counted, visible
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.card import name_of, right
-from tm2tfr.targets.common.comparison import WITHOUT, ComparedRun, Evaluated, Model, Right
-from tm2tfr.targets.common.directory import README, inherited, strangers, written
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.comparison import WITHOUT
 from tm2tfr.targets.common.exported import Exported, Rehearsal
-from tm2tfr.targets.common.settings import METADATA, differences
-from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
+from tm2tfr.targets.common.reference import reference_of
+from tm2tfr.targets.common.settings import METADATA
+from tm2tfr.targets.common.verdict import Trial, Verdict, judged, refused
 from tm2tfr.targets.gpt2.export import TENSORS, chosen, load
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2, LabellingRecipe, exports_of_labeller, fitted_labelling, masks_of
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.running import LOCAL, Reference
 from tm2tfr.targets.gpt2.tabled import Gpt2Tabled
 from tm2tfr.targets.gpt2.translated import translated
-from tm2tfr.targets.gpt2.verify import described, metadata, trial, written_by
+from tm2tfr.targets.gpt2.verify import beside_tensors, described, trial, written_by
 from tm2tfr.targets.lens.documents import CONFIGURATION, FORMAT, documents
 from tm2tfr.targets.lens.native import Native
 from tm2tfr.targets.lens.running import LensRunning, required
@@ -47,7 +46,7 @@ class LensTabled(Gpt2Tabled):
         return f"{what}: in {self.dtype} it is right where it was run"
 
 
-def lens_recipe(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
+def lens_recipe(decoder: Decoder, right: ExportReference, **options: Any) -> Gpt2Recipe:
     """Return the recipe for a machine, a circuit, or weights that label a sequence.
 
     Args:
@@ -57,22 +56,22 @@ def lens_recipe(decoder: Decoder, truth: Right, **options: Any) -> Gpt2Recipe:
         ExportError: if `decoder` has a part that the export does not have, or the request does not fit.
     """
     if decoder.labeller:
-        return _labelling(decoder, truth, **options)
-    if not isinstance(truth, Evaluated):
+        return _labelling(decoder, right, **options)
+    if right.bounded or right.program is None:
         known = (TABLE, NO_BOS) if is_hidden(decoder.provenance) else ()
         refuse_export(decoder, TRANSFORMER_LENS, known=known)
-        return chosen(decoder, truth, **options)
+        return chosen(decoder, right, **options)
     if decoder.soft or decoder.normed:
-        what = f"{visible(truth.program.name)}: these weights have softmax or layer norms of their own"
+        what = f"{visible(right.named())}: these weights have softmax or layer norms of their own"
         remedy = "use the variant lookup or paper-hard with average-hard attention, or --to torch or onnx"
         raise ExportError(f"{what}, and an export to {TRANSFORMER_LENS} makes its own softmax: {remedy}")
     refuse_export(decoder, TRANSFORMER_LENS, known=(TABLE, NO_BOS))
-    return LensTabled(**asdict(chosen(decoder, truth, **options)))
+    return LensTabled(**asdict(chosen(decoder, right, **options)))
 
 
 def _labelling(
     decoder: Decoder,
-    truth: Right,
+    right: ExportReference,
     *,
     positions: int | None = None,
     max_head: int | None = None,
@@ -80,7 +79,7 @@ def _labelling(
     stock: bool = False,
 ) -> LabellingRecipe:
     """Return the recipe for a labeller; in such a model all heads have the same mask."""
-    name = visible(name_of(truth, "these weights"))
+    name = visible(right.named("these weights"))
     if stock:
         raise ExportError(
             f"{name}: --stock is about the bounds for Turing machines, and these weights label a sequence: omit it"
@@ -135,30 +134,21 @@ def export(
     """
     if verify:
         required(WITHOUT)
-    truth = right(machine, decoder)
-    native = native_of(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
-    recipe = native.gpt2.recipe
-
-    def closer(model: Model, run: ComparedRun) -> None:
-        wrong = cause(model, decoder, run, native.read)
-        if wrong:
-            raise ExportError(f"on {run.given} in {model.versions} {wrong}: nothing was written")
-
-    look = Rehearsal(LensRunning, native.gpt2.vocabulary, truth, recipe.positions, closer)
-    texts = documents(native, truth, recipe.statement)
-    tensors = safetensors.save(native.tensors(), METADATA)
-    place = written(folder, {**texts, TENSORS: tensors}, look=look if verify else None)
-    return LensExported(folder=place, runs=look.runs, versions=look.versions, native=native)
+    right = reference_of(machine, decoder)
+    native = native_of(decoder, right, positions=positions, max_head=max_head, dtype=dtype)
+    files: dict[str, str | bytes] = {**documents(native, right), TENSORS: safetensors.save(native.tensors(), METADATA)}
+    look = Rehearsal(LensRunning, native.gpt2.vocabulary, right, native.gpt2.recipe.positions, native.read)
+    return LensExported(**look.written(folder, files, verify=verify), native=native)
 
 
-def native_of(decoder: Decoder, truth: Right, **options: Any) -> Native:
+def native_of(decoder: Decoder, right: ExportReference, **options: Any) -> Native:
     """Return `decoder` as a native model of TransformerLens; for options and errors see `lens_recipe`.
 
     Raises:
         ExportError: see there; also if its causal masks are too large.
     """
-    recipe = lens_recipe(decoder, truth, **options)
-    _refuse_masks(decoder, name_of(truth), recipe.positions)
+    recipe = lens_recipe(decoder, right, **options)
+    _refuse_masks(decoder, right.named(), recipe.positions)
     return Native(translated(decoder, recipe))
 
 
@@ -169,28 +159,20 @@ def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> V
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
-    if isinstance(machine, Machine):
-        machine.check_input(word)
-    truth = right(machine, decoder)
-    name = name_of(truth)
+    right = reference_of(machine, decoder)
+    if not decoder.labeller:
+        right.truth(word)
     stored = load(folder, format=FORMAT, configuration=CONFIGURATION)
-    options = asdict(stored.recipe)
+    options = stored.options
     if decoder.labeller:  # a recipe has a number there even where nothing is bounded by it
         options["max_head"] = options["max_head"] or None
     try:
-        recipe = lens_recipe(decoder, truth, **options)
-        _refuse_masks(decoder, name, recipe.positions)
+        made = native_of(decoder, right, **options)
     except ExportError as error:
-        return refused(name, CONFIGURATION, error)
-    native = Native(translated(replace(decoder, provenance=stored.provenance), recipe))
-    gpt2 = native.gpt2
-    files = written_by(stored, documents(native, truth, recipe.statement), CONFIGURATION)
-    beside = [
-        *strangers(stored.folder, {*files, README, TENSORS}),
-        *inherited(CONFIGURATION, stored.provenance, decoder),
-        *differences(stored.folder, files),
-        *metadata(stored),
-    ]
+        return refused(right.named(), CONFIGURATION, error)
+    native = Native(translated(replace(decoder, provenance=stored.provenance), made.gpt2.recipe))
+    gpt2, files = native.gpt2, written_by(stored, documents(native, right), CONFIGURATION)
+    beside = beside_tensors(stored, decoder, files, CONFIGURATION)
     reference = Reference({file: json.dumps(files[file]) for file in ("tokenizer.json", "tokenizer_config.json")})
 
     def in_words(tensor: str, at: Sequence[int]) -> str:
@@ -202,9 +184,9 @@ def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> V
         tokenizer = required()[1].AutoTokenizer.from_pretrained(str(folder), **LOCAL)  # Running's is changed by its program
         unlike = reference.unlike({"tokenizer_config.json": tokenizer})
         running = LensRunning(stored.folder)
-        return trial(running, stored, unlike, gpt2, truth, word, native.read)
+        return trial(running, stored, unlike, gpt2, right, word, native.read)
 
-    return judged(name, beside, stored.tensors, native.tensors(), in_words, tried)
+    return judged(right.named(), beside, stored.tensors, native.tensors(), in_words, tried)
 
 
 def _refuse_masks(decoder: Decoder, name: str, positions: int) -> None:

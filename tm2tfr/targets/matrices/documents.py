@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.errors import CompileError
-from tm2tfr.targets.common.card import checking, introduction, name_of, tag
-from tm2tfr.targets.common.comparison import Evaluated, Right
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.card import checking, introduction, tags
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.labels import outputs_of
-from tm2tfr.targets.common.prompted import Prompted
-from tm2tfr.targets.common.tabled import Labelled
 from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
@@ -22,11 +21,11 @@ from tm2tfr.transformer.weights import Decoder, Head, Layer, norms
 VERSION = "2"
 
 
-def names(decoder: Decoder, recipe: Recipe, format: str, truth: Right | None = None) -> dict[str, Any]:
+def names(decoder: Decoder, recipe: Recipe, format: str, program: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin.
 
-    What not every export has is only there if this one has it: the epsilons of layer norms by their path, and, of another
-    program than a machine, what there is to say of it.
+    What not every export has is only there if this one has it: the epsilons of layer norms by their path, and the `data`
+    of its `program`.
     """
     layout = decoder.layout
     return {
@@ -51,13 +50,8 @@ def names(decoder: Decoder, recipe: Recipe, format: str, truth: Right | None = N
         "stop": list(decoder.stop),
         **({"outputs": outputs_of(decoder)} if decoder.labeller else {}),
         **({"norms": {path: norm.epsilon for path, norm in norms(decoder)}} if decoder.normed else {}),
-        **_program(truth),
+        **({} if program is None else {"program": dict(program)}),
     }
-
-
-def _program(truth: Right | None) -> dict[str, Any]:
-    exported = truth.construction.exported if isinstance(truth, Evaluated) else None
-    return {} if exported is None or not isinstance(truth, Evaluated) else {"program": dict(exported(truth.program))}
 
 
 def _temperature(decoder: Decoder, positions: int) -> float | None:
@@ -104,26 +98,26 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def card(decoder: Decoder, truth: Right, recipe: Recipe, *, title: str, use: str, assumed: str, table: str) -> str:
+def card(right: ExportReference, recipe: Recipe, *, title: str, use: str, assumed: str, table: str) -> str:
     """Return the model card.
 
     Args:
         title: what it is; use: how to run it; assumed: what the certificate assumes about the program that runs it.
         table: further rows of the table of sizes.
     """
-    told = introduction(decoder, truth, "" if isinstance(truth, Prompted) else f"an input word and `{decoder.bos}`")
-    between = "\n\n" if isinstance(truth, Prompted) else " "
+    decoder = right.decoder
+    between = "\n\n" if right.in_prompt else " "
     return f"""---
-tags: [{tag(truth)}tm2tfr]
+tags: [{tags(right)}]
 ---
-# {escaped(name_of(truth, "A decoder"))} {title}
+# {escaped(right.named("A decoder"))} {title}
 
-{told}{between}{use}
+{introduction(right, f"an input word and `{decoder.bos}`")}{between}{use}
 
-**How far it is right.** {_far(truth, recipe, assumed)}
+**How far it is right.** {recipe.explained(right.judge, assumed)}
 More positions are refused.
 
-{checking(truth)}
+{checking(right)}
 
 **What is where.** `{NAMES}` names the directions of the residual stream (the value of a direction is x[index]), the
 subspaces, layers, attention heads with the components of their scores, and hidden units.
@@ -143,46 +137,3 @@ def _attention(decoder: Decoder) -> str:
     if decoder.soft:
         return f"softmax, {seen}"
     return f"average-hard, {seen}: the best-scored positions share evenly"
-
-
-def _far(truth: Right, recipe: Recipe, assumed: str) -> str:
-    """Return how far the model is right, and why."""
-    if isinstance(recipe, Labelled):
-        return _compared(truth, recipe, assumed)
-    if not isinstance(truth, Evaluated):
-        return _certified(recipe, assumed) if recipe.certified else _uncertified(assumed)
-    told = f"{recipe.statement[0].upper()}{recipe.statement[1:]}."
-    if not recipe.certified:
-        return f"""{told}
-The weights are certified for tm2tfr's own engine, with bounds on its rounding (`tm2tfr certify`). Unless it is given
-`--no-verify`, `tm2tfr export` runs an export before it is written, on all inputs if they are few and otherwise on random
-ones, and compares every token with that of the reference. {assumed}"""
-    return f"""{told}
-This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights for all inputs. It holds here,
-since with these weights all numbers at the positions that matter are whole numbers, or halves, which no sum rounds, in
-whatever order it is added up. {assumed}"""
-
-
-def _compared(truth: Right, recipe: Recipe, assumed: str) -> str:
-    whose = f"the {truth.noun}'s {truth.reference}" if isinstance(truth, Evaluated) else "tm2tfr's dense engine"
-    return f"""{recipe.statement[0].upper()}{recipe.statement[1:]}.
-Unless it is given `--no-verify`, `tm2tfr export` runs an export before it is written, on all inputs up to some length and
-on random ones of any, and compares every label at every position with those of {whose}.
-{assumed}"""
-
-
-def _certified(recipe: Recipe, assumed: str) -> str:
-    told = recipe.statement
-    return f"""{told[0].upper()}{told[1:]}.
-This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with
-bounds on rounding errors. It holds here because the arithmetic is that engine's: scores are added up component by
-component, the tie-break last, in the order that the exported program itself fixes; a mean is a sum divided by a number;
-no other sum depends on its order, and none on whether a product is rounded before it is added (fused multiply-add or
-not). {assumed}"""
-
-
-def _uncertified(assumed: str) -> str:
-    return f"""Nothing is certified, since no machine is stored with these weights.
-Unless it is given `--no-verify`, `tm2tfr export` runs an export before it is written, on prompts made from the vocabulary,
-and compares every token with that of tm2tfr's dense engine. On other prompts the tokens may differ, where sums are rounded
-in another order. {assumed}"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, ShapeError, counted
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.card import name_of, right
-from tm2tfr.targets.common.comparison import WITHOUT, Model, Right, compared, words
-from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers, written
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.comparison import WITHOUT, Model, compared, words
+from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers
 from tm2tfr.targets.common.exported import Exported, Rehearsal
 from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import differences, whole
 from tm2tfr.targets.common.tabled import Uncertified
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
@@ -117,7 +117,7 @@ class Program:
     Args:
         title: the program's name; `format`: the ``format`` in `NAMES`.
         required: raises ExportError unless the program that runs an export is installed; takes the alternative to it.
-        files: all files but `NAMES`, by name, for a decoder, what says what is right, a recipe and the names.
+        files: all files but `NAMES`, by name, for the decoder of a reference, a recipe and the names.
         load: returns a model from a directory.
         names: the names of all files of an export of a decoder.
         read: returns the matrices of an export by name, and what is wrong in their file's metadata; raises
@@ -129,7 +129,7 @@ class Program:
     title: str
     format: str
     required: Callable[[str], object]
-    files: Callable[[Decoder, Right, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
+    files: Callable[[ExportReference, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
     load: Callable[[Path], Model]
     names: Callable[[Decoder], tuple[str, ...]]
     read: Callable[[Path], tuple[dict[str, NDArray[Any]], Iterable[str]]]
@@ -176,15 +176,14 @@ def export(
     """
     if verify:
         program.required(WITHOUT)
-    truth = right(machine, decoder)
-    recipe = fitted(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
-    named = names(decoder, recipe, program.format, truth)
-    if machine is None:
+    right = reference_of(machine, decoder)
+    recipe = fitted(right, positions=positions, max_head=max_head, dtype=dtype)
+    named = names(decoder, recipe, program.format, right.data)
+    if right.program is None:
         named = sealed(named, tensors(decoder, dtype))
-    files = {**program.files(decoder, truth, recipe, named), NAMES: as_json(named)}
-    look = Rehearsal(program.load, decoder.vocabulary, truth, recipe.positions)
-    place = written(folder, files, look=look if verify else None)
-    ran: dict[str, Any] = {"folder": place, "runs": look.runs, "versions": look.versions}
+    files = {**program.files(right, recipe, named), NAMES: as_json(named)}
+    look = Rehearsal(program.load, decoder.vocabulary, right, recipe.positions)
+    ran = look.written(folder, files, verify=verify)
     return MatricesExported(**ran, title=program.title, decoder=decoder, recipe=recipe)
 
 
@@ -198,8 +197,8 @@ def verified(program: Program, folder: Path, decoder: Decoder | None, machine: A
         ExportError: if `folder` is not an export of this kind, has too few positions for the word, or cannot be run.
         InputError: if `word` is not over the input alphabet.
     """
-    if isinstance(machine, Machine):
-        machine.check_input(word or "")
+    if decoder is not None and word is not None and not decoder.labeller:
+        reference_of(machine, decoder).truth(word)
     said = document(folder)
     recipe = recipe_of(folder, said)
     found, metadata = program.read(folder)
@@ -207,26 +206,25 @@ def verified(program: Program, folder: Path, decoder: Decoder | None, machine: A
     if whole is None:
         whole = rebuilt(folder, said, found)
         sealing = _unsealed(said, found)
-    truth = right(machine, whole)
-    name = name_of(truth) + ("" if decoder is not None else " as it was exported")
+    right = reference_of(machine, whole)
+    name = right.named() + ("" if decoder is not None else " as it was exported")
     try:
-        recipe = fitted(whole, truth, **(asdict(recipe) | {"max_head": recipe.head}))
+        recipe = fitted(right, positions=recipe.positions, max_head=recipe.head, dtype=recipe.dtype)
     except ExportError as error:
         return refused(name, NAMES, error)
-    told = _told(whole, truth, recipe, program.format, said)
+    told = _told(right, recipe, program.format, said)
     if decoder is None:
         told[DIGEST] = said.get(DIGEST)  # `sealing` says more clearly that it is wrong
     known = [*sealing, *metadata]
-    verdict = _compared(program, folder, name, whole, truth, word, recipe, told, found, known)
-    return verdict if machine is not None else replace(verdict, note=_note(decoder))
+    verdict = _compared(program, folder, name, right, word, recipe, told, found, known)
+    return verdict if right.program is not None else replace(verdict, note=_note(decoder))
 
 
 def _compared(
     program: Program,
     folder: Path,
     name: str,
-    decoder: Decoder,
-    truth: Right,
+    right: ExportReference,
     word: str | None,
     recipe: Recipe,
     told: Mapping[str, Any],
@@ -234,7 +232,7 @@ def _compared(
     known: Sequence[str],
 ) -> Verdict:
     """Return the verdict on an export; `told`: the right names; `known`: what is already known to differ."""
-    given = words(truth, recipe.positions)[0] if word is None else word
+    decoder, given = right.decoder, words(right, recipe.positions)[0] if word is None else word
     beside = [
         *strangers(folder, program.names(decoder)),
         *inherited(NAMES, told["provenance"], decoder),
@@ -245,7 +243,7 @@ def _compared(
 
     def tried() -> Trial:
         model = program.load(folder)
-        run = compared(model, decoder.vocabulary, truth, given, recipe.positions)
+        run = compared(model, decoder.vocabulary, right, given, recipe.positions)
         why = cause(model, decoder, run, lambda x: x)
         return Trial(tuple(program.unlike(model, found)), run, why, model.versions)
 
@@ -264,12 +262,13 @@ def _note(decoder: Decoder | None) -> str:
     return f"compared with {weights}, and with the dense engine: no machine is stored with it"
 
 
-def _told(decoder: Decoder, truth: Right, recipe: Recipe, format: str, said: Mapping[str, Any]) -> dict[str, Any]:
+def _told(right: ExportReference, recipe: Recipe, format: str, said: Mapping[str, Any]) -> dict[str, Any]:
     """Return the right names of an export with its stated origin, as JSON has them."""
-    wanted = names(replace(decoder, provenance=said["provenance"]), recipe, format, truth)
+    decoder = right.decoder
+    wanted = names(replace(decoder, provenance=said["provenance"]), recipe, format, right.data)
     version = said.get("tm2tfr")
     told: dict[str, Any] = json.loads(as_json(wanted | ({"tm2tfr": version} if isinstance(version, str) else {})))
-    return told if not isinstance(truth, Decoder) else sealed(told, tensors(decoder, recipe.dtype))
+    return told if right.program is not None else sealed(told, tensors(decoder, recipe.dtype))
 
 
 def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:

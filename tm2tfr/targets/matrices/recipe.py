@@ -9,14 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, visible
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.exported import ExportReference
 from tm2tfr.sources.turing.proof.certificate import checked
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.proof import prove as prove_class
-from tm2tfr.targets.common.card import name_of
-from tm2tfr.targets.common.comparison import Evaluated, Right
 from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
-from tm2tfr.targets.common.prompted import Prompted, PromptedRecipe
+from tm2tfr.targets.common.reference import smaller
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels, fitted_to_table
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
 from tm2tfr.transformer.positions import feature
@@ -28,8 +24,7 @@ LARGEST = 2**31
 
 
 def fitted(
-    decoder: Decoder,
-    truth: Right | None,
+    right: ExportReference,
     *,
     positions: int | None = None,
     max_head: int | None = None,
@@ -40,37 +35,35 @@ def fitted(
     Without a program nothing is proved, and any number of positions fits.
 
     Raises:
-        ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be the program.
+        ExportError: if the request does not fit (it says what would), or the weights could not be proved to be the program.
     """
+    decoder, name = right.decoder, right.named()
     known = (TABLE, NO_BOS, AHEAD, OUTPUTS) if decoder.labeller else (TABLE, NORMS, NO_BOS)
     refuse_export(decoder, "PyTorch or ONNX", known=known)
-    if not isinstance(truth, Evaluated) and not decoder.labeller and not is_hidden(decoder.provenance):
+    if (right.bounded or right.program is None) and not decoder.labeller and not is_hidden(decoder.provenance):
         refuse_export(decoder, "matrices without the program that they were compiled from")
     size = decoder.parameters * (4 if dtype == "float32" else 8)
     if size > LARGEST:
-        what = f"{visible(name_of(truth or decoder))}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
-        smaller = "a class with fewer states or symbols" if isinstance(truth, Prompted) else "a smaller machine"
-        raise ExportError(f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export {smaller}")
+        what = f"{visible(name)}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
+        raise ExportError(
+            f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export {smaller(decoder.provenance)}"
+        )
     check_dtype(dtype)
-    if decoder.labeller and not isinstance(truth, Machine):
-        name = name_of(truth or decoder)
+    if decoder.labeller:
         return fitted_to_labels(decoder, name, positions=positions, max_head=max_head, dtype=dtype)
-    if isinstance(truth, Evaluated):
-        return fitted_to_table(decoder, truth, positions=positions, max_head=max_head, dtype=dtype)
-    if truth is None or isinstance(truth, Decoder):
+    if right.program is None:
         if max_head is not None:
             what = "a bound on |h| is about Turing machines, and no machine is stored with these weights"
             raise ExportError(f"{what}: omit it")
         if decoder.soft:
             raise ExportError("these weights have softmax attention: export the weights that they were made from")
         return Uncertified(positions=decoder.positions or (USUAL if positions is None else positions), dtype=dtype)
-    proof = prove_class(decoder, truth.universal.empty) if isinstance(truth, Prompted) else prove(decoder, truth)
+    if not right.bounded:
+        return fitted_to_table(decoder, right, positions=positions, max_head=max_head, dtype=dtype)
+    proof = right.prove()
     proved(proof)
-    found = proof.conditions("dense", checked("dense", dtype))
-    wanted, head = fitting(found, truth.name, positions, max_head, dtype)
-    if isinstance(truth, Prompted):
-        return PromptedRecipe(positions=wanted, max_head=head, dtype=dtype, **truth.sizes)
-    return Recipe(positions=wanted, max_head=head, dtype=dtype)
+    wanted, head = fitting(proof.conditions("dense", checked("dense", dtype)), name, positions, max_head, dtype)
+    return Recipe(positions=wanted, max_head=head, dtype=dtype, scope=right.scope)
 
 
 # ── A decoder's own matrices as tensors, and what each of their entries does.

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr import extras
-from tm2tfr.choices import UNIVERSAL
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.labels import Told, read_labels, tokens_of
-from tm2tfr.targets.common.prompted import split
+from tm2tfr.targets.common.reference import source_of
 from tm2tfr.targets.common.settings import MOST_TENSORS, content
 from tm2tfr.targets.onnx.graph import IDS, LOGITS, stream
-from tm2tfr.transformer.provenance import CONSTRUCTION
 from tm2tfr.transformer.weights import Decoder
 
 FILE = "model.onnx"
@@ -54,7 +52,8 @@ class OnnxRunning:
             names = json.loads(self.session.get_modelmeta().custom_metadata_map[KEY])
             self._vocabulary, self._bos, self._stop = names["vocabulary"], names["bos"], names["stop"]
             self._layers, self._labels = len(names["layers"]), "outputs" in names
-            self._prompts = names["provenance"].get(CONSTRUCTION) == UNIVERSAL
+            source = source_of(names["provenance"])
+            self._split = None if source is None else source.split
         except Exception as error:
             raise ExportError(f"{folder}: ONNX Runtime cannot load it ({first_line(error)}): export it again") from error
 
@@ -65,7 +64,7 @@ class OnnxRunning:
 
     def prompt(self, word: str) -> list[int]:
         """Return the token numbers of `word`, and BOS if there is one."""
-        symbols = split(word, self._vocabulary) if self._prompts else word
+        symbols = word if self._split is None else self._split(word, self._vocabulary)
         tokens = tokens_of(word) if self._labels else (*symbols, *([] if self._bos is None else [self._bos]))
         return [self._vocabulary.index(token) for token in tokens]
 

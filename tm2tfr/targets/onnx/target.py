@@ -11,12 +11,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ExportError, first_line
-from tm2tfr.targets.common.card import example, prompt
-from tm2tfr.targets.common.comparison import Evaluated, Right
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.card import prompt
 from tm2tfr.targets.common.directory import KEY, NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.labels import tokens_of
-from tm2tfr.targets.common.prompted import Prompted
 from tm2tfr.targets.common.settings import MOST_TENSORS, content, parsed_text, same
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.documents import card
@@ -29,10 +28,10 @@ __all__ = ["export", "verified"]
 FORMAT = "tm2tfr-onnx"
 
 
-def files(decoder: Decoder, truth: Right, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
+def files(right: ExportReference, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the files by name."""
-    model = graph.built(decoder, recipe, named)
-    return {FILE: model.SerializeToString(deterministic=True), README: _card(decoder, truth, recipe)}
+    model = graph.built(right.decoder, recipe, named)
+    return {FILE: model.SerializeToString(deterministic=True), README: _card(right, recipe)}
 
 
 def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -143,65 +142,55 @@ def _bytes(value: Any) -> Any:
     return value if isinstance(value, (str, bytes, int, float)) else [_bytes(each) for each in value]
 
 
-def _card(decoder: Decoder, truth: Right, recipe: Recipe) -> str:
-    word = example(truth)
+def _card(right: ExportReference, recipe: Recipe) -> str:
+    decoder = right.decoder
     if decoder.labeller:
-        return _labelling_card(decoder, truth, recipe, prompt(truth))
-    start, goes_on = f"[*{word!r}]", "<="
-    if isinstance(truth, Prompted):
-        start, goes_on = f'[*{word!r}.split(), names["bos"]]', "<"
-    elif not isinstance(truth, Evaluated):
-        start, goes_on = f'[*{word!r}, names["bos"]]', "<"
+        run = _labels(right)
+        shapes = """`logits` (batch, n, rows of all outputs): the sequences of a batch have one length, since heads
+may see all of a sequence, and padding would be seen too."""
+    else:
+        run = _generation(right)
+        shapes = """`logits` (batch, n, vocabulary). Attention never sees later positions, so shorter sequences of
+a batch may be padded on the right with any token."""
     use = f"""In ONNX Runtime:
 
 ```python
 import json, onnxruntime
 
 names, model = json.load(open("tm2tfr.json")), onnxruntime.InferenceSession("{FILE}")
-tokens = {start}
-while len(tokens) {goes_on} names["recipe"]["positions"] and tokens[-1] not in names["stop"]:
-    (logits,) = model.run(["logits"], {{"input_ids": [[names["vocabulary"].index(token) for token in tokens]]}})
-    tokens.append(names["vocabulary"][int(logits[0, -1].argmax())])
-print(*tokens)
+{run}
 ```
 
-`input_ids` is (batch, n), `logits` (batch, n, vocabulary). Attention never sees later positions, so shorter sequences of
-a batch may be padded on the right with any token. The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
+`input_ids` is (batch, n), {shapes} The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
 (batch, n, width), are the residual stream before layer 1 and after each layer. Initializers have the names of the matrices
 of the construction, `layers.4.heads.0.query`; the file's metadata contains `tm2tfr.json` too, under `{KEY}`."""
-    return _whole_card(decoder, truth, recipe, use)
-
-
-def _labelling_card(decoder: Decoder, truth: Right, recipe: Recipe, word: str) -> str:
-    use = f"""
-
-In ONNX Runtime:
-
-```python
-import json, onnxruntime
-
-names, model = json.load(open("tm2tfr.json")), onnxruntime.InferenceSession("{FILE}")
-tokens = {json.dumps(list(tokens_of(word)), ensure_ascii=False)}
-(logits,) = model.run(["logits"], {{"input_ids": [[names["vocabulary"].index(token) for token in tokens]]}})
-for output in names["outputs"]:
-    found = logits[0][:, slice(*output["logits"])]
-    numbers = found[:, 0].tolist() if output["labels"] is None else found.argmax(axis=-1)
-    print(output["name"], *(numbers if output["labels"] is None else [output["labels"][n] for n in numbers]))
-```
-
-`input_ids` is (batch, n), `logits` (batch, n, rows of all outputs): the sequences of a batch have one length, since heads
-may see all of a sequence, and padding would be seen too. The outputs `residual.0` … `residual.{len(decoder.layers)}`, each
-(batch, n, width), are the residual stream before layer 1 and after each layer. Initializers have the names of the matrices
-of the construction, `layers.4.heads.0.query`; the file's metadata contains `tm2tfr.json` too, under `{KEY}`."""
-    return _whole_card(decoder, truth, recipe, use)
-
-
-def _whole_card(decoder: Decoder, truth: Right, recipe: Recipe, use: str) -> str:
     assumed = """The program that runs the graph is assumed to round operations on single numbers as IEEE 754
 says, and to multiply matrices with all digits of the dtype; ONNX Runtime does so on a CPU. An accelerator may not."""
     table = f"| numbers in the matrices | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
     table += f"| opset | {graph.OPSET} |\n"
-    return card(decoder, truth, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
+    use = f"\n\n{use}" if decoder.labeller else use
+    return card(right, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
+
+
+def _generation(right: ExportReference) -> str:
+    """Return the Python that generates the run on the example; it uses ``names`` and ``model``."""
+    symbols = f"*{right.example!r}{'.split()' if right.in_prompt else ''}"
+    start, goes_on = (f"[{symbols}]", "<=") if right.decoder.bos is None else (f'[{symbols}, names["bos"]]', "<")
+    return f"""tokens = {start}
+while len(tokens) {goes_on} names["recipe"]["positions"] and tokens[-1] not in names["stop"]:
+    (logits,) = model.run(["logits"], {{"input_ids": [[names["vocabulary"].index(token) for token in tokens]]}})
+    tokens.append(names["vocabulary"][int(logits[0, -1].argmax())])
+print(*tokens)"""
+
+
+def _labels(right: ExportReference) -> str:
+    """Return the Python that prints the labels of the example; it uses ``names`` and ``model``."""
+    return f"""tokens = {json.dumps(list(tokens_of(prompt(right))), ensure_ascii=False)}
+(logits,) = model.run(["logits"], {{"input_ids": [[names["vocabulary"].index(token) for token in tokens]]}})
+for output in names["outputs"]:
+    found = logits[0][:, slice(*output["logits"])]
+    numbers = found[:, 0].tolist() if output["labels"] is None else found.argmax(axis=-1)
+    print(output["name"], *(numbers if output["labels"] is None else [output["labels"][n] for n in numbers]))"""
 
 
 PROGRAM = plain.Program("ONNX", FORMAT, required, files, OnnxRunning, lambda _decoder: (README, FILE, NAMES), read, strange)

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr import extras
-from tm2tfr.choices import UNIVERSAL
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.labels import Told, read_labels
+from tm2tfr.targets.common.reference import in_prompt
 from tm2tfr.targets.common.settings import mapping
-from tm2tfr.transformer.provenance import CONSTRUCTION
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -49,7 +48,7 @@ class TorchRunning:
             circuit = "program" in names or names["bos"] is None
             code = "labeller" if "outputs" in names else "circuit" if circuit else "model"
             self._between = ""
-            if names["provenance"].get(CONSTRUCTION) == UNIVERSAL:
+            if in_prompt(names["provenance"]):
                 code, self._between = "universal", " "
             self._code = importlib.import_module(f"tm2tfr.targets.torch.{code}")
             self.model = self._code.load(folder, attention).to(device)

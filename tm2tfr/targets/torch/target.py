@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ExportError
-from tm2tfr.targets.common.card import argument, example, prompt
-from tm2tfr.targets.common.comparison import Evaluated, Right
+from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.card import argument, prompt
 from tm2tfr.targets.common.directory import NAMES, README
 from tm2tfr.targets.common.fitting import Recipe
-from tm2tfr.targets.common.prompted import Prompted, of_class
+from tm2tfr.targets.common.reference import in_prompt
 from tm2tfr.targets.common.settings import METADATA, configured, content
 from tm2tfr.targets.common.settings import tensors as stored
 from tm2tfr.targets.common.verdict import unloaded
@@ -38,15 +38,25 @@ CODE, MORE, LABELLER, UNIVERSAL = "model.py", "circuit.py", "labeller.py", "univ
 TENSORS = "weights.safetensors"
 
 
-def files(decoder: Decoder, truth: Right, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
+def files(right: ExportReference, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
     """Return the files by name."""
-    weights = safetensors.save(tensors(decoder, recipe.dtype), METADATA)
-    return {**code(decoder), TENSORS: weights, README: _card(decoder, truth, recipe, names["temperature"])}
+    weights = safetensors.save(tensors(right.decoder, recipe.dtype), METADATA)
+    use = _use(right, "program" in names, names["temperature"])
+    readme = card(right, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(right.decoder))
+    return {**code(right.decoder), TENSORS: weights, README: readme}
 
 
 def code(decoder: Decoder) -> dict[str, str]:
     """Return `model.py`, the same in every export, and beside it what weights need that have more than it knows."""
-    more = [LABELLER] if decoder.labeller else [MORE] if parts(decoder) else [UNIVERSAL] if of_class(decoder) else []
+    more = (
+        [LABELLER]
+        if decoder.labeller
+        else [MORE]
+        if parts(decoder)
+        else [UNIVERSAL]
+        if in_prompt(decoder.provenance)
+        else []
+    )
     found = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in (CODE, *more)}
     return {
         name: text.replace("from tm2tfr.targets.torch.model import", f"{UNCACHED}from model import")
@@ -94,41 +104,49 @@ def unlike(model: TorchRunning, found: Mapping[str, NDArray[Any]]) -> Iterable[s
     return unloaded(model.tensors(), found, TENSORS)
 
 
-def _card(decoder: Decoder, truth: Right, recipe: Recipe, temperature: float | None) -> str:
-    word = example(truth)
-    shown = f" {argument(word)}" if word else ""
+def _use(right: ExportReference, circuit: bool, temperature: float | None) -> str:
+    """Return how to run an export; circuit: whether it has outputs by name."""
+    decoder, word = right.decoder, prompt(right)
+    shown, soft, many = argument(word), "", f"# also decoder(decoder.encode({word!r})): logits; hook any module"
     if decoder.labeller:
-        return _labelling_card(decoder, truth, recipe, prompt(truth))
-    if isinstance(truth, Evaluated):
-        return _circuit_card(decoder, truth, recipe, word, temperature)
-    file, module = (UNIVERSAL, "universal") if isinstance(truth, Prompted) else (CODE, "model")
-    soft = f"python {file} --attention softmax{shown}"
-    if temperature is None:
-        soft = f"python {file} --attention softmax --temperature 0.001{shown}  # or another: none is known to be low enough"
-    else:
-        with_ties = ", with an argument for ties," if isinstance(truth, Prompted) else ""
-        soft += f"  # at a temperature that Theorem 26 of Yang et al.{with_ties} guarantees: {temperature:g}"
-    whole = f"`{CODE}` is the whole model, in one file to be\nread; it needs torch and safetensors:"
-    if isinstance(truth, Prompted):
+        many = "# also labeller(tokens): logits, for tokens (n,) or (batch, n); hook any module"
+        blocks = _blocks(LABELLER, f" {shown}", f"print(labeller.labels({word!r}))  {many}", called="labeller")
+        return (
+            f"\n\n`{LABELLER}` and `{CODE}` are the whole model, to be read; they need torch and safetensors:\n\n{blocks}"
+        )
+    if circuit:
+        if temperature and not decoder.soft:
+            soft = f"\npython {MORE} --attention softmax {shown}  # at temperature {temperature:g}"
+        blocks = _blocks(MORE, f" {shown}{soft}", f"print(decoder.outputs({word!r}))  {many}")
+        return f"`{CODE}` and `{MORE}` are the whole\nmodel, to be read; they need torch and safetensors:\n\n{blocks}"
+    file, ties, whole = CODE, "", f"`{CODE}` is the whole model, in one file to be\nread; it needs torch and safetensors:"
+    if right.in_prompt:
+        file, ties = UNIVERSAL, ", with an argument for ties,"
         whole = f"""`{CODE}` is the whole model, and `{UNIVERSAL}` reads prompts; they need torch and safetensors.
 `->` will do for `→`, `{decoder.bos}` may be left out, and input symbols need no spaces:"""
-    use = f"""{whole}
+    shown = f" {shown}" if word else ""
+    soft = f" --temperature 0.001{shown}  # or another: none is known to be low enough"
+    if temperature is not None:
+        soft = f"{shown}  # at a temperature that Theorem 26 of Yang et al.{ties} guarantees: {temperature:g}"
+    shell = f"{shown}\npython {file} --attention softmax{soft}"
+    return f"{whole}\n\n{_blocks(file, shell, f'print(*decoder.generate({word!r}))  {many}')}"
 
-```sh
-python {file}{shown}
-{soft}
+
+def _blocks(file: str, arguments: str, run: str, *, called: str = "decoder") -> str:
+    """Return the commands and the Python that run an export by one of its files, as Markdown."""
+    return f"""```sh
+python {file}{arguments}
 ```
 
 ```python
 import sys
 
 sys.dont_write_bytecode = True  # or remove __pycache__ before verify-export, which accepts no files but the export's
-from {module} import load
+from {file.removesuffix(".py")} import load
 
-decoder = load(".")
-print(*decoder.generate({word!r}))  # also decoder(decoder.encode({word!r})): logits; hook any module
+{called} = load(".")
+{run}
 ```"""
-    return card(decoder, truth, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(decoder))
 
 
 ASSUMED = """PyTorch is assumed to round operations on single numbers as IEEE 754 says, and to compute float32
@@ -138,48 +156,6 @@ certified: its theorem is about exact arithmetic."""
 
 def _sizes(decoder: Decoder) -> str:
     return f"| numbers in `{TENSORS}` | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
-
-
-def _circuit_card(decoder: Decoder, truth: Right, recipe: Recipe, word: str, temperature: float | None) -> str:
-    soft = f"\npython {MORE} --attention softmax {argument(word)}  # at temperature {temperature:g}" if temperature else ""
-    use = f"""`{CODE}` and `{MORE}` are the whole
-model, to be read; they need torch and safetensors:
-
-```sh
-python {MORE} {argument(word)}{soft if not decoder.soft else ""}
-```
-
-```python
-import sys
-
-sys.dont_write_bytecode = True  # or remove __pycache__ before verify-export, which accepts no files but the export's
-from circuit import load
-
-decoder = load(".")
-print(decoder.outputs({word!r}))  # also decoder(decoder.encode({word!r})): logits; hook any module
-```"""
-    return card(decoder, truth, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(decoder))
-
-
-def _labelling_card(decoder: Decoder, truth: Right, recipe: Recipe, word: str) -> str:
-    use = f"""
-
-`{LABELLER}` and `{CODE}` are the whole model, to be read; they need torch and safetensors:
-
-```sh
-python {LABELLER} {argument(word)}
-```
-
-```python
-import sys
-
-sys.dont_write_bytecode = True  # or remove __pycache__ before verify-export, which accepts no files but the export's
-from labeller import load
-
-labeller = load(".")
-print(labeller.labels({word!r}))  # also labeller(tokens): logits, for tokens (n,) or (batch, n); hook any module
-```"""
-    return card(decoder, truth, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(decoder))
 
 
 PROGRAM = plain.Program("PyTorch", "tm2tfr-torch", required, files, TorchRunning, names, read, strange, unlike)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.sources.turing.universal.compiler.compiler import STOP, compile_universal, renamed
 from tm2tfr.sources.turing.universal.compiler.layout import layout
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.stored import restored
+from tm2tfr.sources.turing.universal.stored import restored, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 
@@ -64,6 +65,13 @@ def compiled(universal: Universal, options: Mapping[str, Any]) -> Decoder:
     if weights is None:
         return compile_universal(universal)
     return weights if universal.machine is None else renamed(weights, universal)
+
+
+def canonical(decoder: Decoder, universal: Universal) -> Decoder:
+    """Return weights of a universal program as they are exported: with the names of the class."""
+    every = universal.empty
+    stated = {**decoder.provenance, provenance.SOURCE: written(every), provenance.NAME: every.name}
+    return replace(decoder, layout=layout(every, every.names), vocabulary=every.vocabulary, provenance=stated)
 
 
 def class_asked(options: Mapping[str, Any]) -> Universal:
