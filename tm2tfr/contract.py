@@ -236,28 +236,17 @@ class Truth(Protocol):
     """A run of the reference on one input: rows as they come, and what is known about them. No weights anywhere near."""
 
     @property
-    def noun(self) -> str:
-        """What the program is called: ``machine``."""
-
+    def noun(self) -> str: ...  # what the program is called: ``machine``
     @property
-    def reference(self) -> str:
-        """What this run is of: ``simulator``."""
-
+    def reference(self) -> str: ...  # what this run is of: ``simulator``
     @property
-    def name(self) -> str:
-        """The name of the program."""
-
+    def name(self) -> str: ...  # of the program
     @property
-    def input(self) -> str:
-        """The input, as it is shown."""
-
+    def input(self) -> str: ...  # as it is shown
     @property
-    def prompt(self) -> Sequence[str]:
-        """The tokens of the input."""
-
+    def prompt(self) -> Sequence[str]: ...  # the tokens of the input
     @property
-    def blank(self) -> str:
-        """What an empty cell shows, where the table has a tape; otherwise nothing."""
+    def blank(self) -> str: ...  # what an empty cell shows, where the table has a tape; otherwise nothing
 
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if a decoder with this stream has no table that can be compared."""
