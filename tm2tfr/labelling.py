@@ -24,9 +24,15 @@ RESERVED = ("run", "position", "token", "token_id", "answer", "answer_id")
 Seen = Literal["all", "one", "several"]
 """What a head attends to: every position in its sight; exactly one; or as many as the data say."""
 HeldFunction = Literal["", "square", "positive", "negative", "is 0", "steps", "up to"]
-FUNCTIONS: tuple[HeldFunction, ...] = get_args(HeldFunction)
-"""What is made of a number x: itself; x²; max(0, x); max(0, -x); 1 where it is 0, else 0; of each label ``a..b`` where x is
-between a and b, from 0 to 1; of each label k whether x is k or more."""
+"""A function of a number x, see `FUNCTIONS`. ``steps``: of each label ``a..b`` where x is between a and b, from 0 to 1;
+``up to``: of each label k whether x is k or more."""
+FUNCTIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "": lambda x: x,
+    "square": lambda x: x.astype(np.float64) ** 2,
+    "positive": lambda x: np.maximum(x, 0),
+    "negative": lambda x: np.maximum(-x, 0),
+    "is 0": lambda x: (x == 0).astype(np.int64),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +114,7 @@ class HeldVariable:
 
     Args:
         column: that of x; None: x is 1.
-        function: see `FUNCTIONS`.
+        function: see `HeldFunction`.
         groups: pairs of a text and a label of the subspace, in place of the one-hot vector: 1 for each label with which the
             text x is paired.
         mean: the column of a head: in place of all this, the mean of it over the positions that this head attends to.
@@ -125,8 +131,9 @@ class HeldVariable:
     mean: str | None = None
 
     def __post_init__(self) -> None:
-        if self.function not in FUNCTIONS:
-            raise ShapeError(f"there is no function {self.function!r}: use {listing([f for f in FUNCTIONS if f])}")
+        if self.function not in get_args(HeldFunction):
+            known = listing([name for name in get_args(HeldFunction) if name])
+            raise ShapeError(f"there is no function {self.function!r}: use {known}")
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, without what is not there."""

@@ -6,9 +6,9 @@ Everything follows from the simulator's rows and the input, for many runs at onc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from tm2tfr.labelling import (
     Scheme,
     Seen,
     VariableColumns,
+    VariableKind,
     heads_of,
     recoded,
 )
@@ -64,15 +65,22 @@ _HELD: Mapping[str, HeldVariable] = {
     "[h_{j*-1}=h]": HeldVariable(column="found"),
 }
 """What a subspace is claimed to hold -> the variable that this is."""
-_MEANINGS = {
-    "h_before": "the head's cell one position earlier, where b was written; 0 at position 0",
-    "given(h)": "the input symbol of the head's cell; none where the input has none",
-    "given(h+)": "the input symbol of cell max(0, h); none where the input has none",
-    "j*": "the position of the latest write to the head's cell; if there is none, to the nearest",
-    "h_before(j*)": "h_before at j*: the cell that was written there",
-    "b(j*)": "b at j*: the symbol that was written there",
-    "found": "whether that cell is the head's: 1 or 0",
+_TABLE = {column.name: column.meaning for column in TURING}
+TURING_VARIABLES: Mapping[str, tuple[VariableKind, str, str]] = {
+    "q": ("label", "e_q", _TABLE["q"]),
+    "b": ("label", "e_b", _TABLE["b"]),
+    "m": ("whole", "", _TABLE["m"]),
+    "h": ("whole", "", _TABLE["h"]),
+    "a": ("label", "e_a", _TABLE["a"]),
+    "h_before": ("whole", "", "the head's cell one position earlier, where b was written; 0 at position 0"),
+    "given(h+)": ("label", "e_x(h+)", "the input symbol of cell max(0, h); none where the input has none"),
+    "given(h)": ("label", "e_x(h)", "the input symbol of the head's cell; none where the input has none"),
+    "j*": ("whole", "", "the position of the latest write to the head's cell; if there is none, to the nearest"),
+    "h_before(j*)": ("whole", "", "h_before at j*: the cell that was written there"),
+    "b(j*)": ("label", "e_b", "b at j*: the symbol that was written there"),
+    "found": ("whole", "", "whether that cell is the head's: 1 or 0"),
 }
+"""Variable -> its kind, what the subspace with its labels holds, and its meaning, in the order of the columns."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,7 @@ class TuringVariables:
 
     program: Any
     decoder: Decoder
+    variables: ClassVar[Mapping[str, tuple[VariableKind, str, str]]] = TURING_VARIABLES
 
     @property
     def lead(self) -> int:
@@ -93,13 +102,12 @@ class TuringVariables:
 
     @property
     def scheme(self) -> Scheme:
-        """What labels there are."""
+        """The labels that there are."""
         layout = self.decoder.layout
-        held = {s.name: self._held(s.holds) for s in layout.subspaces}
         return Scheme(
             variables=tuple(self._variables(layout)),
             heads=heads_of(self.decoder, self._seen),
-            held=held,
+            held={subspace.name: self._held(subspace.holds) for subspace in layout.subspaces},
             answers=self.decoder.vocabulary,
             ends=("accept", "reject", "halt", "limit"),
         )
@@ -110,26 +118,12 @@ class TuringVariables:
     def _seen(self, claim: str) -> Seen | None:
         return _ATTENDED.get(claim)
 
-    def _variables(self, layout: Residual) -> list[LabelVariable]:
-        meaning = {column.name: column.meaning for column in TURING} | _MEANINGS
-        labels = {name: layout.holder(f"e_{name}").labels for name in "qba"}
-        found = [
-            LabelVariable(name="q", kind="label", meaning=meaning["q"], labels=labels["q"]),
-            LabelVariable(name="b", kind="label", meaning=meaning["b"], labels=labels["b"]),
-            *(LabelVariable(name=name, kind="whole", meaning=meaning[name]) for name in "mh"),
-            LabelVariable(name="a", kind="label", meaning=meaning["a"], labels=labels["a"]),
-            LabelVariable(name="h_before", kind="whole", meaning=meaning["h_before"]),
-        ]
-        for name, what in (("given(h+)", "e_x(h+)"), ("given(h)", "e_x(h)")):
-            if (subspace := layout.holding(what)) is not None:
-                found.append(LabelVariable(name=name, kind="label", meaning=meaning[name], labels=subspace.labels))
-        return [
-            *found,
-            LabelVariable(name="j*", kind="whole", meaning=meaning["j*"]),
-            LabelVariable(name="h_before(j*)", kind="whole", meaning=meaning["h_before(j*)"]),
-            LabelVariable(name="b(j*)", kind="label", meaning=meaning["b(j*)"], labels=labels["b"]),
-            LabelVariable(name="found", kind="whole", meaning=meaning["found"]),
-        ]
+    def _variables(self, layout: Residual) -> Iterator[LabelVariable]:
+        for name, (kind, what, meaning) in self.variables.items():
+            if what.startswith("e_x(") and layout.holding(what) is None:  # weights look one of the two up
+                continue
+            labels = layout.holder(what).labels if kind == "label" else None
+            yield LabelVariable(name=name, kind=kind, meaning=meaning, labels=labels)
 
     def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
         """Return the column of each variable, and of each head that has one."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.labelling import (
+    FUNCTIONS,
     RESERVED,
     HeadLabels,
     HeldVariable,
@@ -222,7 +223,9 @@ class LogicVariables:
             case NodeClaim() if claim.what == "found":
                 return framed.found(nodes[claim.node])
             case NodeClaim():
-                return _FUNCTION_OF[claim.what](framed.numbers(nodes[claim.node]))
+                kind, _, power = claim.what.partition(" ")  # such as ``positive square``
+                found = FUNCTIONS[_FUNCTIONS[kind]](framed.numbers(nodes[claim.node]))
+                return found**2 if power else found
             case DividedClaim():
                 quotient, remainder = np.divmod(np.maximum(0, claim.sign * framed.numbers(nodes[claim.node])), claim.per)
                 return remainder if claim.what == "reaches" else quotient**2 if claim.what.endswith("square") else quotient
@@ -289,18 +292,5 @@ def _text_of_head(holds: str) -> str:
     return holds.removeprefix("over i+1: ").removeprefix("at ").partition(": ")[0]
 
 
-_FUNCTIONS = {
-    "label": "",
-    "number": "",
-    "square": "square",
-    "positive": "positive",
-    "negative": "negative",
-}
-_FUNCTION_OF: Mapping[str, Any] = {
-    "number": lambda x: x,
-    "square": lambda x: x * x,
-    "positive": lambda x: np.maximum(x, 0),
-    "negative": lambda x: np.maximum(-x, 0),
-    "positive square": lambda x: np.maximum(x, 0) ** 2,
-    "negative square": lambda x: np.maximum(-x, 0) ** 2,
-}
+_FUNCTIONS = {"label": "", "number": "", "square": "square", "positive": "positive", "negative": "negative"}
+"""What a subspace holds of a node -> the function of the node's value that this is, see `tm2tfr.labelling.FUNCTIONS`."""

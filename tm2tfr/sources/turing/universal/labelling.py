@@ -6,9 +6,10 @@ The prompt is the same in all runs but for the input, so what its positions hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,58 +18,49 @@ from tm2tfr.labelling import (
     HeadColumn,
     HeadLabels,
     HeldVariable,
-    LabelVariable,
     Ragged,
     RunRows,
     Seen,
     VariableColumns,
+    VariableKind,
     heads_of,
     recoded,
 )
-from tm2tfr.sources.turing.labelling import TuringVariables
-from tm2tfr.transformer.residual import Residual
+from tm2tfr.sources.turing.labelling import TURING_VARIABLES, TuringVariables
 
+_AS_IT_IS = ("[rule]", "[key]", "[value]", "[one-way]", "[left end]", "r_q", "r_a", "[r*_q=q]", "[r*_a=a]")
 _HELD: Mapping[str, HeldVariable] = {
-    "[rule]": HeldVariable(column="[rule]"),
-    "[key]": HeldVariable(column="[key]"),
-    "[value]": HeldVariable(column="[value]"),
+    **{name: HeldVariable(column=name) for name in _AS_IT_IS},
     "k/(i+1)": HeldVariable(column="k", over=True),
     "e_q(key)": HeldVariable(column="q(key)"),
     "e_a(key)": HeldVariable(column="a(key)"),
-    "[one-way]": HeldVariable(column="[one-way]"),
-    "[left end]": HeldVariable(column="[left end]"),
-    "r_q": HeldVariable(column="r_q"),
-    "r_a": HeldVariable(column="r_a"),
-    "[r*_q=q]": HeldVariable(column="[r*_q=q]"),
-    "[r*_a=a]": HeldVariable(column="[r*_a=a]"),
 }
 _ATTENDED: Mapping[str, Seen] = {"last key": "one", "first": "one", "h+k": "one", "rule": "several"}
 _FROM_THE_RULE = {"r*_q": "r_q", "r*_a": "r_a", "out": "r_out"}
 """What the head that finds the rule carries -> the variable of which it is the mean."""
-_WHOLE = {
-    "[rule]": "whether the position is in the machine's description",
-    "[key]": "whether the token says what a rule is for",
-    "[value]": "whether the token says what a rule answers",
-    "k": "the number of positions of the description, up to this one",
-    "[one-way]": "whether the tape in the prompt is one-way",
-    "[left end]": "whether the head is at cell 0 of a one-way tape",
+_VARIABLES: Mapping[str, tuple[VariableKind, str, str]] = {
+    "[rule]": ("whole", "", "whether the position is in the machine's description"),
+    "[key]": ("whole", "", "whether the token says what a rule is for"),
+    "[value]": ("whole", "", "whether the token says what a rule answers"),
+    "k": ("whole", "", "the number of positions of the description, up to this one"),
+    "[one-way]": ("whole", "", "whether the tape in the prompt is one-way"),
+    "[left end]": ("whole", "", "whether the head is at cell 0 of a one-way tape"),
+    "q(key)": ("label", "e_q(key)", "the state of the last rule that has begun"),
+    "a(key)": ("label", "e_a(key)", "the symbol of the last rule that has begun"),
+    "r_q": ("label", "r_q", "the state of the rule that ends here"),
+    "r_a": ("label", "r_a", "the symbol of the rule that ends here"),
+    "r_out": ("label", "out", "what the rule that ends here answers"),
+    "[r*_q=q]": ("number", "", "the share of the rules found that are for the state q"),
+    "[r*_a=a]": ("number", "", "the share of the rules found that are for the symbol a"),
 }
-_NUMBERS = {
-    "[r*_q=q]": "the share of the rules found that are for the state q",
-    "[r*_a=a]": "the share of the rules found that are for the symbol a",
-}
-_LABELS = {
-    "q(key)": ("e_q(key)", "the state of the last rule that has begun"),
-    "a(key)": ("e_a(key)", "the symbol of the last rule that has begun"),
-    "r_q": ("r_q", "the state of the rule that ends here"),
-    "r_a": ("r_a", "the symbol of the rule that ends here"),
-    "r_out": ("out", "what the rule that ends here answers"),
-}
+"""See `tm2tfr.sources.turing.labelling.TURING_VARIABLES`."""
 
 
 @dataclass(frozen=True)
 class UniversalVariables(TuringVariables):
     """Finds the labels of runs of one machine in the prompt; see `TuringVariables`."""
+
+    variables: ClassVar[Mapping[str, tuple[VariableKind, str, str]]] = {**TURING_VARIABLES, **_VARIABLES}
 
     @property
     def lead(self) -> int:
@@ -88,53 +80,41 @@ class UniversalVariables(TuringVariables):
     def _rule_heads(self) -> tuple[HeadLabels, ...]:
         return tuple(head for head in heads_of(self.decoder, self._seen) if head.claim == "rule")
 
-    def _variables(self, layout: Residual) -> list[LabelVariable]:
-        found = [LabelVariable(name=name, kind="whole", meaning=meaning) for name, meaning in _WHOLE.items()]
-        for name, (what, meaning) in _LABELS.items():
-            found.append(LabelVariable(name=name, kind="label", meaning=meaning, labels=layout.holder(what).labels))
-        found += [LabelVariable(name=name, kind="number", meaning=meaning) for name, meaning in _NUMBERS.items()]
-        return [*super()._variables(layout), *found]
-
     def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
         """Return the column of each variable, and of each head that has one."""
         description, lead, h = self.program.description, self.lead, raw.columns["h"]
         found, wanted = super().labels(raw)
         position = (np.arange(len(raw.tokens)) - raw.starts).astype(np.int32)
-        inside = position < lead
-        at = np.minimum(position, lead - 1)
-        walled = self.program.standing.tape == "one-way"
-        one_way = description[0] == "one-way" if description else False
-        ends, last_key = self._ends, self._last_key
-        labels = {name: self.decoder.layout.holder(what).labels for name, (what, _) in _LABELS.items()}
-        r_q = recoded(tuple(end[0] if end else "" for end in ends), labels["r_q"])
-        r_a = recoded(tuple(end[1] if end else "" for end in ends), labels["r_a"])
-        r_out = recoded(tuple(t if end else "" for t, end in zip(description, ends, strict=True)), labels["r_out"])
-        keys = [self._keys.get(description[j]) for j in last_key]
+        ends, keys = self._ends, [self._keys.get(description[j], (None, None)) for j in self._last_key]
+
+        def at(values: Iterable[Any], behind: Any) -> NDArray[np.int32]:
+            """Return the value at each row's position of the description, and what there is behind it."""
+            return np.array([*values, behind], dtype=np.int32)[np.minimum(position, lead)]
+
+        def coded(name: str, labels: Sequence[str | None]) -> NDArray[np.int32]:
+            return recoded(labels, self.decoder.layout.holder(_VARIABLES[name][1]).labels)
+
+        q_key, a_key = (coded(name, [key[k] for key in keys]) for k, name in enumerate(("q(key)", "a(key)")))
+        rules = [(*end, token) if end else (None, None, None) for end, token in zip(ends, description, strict=True)]
         found |= {
-            "[rule]": inside.astype(np.int32),
-            "[key]": np.where(inside, np.array([t in self._keys for t in description])[at], False).astype(np.int32),
-            "[value]": np.where(inside, np.array([end is not None for end in ends])[at], False).astype(np.int32),
-            "k": np.minimum(position + 1, lead).astype(np.int32),
-            "[one-way]": np.full(len(position), int(one_way), dtype=np.int32),
-            "[left end]": ((h == 0) & walled).astype(np.int32),
-            "q(key)": recoded(tuple(k[0] if k else "" for k in keys), labels["q(key)"])[at],
-            "a(key)": recoded(tuple(k[1] if k else "" for k in keys), labels["a(key)"])[at],
-            **{
-                n: np.where(inside, of[at], -1).astype(np.int32) for n, of in (("r_q", r_q), ("r_a", r_a), ("r_out", r_out))
-            },
+            "[rule]": at([1] * lead, 0),
+            "[key]": at([token in self._keys for token in description], 0),
+            "[value]": at([end is not None for end in ends], 0),
+            "k": at(range(1, lead + 1), lead),
+            "[one-way]": np.full(len(position), description[0] == "one-way", dtype=np.int32),
+            "[left end]": ((h == 0) & (self.program.standing.tape == "one-way")).astype(np.int32),
+            "q(key)": at(q_key, q_key[-1]),
+            "a(key)": at(a_key, a_key[-1]),
+            **{name: at(coded(name, [rule[k] for rule in rules]), -1) for k, name in enumerate(("r_q", "r_a", "r_out"))},
         }
         places = {
             "first": np.zeros_like(position),
-            "last key": np.where(inside, np.array(last_key, dtype=np.int32)[at], last_key[-1]).astype(np.int32),
+            "last key": at(self._last_key, self._last_key[-1]),
             "h+k": np.minimum(np.maximum(h, 0) + np.minimum(lead, position + 1), position).astype(np.int32),
         }
-        for head in self.scheme.heads:
-            if head.claim in places:
-                wanted[head.column] = places[head.claim]
+        wanted |= {head.column: places[head.claim] for head in self.scheme.heads if head.claim in places}
         attended, shares = self._rules(raw, position)
-        for head in self._rule_heads:
-            wanted[head.column] = attended
-        return found | shares, wanted
+        return found | shares, wanted | {head.column: attended for head in self._rule_heads}
 
     # ── the rules in the prompt ─────────────────────────────────────────────────────────────────────────────
     @cached_property
@@ -186,13 +166,8 @@ class UniversalVariables(TuringVariables):
             best = max(scores, default=0)
             places = [j for j, score in enumerate(scores) if score == best] if best else None
             seen.append(places)
-            found = [self._ends[j] for j in places or ()]
+            found = [end for end in (self._ends[j] for j in places or ()) if end is not None]
             many = max(1, len(found))
-            shares.append(
-                (
-                    sum(end is not None and end[0] == state for end in found) / many,
-                    sum(end is not None and end[1] == symbol for end in found) / many,
-                )
-            )
+            shares.append((sum(q == state for q, _ in found) / many, sum(a == symbol for _, a in found) / many))
         both = np.array(shares)[which]
         return Ragged.of_lists(seen).take(which), {"[r*_q=q]": both[:, 0], "[r*_a=a]": both[:, 1]}
