@@ -116,9 +116,6 @@ class LabelledRuns:
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("decoder", "program", "engine", "max_steps", "left_out")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
     @cached_property
     def _source(self) -> Source[Any]:
         found = of_program(self.program)
@@ -138,7 +135,7 @@ class LabelledRuns:
 
     @cached_property
     def scheme(self) -> Scheme:
-        """The labels that there are."""
+        """The scheme of the labels."""
         found: Scheme = self._variables.scheme
         return replace(found, heads=tuple(head for head in found.heads if head.column not in self.left_out))
 

@@ -7,10 +7,9 @@ Gates, operands and where heads look are the same in all runs; only bits differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from tm2tfr.labelling import (
     Seen,
     VariableColumns,
     heads_of,
+    recoded,
 )
 from tm2tfr.sources.circuit.columns import GATE_NAMES, OPERANDS, TRUTH, widened
 from tm2tfr.sources.circuit.specification import CircuitSpecification
@@ -33,20 +33,19 @@ from tm2tfr.transformer.weights import Decoder
 NOTHING = "none"
 """The gate of a position that answers none: before the last input."""
 _ATTENDED: Mapping[str, Seen] = {**dict.fromkeys(OPERANDS, "one"), "operands": "several"}
+_SIGNED = {"s": "sign", "mean": "mean", "one": "one", "zero": "zero"}
+_AS_IT_IS = (*OPERANDS, *(f"x_{operand}" for operand in OPERANDS), *TRUTH)
 _HELD: Mapping[str, HeldVariable] = {
     "1": HeldVariable(),
     "-1": HeldVariable(times=-1),
     "i": HeldVariable(column="position"),
     "i^2": HeldVariable(column="position", function="square"),
     "here": HeldVariable(column="position"),
-    **{name: HeldVariable(column=name) for name in (*OPERANDS, *(f"x_{operand}" for operand in OPERANDS), *TRUTH)},
     "x": HeldVariable(column="bit"),
     "y": HeldVariable(column="next"),
-    **{name: HeldVariable(column=of) for name, of in (("s", "sign"), ("mean", "mean"), ("one", "one"), ("zero", "zero"))},
-    **{
-        f"-{name}": HeldVariable(column=of, times=-1)
-        for name, of in (("s", "sign"), ("mean", "mean"), ("one", "one"), ("zero", "zero"))
-    },
+    **{name: HeldVariable(column=name) for name in _AS_IT_IS},
+    **{what: HeldVariable(column=name) for what, name in _SIGNED.items()},
+    **{f"-{what}": HeldVariable(column=name, times=-1) for what, name in _SIGNED.items()},
 }
 _LOOKUP = {
     "bit": "the bit at this position",
@@ -81,7 +80,7 @@ class CircuitVariables:
 
     @cached_property
     def scheme(self) -> Scheme:
-        """What labels there are."""
+        """The scheme of the labels."""
         gates = tuple(dict.fromkeys((NOTHING, *self._gates)))
         found = [
             LabelVariable(name="gate", kind="label", meaning="the gate that this position answers", labels=gates),
@@ -118,46 +117,31 @@ class CircuitVariables:
 
     def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
         """Return the column of each variable, and of each head that has one."""
-        runs, spec, positions = len(raw.sizes), self.specification, self._positions
-        tokens, answers = (each.reshape(runs, len(positions)) for each in (raw.tokens, raw.answers))
+        runs, positions = len(raw.sizes), len(self._positions)
+        tokens, answers = (each.reshape(runs, positions) for each in (raw.tokens, raw.answers))
         bits = (np.concatenate([tokens, answers[:, -1:]], axis=1) == self.decoder.numbers["1"]).astype(np.int32)
-        signs = 2 * bits - 1
-
-        def same(values: Any, dtype: Any = np.int32) -> NDArray[Any]:
-            return np.tile(np.asarray(list(values), dtype=dtype), runs)
-
-        place = {v.name: {label: n for n, label in enumerate(v.labels or ())} for v in self.scheme.variables}
+        names = {"gate": self._gates, "net": self._nets}
         found: VariableColumns = {
-            "gate": same(place["gate"][gate] for gate in self._gates),
-            "net": same(place["net"][net] for net in self._nets),
+            name: np.tile(recoded(of, self.scheme.variable(name).labels), runs) for name, of in names.items()
         }
-        answering = np.array([spec.gate(i) is not None for i in positions])
-        addresses = np.array([spec.addresses(i) for i in positions])  # (positions, operands)
         if self._lookup:
-            found["bit"] = bits[:, :-1].ravel()
-            for k, operand in enumerate(OPERANDS):
-                found[operand] = same(addresses[:, k])
-                found[f"x_{operand}"] = bits[:, addresses[:, k]].ravel()
-            tables = ["0" * len(TRUTH) if g is None else widened(g) for g in map(spec.gate, positions)]
-            found |= {name: same(int(table[k]) for table in tables) for k, name in enumerate(TRUTH)}
-            found["next"] = np.where(answering, bits[:, 1:], 0).ravel()
+            every = replace(self.specification, symbols=bits.T)  # the bits of all runs in the place of one
+            values = [every.values(i) for i in self._positions]
+            for what in (*_AS_IT_IS, "x", "y"):
+                held = [np.broadcast_to(np.asarray(value[what], dtype=np.int32), runs) for value in values]
+                found[_HELD[what].column or what] = np.stack(held, axis=1).ravel()
         else:
-            found["sign"] = signs[:, :-1].ravel()
-            found |= self._flags(signs)
+            signs = 2 * bits - 1
+            found |= {"sign": signs[:, :-1].ravel(), **self._flags(signs)}
         attended: dict[str, HeadColumn] = {}
         for head in self.scheme.heads:
-            if head.claim in OPERANDS:
-                attended[head.column] = same(addresses[:, OPERANDS.index(head.claim)])
-            elif head.claim == "operands":
-                attended[head.column] = self._several(runs)
+            places = [self.specification.attended(head.claim, i) for i in self._positions]
+            if head.seen == "one":
+                attended[head.column] = np.tile(np.array(places, dtype=np.int32)[:, 0], runs)
+            else:
+                several = [None if gate == NOTHING else at for gate, at in zip(self._gates, places, strict=True)]
+                attended[head.column] = Ragged.of_lists(several).take(np.tile(np.arange(positions), runs))
         return found, attended
-
-    def _several(self, runs: int) -> Ragged:
-        each = [
-            None if self.specification.gate(i) is None else self.specification.attended("operands", i)
-            for i in self._positions
-        ]
-        return Ragged.of_lists(each).take(np.tile(np.arange(len(each)), runs))
 
     def _flags(self, signs: NDArray[np.int32]) -> dict[str, NDArray[np.float64]]:
         """Return the mean of the operands' signs, and the flags: each mean that there is has its own, found once."""

@@ -67,7 +67,7 @@ class RaspVariables:
     # ── what there is ───────────────────────────────────────────────────────────────────────────────────────
     @cached_property
     def scheme(self) -> Scheme:
-        """What labels there are."""
+        """The scheme of the labels."""
         variables = [
             LabelVariable(name=name, kind="text", meaning=f"the value of the s-op {sop.name or name}")
             for sop, name in self._names.items()

@@ -102,7 +102,7 @@ class TuringVariables:
 
     @property
     def scheme(self) -> Scheme:
-        """The labels that there are."""
+        """The scheme of the labels."""
         layout = self.decoder.layout
         return Scheme(
             variables=tuple(self._variables(layout)),

@@ -79,7 +79,7 @@ class LogicVariables:
     # ── what there is ───────────────────────────────────────────────────────────────────────────────────────
     @cached_property
     def scheme(self) -> Scheme:
-        """What labels there are."""
+        """The scheme of the labels."""
         nodes = [self._variable(name, node) for node, name in self._names.items()]
         own = [made for made, _ in self._own.values()]
         return Scheme(
