@@ -17,7 +17,6 @@ LEFT = {
     "api": 1,
     "cli": 4,
     "dataset": 33,
-    "labels": 16,
     "runs": 9,
     "training": 5,
 }

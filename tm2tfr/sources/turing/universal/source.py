@@ -14,7 +14,7 @@ from tm2tfr.contract import Source, Truth, later
 from tm2tfr.contract.shown import Page
 from tm2tfr.errors import counted
 from tm2tfr.options import UniversalOptions
-from tm2tfr.sources.turing.source import own_input, report
+from tm2tfr.sources.turing.source import inputs, own_input, report
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 
@@ -115,6 +115,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=_own_input,
+    inputs=lambda universal: inputs(universal.right),
     given=_given,
     targets=(*WRITABLE, *PICTURES),
     convert=_convert,
@@ -133,6 +134,7 @@ SOURCE = Source(
     exported=later("tm2tfr.sources.turing.universal.exported", "ExportedClass"),
     split=later("tm2tfr.sources.turing.universal.exported", "split"),
     canonical=later("tm2tfr.sources.turing.universal.compiler.given", "canonical"),
+    labelling=later("tm2tfr.sources.turing.universal.labelling", "UniversalVariables"),
     causal=later("tm2tfr.sources.turing.universal.causal", "causal_model"),
     prove=later("tm2tfr.sources.turing.universal.proof", "prove"),
     limit=later("tm2tfr.sources.turing.universal.proof", "limit"),
