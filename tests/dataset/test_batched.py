@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from tm2tfr.dataset.kinds import how_for
 
 from tm2tfr.dataset import shard
 from tm2tfr.dataset import shard as batched
 from tm2tfr.dataset.jobs import jobs
-from tm2tfr.dataset.kinds import how_for
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.runs import How, Runs
 from tm2tfr.dataset.shard import Done, Making, made

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tm2tfr.dataset.kinds import again as reproduced
+from tm2tfr.dataset.kinds import how_for
 
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
@@ -19,8 +21,6 @@ from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.dataset.circuits.shard import made_circuits
 from tm2tfr.dataset.circuits.spec import ChosenCircuit, CircuitInputs, CircuitSpec, RandomBits, circuit_fingerprint
 from tm2tfr.dataset.jobs import CIRCUIT_COLUMNS, jobs
-from tm2tfr.dataset.kinds import again as reproduced
-from tm2tfr.dataset.kinds import how_for
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.make import make
 from tm2tfr.dataset.reader import read

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tm2tfr.dataset.prompting import rule_fingerprint
 
 import tm2tfr
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
-from tm2tfr.dataset.prompting import rule_fingerprint
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.sweep import dataset_report

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tm2tfr.dataset.family import Family, Members, drawn
+
 from tm2tfr.dataset.jobs import Job, groups, jobs
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.spec import Inputs, Random, Spec, Splitting, fingerprint, number_of

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tm2tfr.dataset.prompting import Prompting
 
 import tm2tfr
 from tests.strategies import DEPTH
 from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.prompting import Prompting
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.runs import CheckedRun, How, Runs
 from tm2tfr.dataset.spec import Spec

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from tm2tfr.dataset.jobs import CircuitTrainingExample, Tokens
 from tm2tfr.dataset.writing import files
 from tm2tfr.dataset.writing.files import ExampleColumn, Lists, Texts, columns_of, encoded
+
+from tm2tfr.dataset.jobs import CircuitTrainingExample, Tokens
 
 pq: Any = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 WORDS = ["a", "ä", "", "(q0,1,+1)", "c"]

@@ -10,17 +10,17 @@ from tm2tfr.errors import DatasetError, NotFoundError, OutputError
 from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
-    from tm2tfr.dataset.family import Members
     from tm2tfr.dataset.folder import ShardProgress
-    from tm2tfr.dataset.kinds import AnySpec
+    from tm2tfr.dataset.machines.family import Members
     from tm2tfr.dataset.make import Dataset
+    from tm2tfr.dataset.spec import DatasetSpec
     from tm2tfr.dataset.sweep import Sweep
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
 
 
 def make_dataset(
-    spec: AnySpec | str | Path,
+    spec: DatasetSpec | str | Path,
     folder: str | Path,
     *,
     workers: int | None = None,
@@ -85,7 +85,7 @@ def make_dataset(
 
 
 def sweep(
-    spec: AnySpec | str | Path,
+    spec: DatasetSpec | str | Path,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -149,7 +149,7 @@ def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: 
     Raises:
         DatasetError: if there are too many to be listed.
     """
-    from tm2tfr.dataset.tree import NormalForm
+    from tm2tfr.dataset.machines.tree import NormalForm
 
     for name, value, least in (("states", states, 1), ("symbols", symbols, 2), ("steps", steps, 1)):
         if not is_count(value, least):
@@ -157,19 +157,17 @@ def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: 
     return NormalForm(states=states, symbols=symbols, steps=steps, complete=bool(complete)).machines()
 
 
-def _spec(spec: object, max_length: int | None = None) -> AnySpec:
+def _spec(spec: object, max_length: int | None = None) -> DatasetSpec:
     """Return a spec that is given as such, as a file, or by its name.
 
     Raises:
         NotFoundError: if it is something else.
         DatasetError: for a longest word beside a spec, which says it itself.
     """
-    from tm2tfr.dataset.circuits.spec import CircuitSpec
-    from tm2tfr.dataset.labels.spec import LabelSpec
     from tm2tfr.dataset.library import load_spec
-    from tm2tfr.dataset.spec import Spec
+    from tm2tfr.dataset.spec import DatasetSpec
 
-    if isinstance(spec, Spec | CircuitSpec | LabelSpec):
+    if isinstance(spec, DatasetSpec):
         if max_length is not None:
             raise DatasetError(f"{spec.name}: a spec says its lengths itself: omit max_length")
         return spec

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tm2tfr import shelf
-from tm2tfr.dataset.kinds import AnySpec
 from tm2tfr.dataset.reader import read
+from tm2tfr.dataset.spec import DatasetSpec
 from tm2tfr.errors import DatasetError, SpecWarning
 from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
@@ -34,7 +34,7 @@ def shipped_specs() -> tuple[str, ...]:
     return shelf.shipped(shelf.SPECS)
 
 
-def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
+def load_spec(where: str | Path, *, max_length: int | None = None) -> DatasetSpec:
     """Read a spec from a path, or a shipped one by its name; a file of that name takes precedence.
 
     The name of a shipped circuit, or the file of a circuit, stands for a spec of that circuit: on all inputs, where
@@ -91,14 +91,13 @@ def _is_circuit_file(name: str) -> bool:
     return format.name != "yaml" or recognised(shelf.contents(shelf.SPECS, name)) is format
 
 
-def _of_circuit(name: str, program: object) -> AnySpec:
+def _of_circuit(name: str, circuit: Circuit) -> DatasetSpec:
     """Return the spec that the name of a circuit, or of its file, stands for."""
-    few = isinstance(program, Circuit) and len(program.inputs) <= MOST_INPUTS
-    inputs = "{all: true}" if few else "{random: {count: 1000}}"
+    inputs = "{all: true}" if len(circuit.inputs) <= MOST_INPUTS else "{random: {count: 1000}}"
     return read(f"circuits: [{json.dumps(name)}]\ninputs: {inputs}\n", file=f"{Path(name).stem}.yaml")
 
 
-def _of_labeller(name: str, max_length: int | None) -> AnySpec:
+def _of_labeller(name: str, max_length: int | None) -> DatasetSpec:
     """Return the spec that the name of a RASP program, of a formula, or of its file stands for."""
     letters = len(loaded(name).program.alphabet)
     if max_length is None:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.dataset.runs import How
 from tm2tfr.dataset.shard import Done
-from tm2tfr.dataset.spec import CommonSpec
+from tm2tfr.dataset.spec import DatasetSpec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
 from tm2tfr.files import write_text
@@ -81,19 +82,13 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def header(
-    spec: CommonSpec, versions: dict[str, str], engine: str, programs: str, shards: int, weights: str | None = None
-) -> dict[str, Any]:
-    """Return the header of every manifest of this spec.
-
-    Args:
-        programs: the text of machines.jsonl or its like.
-        weights: the digest of the weights that are given for all machines, if any are.
-    """
+def header(spec: DatasetSpec, versions: dict[str, str], how: How, programs: str, shards: int) -> dict[str, Any]:
+    """Return the header of every manifest of this spec; programs: the text of machines.jsonl or its like."""
+    weights = how.weights_digest
     return {
         "format": FORMAT,
         "versions": versions,
-        "engine": engine,
+        "engine": how.engine,
         "spec_sha256": sha256(spec.text.encode()),
         **({} if weights is None else {"weights_sha256": weights}),
         f"{spec.noun}s_sha256": sha256(programs.encode()),
@@ -101,7 +96,7 @@ def header(
     }
 
 
-def totals(records: list[Record], spec: CommonSpec) -> tuple[Tally, dict[str, dict[str, int]], int]:
+def totals(records: list[Record], spec: DatasetSpec) -> tuple[Tally, dict[str, dict[str, int]], int]:
     """Return the totals of all shards: runs, examples by split and form in the order of the spec, runs left out."""
     tally, numbers = Tally(), Counter[tuple[str, str]]()
     for record in records:
@@ -114,7 +109,7 @@ def totals(records: list[Record], spec: CommonSpec) -> tuple[Tally, dict[str, di
     return tally, examples, sum(record.left_out for record in records)
 
 
-def written(folder: Path, head: dict[str, Any], spec: CommonSpec, records: list[Record]) -> None:
+def written(folder: Path, head: dict[str, Any], spec: DatasetSpec, records: list[Record]) -> None:
     """Write the manifest, and remove the journal."""
     records = sorted(records, key=lambda record: record.number)
     tally, examples, left_out = totals(records, spec)

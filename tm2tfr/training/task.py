@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
-from tm2tfr.dataset.circuits.spec import CircuitSpec
-from tm2tfr.dataset.jobs import arrow_or_error, jobs
-from tm2tfr.dataset.kinds import AnySpec, how_for, maker
-from tm2tfr.dataset.labels.spec import LabelSpec
+from tm2tfr.dataset.jobs import arrow_or_error
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.manifest import MANIFEST
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.shard import Making
-from tm2tfr.dataset.spec import Spec, Splitting
+from tm2tfr.dataset.spec import DatasetSpec
 from tm2tfr.errors import NotFoundError, TrainingError, did_you_mean, first_line, listing, visible
 from tm2tfr.sources.circuit.library.arithmetic import Order
 from tm2tfr.training.adder import TASK, TESTED, TRAINED, Intermediates, adder_examples
@@ -34,7 +30,7 @@ DatasetRow = Mapping[str, Any]
 
 
 def spec_examples(
-    spec: AnySpec, *, regime: Regime | None = None, label: str | None = None, program: str | None = None
+    spec: DatasetSpec, *, regime: Regime | None = None, label: str | None = None, program: str | None = None
 ) -> Examples:
     """Return the runs of a spec as examples, made and checked as those of `tm2tfr.make_dataset`.
 
@@ -47,26 +43,20 @@ def spec_examples(
         TrainingError: if the spec has no such examples, or its programs cannot be told apart.
         DatasetError: if a run differs from the reference's, see `tm2tfr.make_dataset`.
     """
-    labels = isinstance(spec, LabelSpec)
+    labels = spec.per_position
     form = _form(regime, label, spec.name, labels=labels, known=spec.forms if labels else ())
     forms = (form or spec.forms[-1],) if labels else tuple(dict.fromkeys((form or _SHOWN, _SHOWN)))
-    making = Making(
-        how_for(spec, "auto"),
-        forms,
-        isinstance(spec, Spec) and spec.keep_unfinished,
-        Splitting(spec.seed, spec.split_by, spec.splits, spec.lengths),
-        ("jsonl",),
-    )
+    making = replace(spec.making(spec.how()), forms=forms, formats=("jsonl",))
     found: dict[str, list[DatasetRow]] = {name: [] for name, _ in spec.splits}
-    for job in jobs(spec):
-        done = maker(spec)(job, making)
+    for job in spec.jobs():
+        done = spec.maker(job, making)
         if done.failure is not None:
             what = f"the decoder differs from the reference on {done.failure.word!r} ({done.failure.why})"
             raise TrainingError(f"{visible(spec.name)}: {what}: see tm2tfr sweep")
         for (split, _), data in done.files.items():
             found[split] += _lines(data.decode())
     told = {"spec": spec.text, "kind": spec.noun}
-    return _of_rows(spec.name, found, forms[0], program, told, labels=labels, one_decoder=_universal(spec))
+    return _of_rows(spec.name, found, forms[0], program, told, labels=labels)
 
 
 def folder_examples(
@@ -93,8 +83,7 @@ def folder_examples(
     known = list(dict.fromkeys(str(row[column]) for rows in splits.values() for row in rows))
     form = _form(regime, label, str(folder), labels=labels, known=known) or known[-1]
     told = {"folder": str(folder), "spec": manifest.get("spec", ""), "kind": next(iter(one))}
-    universal = any("prompt_ids" in row for rows in splits.values() for row in rows[:1])
-    return _of_rows(name, splits, form, program, told, labels=labels, one_decoder=universal)
+    return _of_rows(name, splits, form, program, told, labels=labels)
 
 
 def _form(regime: Regime | None, label: str | None, where: str, *, labels: bool, known: Sequence[str]) -> str | None:
@@ -126,7 +115,6 @@ def _of_rows(
     told: Mapping[str, Any],
     *,
     labels: bool,
-    one_decoder: bool,
 ) -> Examples:
     """Return the rows of a data set as examples, those of one form and one program."""
     train, test = _chosen_splits(name, {each: rows for each, rows in splits.items() if rows})
@@ -136,7 +124,7 @@ def _of_rows(
         raise TrainingError(
             f"{visible(name)}: no {noun} here is called {program!r}{did_you_mean(program, names)}: use another name"
         )
-    if program is None and len(names) > 1 and not one_decoder:
+    if program is None and len(names) > 1 and "prompt_ids" not in splits[train][0]:  # not all in the prompt of one decoder
         what = f"these are {len(names):,} {noun}s, and the prompts do not say which is meant"
         raise TrainingError(f"{visible(name)}: {what}: choose one with --program, as in {names[0]!r}")
     both = []
@@ -177,10 +165,6 @@ def _key(row: DatasetRow) -> tuple[Any, ...]:
     return next(iter(row.values())), row["input"], tuple(row["prompt"])
 
 
-def _universal(spec: AnySpec) -> bool:
-    return isinstance(spec, Spec) and spec.universal is not None
-
-
 def _lines(text: str) -> Iterator[DatasetRow]:
     yield from (json.loads(line) for line in text.split("\n") if line)
 
@@ -213,7 +197,7 @@ class TaskOptions(TypedDict, total=False):
 class LearningTask:
     """What a model is to learn; None: as by default. See `tm2tfr.training_examples`."""
 
-    spec: AnySpec | str | Path
+    spec: DatasetSpec | str | Path
     regime: Regime | None = None
     label: str | None = None
     program: str | None = None
@@ -242,7 +226,7 @@ class LearningTask:
             if getattr(self, name) is not None:
                 said = name.replace("_", "-")
                 raise TrainingError(f"{said} is an option of {TASK}, the paper's task: omit it, or train on {TASK}")
-        if isinstance(self.spec, Spec | CircuitSpec | LabelSpec):
+        if isinstance(self.spec, DatasetSpec):
             return spec_examples(self.spec, regime=self.regime, label=self.label, program=self.program)
         if not isinstance(self.spec, str | Path):
             what = f"{self.spec!r} ({type(self.spec).__name__}) is neither a spec nor the name of one"
@@ -294,7 +278,7 @@ def _task_of(data: Mapping[str, Any]) -> LearningTask:
     common = {"program": names[0] if isinstance(names, list) and len(names) == 1 else None}
     if data.get("folder") is None:
         text, name = str(data.get("spec", "")), str(data["name"])
-        spec: AnySpec | Path = read(text, file=name)
+        spec: DatasetSpec | Path = read(text, file=name)
     else:
         spec = Path(data["folder"])
     if data["labels"]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tm2tfr.sources import registry
+
 Values = dict[str, tuple[str, ...]]
 """The name of what is labelled -> its value at each position of a word, as the labels of weights have it."""
 
@@ -21,7 +23,10 @@ class LabelSource:
         kind: what one of its programs is, for complaints: ``a RASP program``.
         key: of the spec, what names the things with labels, ``s-ops``; `column` is that of the examples, ``s-op``.
         reference: what says what is right.
-        word_of: (program, word as people write it) -> its tokens. Raises InputError.
+        example: the name of a shipped program, for complaints.
+        load: (path, or the name of a shipped program) -> the program, as ``program``.
+        shipped: the names of the shipped programs.
+        endings: those of their files.
         shown: a token, as text.
         names: program -> what may have labels, the one that has them by default last.
         labelled: (program, names, words) -> the labels on each word; None where the program is undefined.
@@ -35,7 +40,10 @@ class LabelSource:
     key: str
     column: str
     reference: str
-    word_of: Callable[[Any, str], tuple[Any, ...]]
+    example: str
+    load: Callable[[str], Any]
+    shipped: Callable[[], tuple[str, ...]]
+    endings: tuple[str, ...]
     shown: Callable[[Any], str]
     names: Callable[[Any], tuple[str, ...]]
     labelled: Callable[[Any, Sequence[str], Sequence[Any]], Sequence[Values | None]]
@@ -43,6 +51,18 @@ class LabelSource:
     listed: Callable[[Any], Mapping[str, Any]]
     columns: Mapping[str, str]
     about: str
+
+
+def word_of(program: Any, text: str) -> tuple[Any, ...]:
+    """Return the tokens of a word as people write it.
+
+    Raises:
+        InputError: if it is not a word of the program.
+    """
+    source = registry.of_program(program)
+    if source is None or source.word is None:  # never: programs that label words have tokens
+        raise TypeError(f"{program} has no words")
+    return source.word(program, text)
 
 
 def batches(words: Sequence[Sequence[Any]]) -> Iterator[list[int]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tm2tfr.dataset.labels.labeller import LabelSource, Values, batches
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs
-from tm2tfr.sources.rasp.library import word_of
+from tm2tfr.sources.rasp.library import ENDING, load, shipped
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
@@ -50,7 +50,10 @@ OF_RASP = LabelSource(
     key="s-ops",
     column="s-op",
     reference="interpreter",
-    word_of=word_of,
+    example="sort",
+    load=load,
+    shipped=shipped,
+    endings=(ENDING,),
     shown=shown_atom,
     names=_names,
     labelled=labelled,
