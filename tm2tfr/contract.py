@@ -377,8 +377,6 @@ class Source(Generic[_Program]):
             were compiled from; None: what was read.
         called: program -> what this very program is called, where its kind has several nouns.
         fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
-        word: (program, input as people write it) -> its tokens; None: its characters are. Raises InputError.
-        bits: program -> the number of bits that each of its inputs has; None: inputs are words of any length.
         labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
@@ -412,8 +410,6 @@ class Source(Generic[_Program]):
     restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
     called: Callable[[_Program], str] | None = None
     fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
-    word: Callable[[_Program, str], tuple[Any, ...]] | None = None
-    bits: Callable[[_Program], int] | None = None
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     headings: Callable[[_Program], Mapping[str, str]] | None = None

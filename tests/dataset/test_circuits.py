@@ -10,24 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tm2tfr.dataset.kinds import again as reproduced
-from tm2tfr.dataset.kinds import how_for
 
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tests.dataset.golden import CIRCUIT_COMPLAINTS, said
 from tests.dataset.test_sweep import again
 from tests.sources.turing.formats.golden import Case, cases
-from tm2tfr.dataset.circuits.shard import made_circuits
-from tm2tfr.dataset.circuits.spec import ChosenCircuit, CircuitInputs, CircuitSpec, RandomBits, circuit_fingerprint
-from tm2tfr.dataset.jobs import CIRCUIT_COLUMNS, jobs
+from tm2tfr.dataset.circuits.shard import ChosenCircuit, circuit_fingerprint, made_circuits
+from tm2tfr.dataset.circuits.spec import CircuitInputs, CircuitSpec, RandomBits
+from tm2tfr.dataset.jobs import Splitting
 from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.make import make
+from tm2tfr.dataset.make import dataset_report, make
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.runs import Failure
-from tm2tfr.dataset.shard import Making
-from tm2tfr.dataset.spec import Splitting
-from tm2tfr.dataset.sweep import dataset_report, sweep, sweep_report
+from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError, DatasetError, EngineError
 from tm2tfr.runs import cases as judged
 from tm2tfr.sources.circuit import compiler
@@ -65,11 +61,13 @@ def circuits(text: str, folder: Path | None = None) -> CircuitSpec:
     return spec
 
 
+COLUMNS = ["circuit", "input", "form", "prompt", "target", "loss_mask", "result"]
+
+
 def lines(spec: CircuitSpec, engine: str = "dense") -> list[dict[str, Any]]:
     """The examples of a spec with one split, called all."""
-    splitting = Splitting(spec.seed, spec.split_by, spec.splits)
-    making = Making(how_for(spec, engine), spec.forms, False, splitting, spec.formats)
-    found = [made_circuits(job, making).files["all", "jsonl"] for job in jobs(spec)]
+    making = spec.making(spec.how(engine))
+    found = [made_circuits(job, making).files["all", "jsonl"] for job in spec.jobs()]
     return [json.loads(line) for data in found for line in data.decode().splitlines()]
 
 
@@ -136,7 +134,7 @@ def test_the_name_of_a_circuit_stands_for_a_spec(
     spec = load_spec(name)
     assert isinstance(spec, CircuitSpec)
     assert (spec.name, spec.circuits[0].circuit) == (name, load(name))
-    assert sum(job.runs for job in jobs(spec)) == runs
+    assert sum(job.runs for job in spec.jobs()) == runs
 
 
 @pytest.mark.parametrize("format", ["bench", "yaml"])
@@ -212,10 +210,10 @@ def test_nothing_is_written_of_a_shard_that_fails(tmp_path: Path, monkeypatch: p
 def test_the_command_to_reproduce_names_the_circuit_and_not_the_machine_of_that_name(tmp_path: Path) -> None:
     spec = circuits("circuits: [parity, binary-adder]\nvariant: paper-hard\nbasis: nor\ninputs: []")
     parity, adder = (chosen.circuit for chosen in spec.circuits)
-    how = how_for(spec, "auto")
-    told = reproduced(spec, Failure(parity, "01010101", ""), how)
+    how = spec.how("auto")
+    told = spec.again(Failure(parity, "01010101", ""), how)
     assert shlex.split(told)[2:5] == ["parity", "--bits", "8"]
-    told = reproduced(spec, Failure(adder, "0" * 16, ""), how)
+    told = spec.again(Failure(adder, "0" * 16, ""), how)
     assert told == f"tm2tfr trace binary-adder --variant paper-hard --basis nor --input {'0' * 16} --engine auto"
     done = again(told, tmp_path)
     assert (done.returncode, "compared with the evaluator, all agree" in done.stdout) == (0, True), done.stderr
@@ -251,7 +249,7 @@ def test_the_three_forms_of_an_adder() -> None:
     assert answer == {**same, "form": "answer", "target": ["0", "0", "1"], "loss_mask": [1, 1, 1]}
     assert shown == {**same, "form": "steps shown", "target": gates, "loss_mask": [0] * 8 + [1, 1, 1]}
     assert scored == {**same, "form": "steps scored", "target": gates, "loss_mask": [1] * 11}
-    assert set(answer) == set(CIRCUIT_COLUMNS)
+    assert set(answer) == set(COLUMNS)
 
 
 @pytest.mark.parametrize("engine", ["dense", "exact", "auto"])
@@ -293,7 +291,7 @@ def test_both_formats_of_circuits_say_the_same(tmp_path: Path) -> None:
     make(circuits(ADDER.replace("jsonl", "[jsonl, parquet]")), tmp_path / "data", workers=1)
     table = parquet.read_table(io.BytesIO((tmp_path / "data/all/00000-of-00001.parquet").read_bytes()))
     written = [json.loads(line) for line in (tmp_path / "data/all/00000-of-00001.jsonl").read_text().splitlines()]
-    assert table.column_names == list(CIRCUIT_COLUMNS)
+    assert table.column_names == COLUMNS
     assert table.to_pylist() == written
     assert len(written) == 48
 

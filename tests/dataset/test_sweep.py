@@ -14,8 +14,8 @@ from tests.cli.test_commands import ROOT, failed, tm2tfr_alone
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.dataset import runs
 from tm2tfr.dataset.library import load_spec
+from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.choose import for_many_runs
@@ -47,7 +47,7 @@ def broken_for(bad: str) -> object:
     return compiled
 
 
-def some_two_states() -> Spec:
+def some_two_states() -> MachineSpec:
     spec = load_spec("two-states")
     return replace(spec, families=(spec.families[0][12_096:13_824:43],))
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
-from tm2tfr.dataset.family import Family, Members
-from tm2tfr.dataset.tree import NormalForm
 
 from tm2tfr.dataset.library import load_spec
+from tm2tfr.dataset.machines.family import Family, Members
+from tm2tfr.dataset.machines.tree import NormalForm
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.dataset.tally import Beaver, Tally

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tm2tfr.dataset.family import Family
 
 from tests.strategies import tries
+from tm2tfr.dataset.machines.family import Family
 from tm2tfr.engines import recognise
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense

@@ -41,6 +41,11 @@ class Dataset:
     reused: int
     failure: Failure | None = None
 
+    @property
+    def name(self) -> str:
+        """That of its spec."""
+        return self.spec.name
+
 
 def make(
     spec: DatasetSpec,

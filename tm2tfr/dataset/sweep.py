@@ -22,14 +22,14 @@ class Sweep:
     """The result of a sweep.
 
     Args:
-        title: what reports call it.
+        name: what reports call it.
         tally: the runs that agree: all, or those before the failure.
         failure: the first run that does not agree.
         again: a command that reproduces it.
     """
 
     spec: DatasetSpec
-    title: str
+    name: str
     tally: Tally
     failure: Failure | None = None
     again: str = ""
@@ -68,7 +68,7 @@ def sweep_report(found: Sweep) -> str:
     """Return a line about a sweep, and one about its records, or the counterexample and how to reproduce it."""
     spec, tally = found.spec, found.tally
     if found.failure is None:
-        line = f"{found.title}: {counted(tally.machines, spec.noun)}, {spec.summed(tally)}, all agree"
+        line = f"{found.name}: {counted(tally.machines, spec.noun)}, {spec.summed(tally)}, all agree"
         return f"{line}\n{records}" if (records := spec.records(tally)) else line
-    head = f"{found.title}: FAILED after {spec.summed(tally)}, all of which agree"
+    head = f"{found.name}: FAILED after {spec.summed(tally)}, all of which agree"
     return f"{head}\n{found.failure}\nreproduce: {found.again}"

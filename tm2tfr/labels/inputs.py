@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tm2tfr.dataset.circuits.spec import CircuitInputs, RandomBits
-from tm2tfr.dataset.labels.spec import different_words
+from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.spec import MOST_WORDS, Inputs, Random
 from tm2tfr.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.inputs import read_input
@@ -77,7 +77,7 @@ def chosen(program: Any, positions: int | None, asked: LabelInputs) -> Chosen:
         listed = Inputs(tuple(machine.check_input(word) for word in inputs.words), inputs.up_to, inputs.random)
         words = listed.over(letters)
     else:
-        words = different_words(program, inputs)
+        words = LabelSpec(text="", name=program.name, program=program, inputs=inputs, forms=()).words
     drawn = [(source.count, source.shortest, source.longest) for source in inputs.random]
     return Chosen(words, _how(len(inputs.words), inputs.up_to if inputs.up_to >= 0 else None, drawn, asked))
 

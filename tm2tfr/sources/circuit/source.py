@@ -123,5 +123,4 @@ SOURCE = Source(
     exported=later("tm2tfr.sources.circuit.exported", "described"),
     card=later("tm2tfr.sources.circuit.exported", "paragraph"),
     prepare=_prepare,
-    bits=lambda circuit: len(circuit.inputs),
 )

@@ -75,7 +75,6 @@ SOURCE = Source(
     restore=_prepare,
     called=lambda program: program.noun,
     fed=_fed,
-    word=word_of,
     causal=later("tm2tfr.sources.logic.causal", "causal_model"),
     labels=later("tm2tfr.sources.logic.truth", "LogicLabels"),
     examined=later("tm2tfr.sources.logic.truth", "examined"),

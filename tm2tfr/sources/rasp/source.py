@@ -82,7 +82,6 @@ SOURCE = Source(
     prepare=_prepare,
     restore=_prepare,
     fed=_fed,
-    word=word_of,
     causal=later("tm2tfr.sources.rasp.causal", "causal_model"),
     labels=later("tm2tfr.sources.rasp.truth", "RaspLabels"),
     examined=later("tm2tfr.sources.rasp.truth", "examined"),
