@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ShapeError
+from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -208,12 +209,9 @@ class RunResult(Protocol):
     """What came out of a run of the reference."""
 
     @property
-    def outcome(self) -> str:
-        """It, in a word or two."""
-
+    def outcome(self) -> str: ...  # in a word or two
     @property
-    def own(self) -> Mapping[str, Any]:
-        """What else there is to say of it, as plain data: the fields of its construction."""
+    def own(self) -> Mapping[str, Any]: ...  # what else there is to say of it, as plain data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,28 +236,17 @@ class Truth(Protocol):
     """A run of the reference on one input: rows as they come, and what is known about them. No weights anywhere near."""
 
     @property
-    def noun(self) -> str:
-        """What the program is called: ``machine``."""
-
+    def noun(self) -> str: ...  # what the program is called: ``machine``
     @property
-    def reference(self) -> str:
-        """What this run is of: ``simulator``."""
-
+    def reference(self) -> str: ...  # what this run is of: ``simulator``
     @property
-    def name(self) -> str:
-        """The name of the program."""
-
+    def name(self) -> str: ...  # of the program
     @property
-    def input(self) -> str:
-        """The input, as it is shown."""
-
+    def input(self) -> str: ...  # as it is shown
     @property
-    def prompt(self) -> Sequence[str]:
-        """The tokens of the input."""
-
+    def prompt(self) -> Sequence[str]: ...  # the tokens of the input
     @property
-    def blank(self) -> str:
-        """What an empty cell shows, where the table has a tape; otherwise nothing."""
+    def blank(self) -> str: ...  # what an empty cell shows, where the table has a tape; otherwise nothing
 
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if a decoder with this stream has no table that can be compared."""
@@ -358,6 +345,7 @@ class Source(Generic[_Program]):
         truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
         read: (text, file) -> the program that is stored with weights. Raises SpecError.
         own_input: the input of a program when none is given.
+        inputs: program -> what its inputs are made of, see `tm2tfr.text.words.InputSpace`.
         given: (program, input as people write it) -> the input. Raises InputError.
         targets: the formats that a program is written in.
         convert: (program, format) -> it in that format, ``text`` (or bytes) and ``notes``. Raises ConversionError.
@@ -378,6 +366,7 @@ class Source(Generic[_Program]):
         called: program -> what this very program is called, where its kind has several nouns.
         fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
         labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
+        labelling: (program, decoder) -> what has the labels of its runs, see `tm2tfr.labelling`. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
         causal: (program, input, decoder) -> its run as equations, see `tm2tfr.causality.CausalModel`; None: there is none.
@@ -391,6 +380,7 @@ class Source(Generic[_Program]):
     truth: Callable[[_Program, str, Decoder, int | None], Truth]
     read: Callable[[str, str], _Program]
     own_input: Callable[[_Program], str]
+    inputs: Callable[[_Program], InputSpace]
     given: Callable[[_Program, str], str]
     targets: tuple[str, ...]
     convert: Callable[[_Program, str], Any]
@@ -411,6 +401,7 @@ class Source(Generic[_Program]):
     called: Callable[[_Program], str] | None = None
     fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
+    labelling: Callable[[_Program, Decoder], Any] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     headings: Callable[[_Program], Mapping[str, str]] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None

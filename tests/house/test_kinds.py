@@ -19,7 +19,6 @@ LEFT = {
     "dataset": 33,
     "disguises": 2,
     "explorer": 12,
-    "labels": 16,
     "playground": 6,
     "runs": 9,
     "targets": 34,

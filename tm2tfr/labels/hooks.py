@@ -9,7 +9,7 @@ from typing import Any
 
 from tm2tfr.contract import STAGES, Specification
 from tm2tfr.errors import ExportError, listing
-from tm2tfr.labels.variables import HeldVariable, Scheme
+from tm2tfr.labelling import HeldVariable, Scheme
 from tm2tfr.targets.streams import HOOKED, ExportedStream, stream_of
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -161,7 +161,7 @@ InSubspaces = tuple[str, ...] | str
 """The names of the subspaces that hold a column as it is; or, as text, why none does."""
 
 GIVEN = ("position", "token", "answer")
-"""The columns beside variables and heads whose values are in weights; see `tm2tfr.labels.variables.RESERVED`."""
+"""The columns beside variables and heads whose values are in weights; see `tm2tfr.labelling.RESERVED`."""
 _OUT = "it is what comes out, and no subspace holds it"
 _NOWHERE = "no subspace of these weights holds it"
 

@@ -7,7 +7,6 @@ which entry is the largest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,9 @@ from tm2tfr.contract import STAGES
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.watching import Observation, observe_all
 from tm2tfr.errors import visible
+from tm2tfr.labelling import HeadColumn, HeldVariable, Ragged, Scheme
 from tm2tfr.labels.hooks import SinceStages
-from tm2tfr.labels.runs import LabelledRuns
-from tm2tfr.labels.variables import HeadColumn, HeldVariable, LabelRows, Ragged, Scheme
-from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.labels.runs import LabelledRuns, LabelRows
 
 # ── What labels say of the residual stream: the coordinates of each subspace at each position.
 _FUNCTIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
@@ -123,7 +121,7 @@ def broken_promises(runs: LabelledRuns, words: Sequence[str], since: SinceStages
         words: the inputs that are labelled, of which a few are run.
         since: after which part of which layer each subspace has its value.
     """
-    few = runs if isinstance(runs.program, Circuit) else replace(runs, engine="dense", max_steps=min(runs.max_steps, STEPS))
+    few = runs.shortened(STEPS)
     some = [words[len(words) // 2], max(words[:1_000], key=len), *words[: RUNS - 2]]
     rows, differs, _ = few.labelled(tuple(dict.fromkeys(some)))
     if differs is not None:  # which the labels say, and there are none then

@@ -6,6 +6,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.text.source import escape
 
+_Atom = str | bool | int | Fraction
 _Token = TypeVar("_Token")
 
 MANY: int = 10**30
@@ -51,6 +53,41 @@ def written(word: Sequence[str | bool | int | Fraction]) -> str:
     if all(isinstance(token, str) and len(token) == 1 for token in word) and tuple(word[:1]) != ("[",):
         return "".join(map(str, word))
     return json.dumps([_plain(token) for token in word], ensure_ascii=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputSpace:
+    """The inputs of a program: words over letters.
+
+    Args:
+        letters: a character for each token, which stands for it while words are drawn.
+        shortest: the fewest letters of an input.
+        length: the number of letters of every input; None: an input has any number of them, from `shortest` on.
+        read: an input as people write it -> the same in one form. Raises InputError.
+        written: a word over the letters -> the input in that form.
+    """
+
+    letters: tuple[str, ...]
+    shortest: int
+    length: int | None = None
+    read: Callable[[str], str]
+    written: Callable[[str], str] = str
+
+
+def token_words(alphabet: Sequence[_Atom], tokens_of: Callable[[str], Sequence[_Atom]]) -> InputSpace:
+    """Return the inputs that are words of one token or more over an alphabet, see `written`.
+
+    Args:
+        tokens_of: an input as people write it -> its tokens. Raises InputError.
+    """
+    # tokens may have several characters: characters of no script stand for them
+    stands = {chr(0xF0000 + i): token for i, token in enumerate(alphabet)}
+    return InputSpace(
+        letters=tuple(stands),
+        shortest=1,
+        read=lambda text: written(tokens_of(text)),
+        written=lambda word: written([stands[letter] for letter in word]),
+    )
 
 
 def number_of(symbols: int, shortest: int, longest: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
@@ -13,6 +14,7 @@ from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.options import CircuitOptions
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Decoder
 
@@ -72,6 +74,14 @@ def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None)
     return CircuitTruth(circuit, bits, variant, epsilon, max_steps)
 
 
+def _labelling(circuit: Circuit, decoder: Decoder) -> Any:
+    from tm2tfr.sources.circuit.labelling import CircuitVariables
+
+    truth = _truth(circuit, "0" * len(circuit.inputs), decoder, None)
+    truth.refuse(decoder.layout)
+    return CircuitVariables(decoder, truth.specification(0))  # type: ignore[arg-type]
+
+
 def _causal(circuit: Circuit, bits: str, decoder: Decoder) -> Any:
     from tm2tfr.sources.circuit.causal import CircuitCausal
 
@@ -99,6 +109,11 @@ def _own_input(circuit: Circuit) -> str:
     return read_input(circuit, "") if circuit.encoding else "0" * len(circuit.inputs)
 
 
+def _inputs(circuit: Circuit) -> InputSpace:
+    bits = len(circuit.inputs)
+    return InputSpace(letters=("0", "1"), shortest=bits, length=bits, read=partial(read_input, circuit))
+
+
 SOURCE = Source(
     name=NAME,
     noun="circuit",
@@ -108,6 +123,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=_own_input,
+    inputs=_inputs,
     given=read_input,
     targets=("yaml", *CIRCUIT_FORMATS, *HARDWARE, *PICTURES),
     convert=later("tm2tfr.sources.circuit.conversion", "convert"),
@@ -117,6 +133,7 @@ SOURCE = Source(
     draw=later("tm2tfr.sources.circuit.drawing", "save"),
     graph=later("tm2tfr.sources.circuit.drawing", "to_graph"),
     part=later("tm2tfr.sources.circuit.drawing", "cone"),
+    labelling=_labelling,
     causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
     cases=later("tm2tfr.sources.circuit.exported", "cases"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tm2tfr.choices import DRAWN
@@ -11,6 +12,7 @@ from tm2tfr.contract import Source, Truth, later
 from tm2tfr.options import LogicOptions, read_options
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.text.words import token_words
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -60,6 +62,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=own_word,
+    inputs=lambda program: token_words(program.alphabet, partial(word_of, program)),
     given=_given,
     targets=("ascii", "paper", "latex", "dot", "mermaid"),
     convert=later(_CONVERSION, "convert"),
@@ -75,6 +78,7 @@ SOURCE = Source(
     restore=_prepare,
     called=lambda program: program.noun,
     fed=_fed,
+    labelling=later("tm2tfr.sources.logic.labelling.variables", "LogicVariables"),
     causal=later("tm2tfr.sources.logic.causal", "causal_model"),
     labels=later("tm2tfr.sources.logic.truth", "LogicLabels"),
     examined=later("tm2tfr.sources.logic.truth", "examined"),

@@ -10,6 +10,7 @@ from tm2tfr.choices import TURING as NAME
 from tm2tfr.contract import Source, Truth, later
 from tm2tfr.options import TuringOptions
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -40,6 +41,11 @@ def own_input(machine: Machine) -> str:
     return machine.examples[0].input if machine.examples else ""
 
 
+def inputs(machine: Machine) -> InputSpace:
+    """Return what the inputs of a machine are made of: words over its input alphabet."""
+    return InputSpace(letters=machine.input_alphabet or (), shortest=0, read=machine.check_input)
+
+
 def _given(machine: Machine, word: str) -> str:
     return word
 
@@ -53,6 +59,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=own_input,
+    inputs=inputs,
     given=_given,
     targets=(*WRITABLE, *PICTURES),
     convert=later("tm2tfr.sources.turing.conversion", "convert"),
@@ -63,6 +70,7 @@ SOURCE = Source(
     graph=later("tm2tfr.sources.turing.graph", "to_graph"),
     prove=later("tm2tfr.sources.turing.proof", "prove"),
     limit=later("tm2tfr.sources.turing.proof", "limit"),
+    labelling=later("tm2tfr.sources.turing.labelling", "TuringVariables"),
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_prompt"),
 )

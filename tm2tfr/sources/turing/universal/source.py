@@ -10,7 +10,7 @@ from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import UNIVERSAL as NAME
 from tm2tfr.contract import Source, Truth, later
 from tm2tfr.options import UniversalOptions
-from tm2tfr.sources.turing.source import own_input
+from tm2tfr.sources.turing.source import inputs, own_input
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 
@@ -87,6 +87,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=_own_input,
+    inputs=lambda universal: inputs(universal.right),
     given=_given,
     targets=(*WRITABLE, *PICTURES),
     convert=_convert,
@@ -96,6 +97,7 @@ SOURCE = Source(
     draw=_draw,
     graph=_graph,
     fed=_fed,
+    labelling=later("tm2tfr.sources.turing.universal.labelling", "UniversalVariables"),
     causal=later("tm2tfr.sources.turing.universal.causal", "causal_model"),
     prove=later("tm2tfr.sources.turing.universal.proof", "prove"),
     limit=later("tm2tfr.sources.turing.universal.proof", "limit"),

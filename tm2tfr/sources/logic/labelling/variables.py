@@ -13,12 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labels.of_circuit import LookMatrix
-from tm2tfr.labels.of_rasp import LabelledWords
-from tm2tfr.labels.of_turing import heads_of, recoded
-from tm2tfr.labels.variables import RESERVED, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
-from tm2tfr.labels.words_of_logic import FramedGrid, FramedWords
+from tm2tfr.labelling import (
+    RESERVED,
+    HeadLabels,
+    HeldVariable,
+    LabelledWords,
+    LabelVariable,
+    LookMatrix,
+    Scheme,
+    Seen,
+    heads_of,
+    recoded,
+)
 from tm2tfr.sources.logic.evaluate_many import ManyWords
+from tm2tfr.sources.logic.labelling.framed import FramedGrid, FramedWords
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
@@ -239,11 +247,11 @@ class LogicVariables:
         match claim:
             case NodeClaim():
                 node = self._by_number[claim.node]
-                to = np.append(recoded(self._many.labels[node], tuple(labels)), -1)
+                to = np.append(recoded(self._many.labels[node], labels), -1)
                 found: NDArray[np.int32] = to[framed.labels(node)]
                 return found
             case GivenClaim():
-                return recoded(self._decoder.vocabulary, tuple(labels))[framed.tokens]
+                return recoded(self._decoder.vocabulary, labels)[framed.tokens]
             case InsideClaim():
                 return np.where(framed.inside, self._codes(claim.of, framed, labels), -1).astype(np.int32)
             case MeanClaim():

@@ -8,44 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labels.variables import HeadColumn, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
+from tm2tfr.labelling import (
+    HeadColumn,
+    HeldVariable,
+    LabelVariable,
+    RunRows,
+    Scheme,
+    Seen,
+    VariableColumns,
+    heads_of,
+    recoded,
+)
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
 LabelCodes = NDArray[np.int32]
-VariableColumns = dict[str, NDArray[Any]]
-
-
-class RawRows(NamedTuple):
-    """Rows of the chapter's table of some runs, one run after the other.
-
-    Args:
-        offsets: (runs + 1,); sizes: (runs,), the number of symbols of each input.
-        tokens, answers: (rows,), their numbers in the vocabulary.
-        q, b, a: (rows,), places among the labels of their subspaces, -1 for ⊥; m, h: (rows,), whole numbers.
-    """
-
-    offsets: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    tokens: LabelCodes
-    answers: LabelCodes
-    q: LabelCodes
-    b: LabelCodes
-    m: LabelCodes
-    h: LabelCodes
-    a: LabelCodes
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """The number of the first row of the run that each row is of: (rows,)."""
-        return np.repeat(self.offsets[:-1], np.diff(self.offsets))
-
 
 _ATTENDED: Mapping[str, Seen] = {
     "all": "all",
@@ -97,10 +80,16 @@ class TuringVariables:
     """Finds the labels of runs of one decoder.
 
     Args:
-        decoder: the weights, of which only claims and labels are read.
+        program: the machine; decoder: the weights, of which only claims and labels are read.
     """
 
+    program: Any
     decoder: Decoder
+
+    @property
+    def lead(self) -> int:
+        """The number of tokens before the input."""
+        return 0
 
     @property
     def scheme(self) -> Scheme:
@@ -112,6 +101,7 @@ class TuringVariables:
             heads=heads_of(self.decoder, self._seen),
             held=held,
             answers=self.decoder.vocabulary,
+            ends=("accept", "reject", "halt", "limit"),
         )
 
     def _held(self, what: str) -> HeldVariable | None:
@@ -141,33 +131,25 @@ class TuringVariables:
             LabelVariable(name="found", kind="whole", meaning=meaning["found"]),
         ]
 
-    def labels(self, raw: RawRows, lead: int = 0) -> tuple[VariableColumns, dict[str, HeadColumn]]:
-        """Return every column, and the column of each head that has one.
-
-        Args:
-            lead: the number of tokens before the input.
-        """
-        starts, layout = raw.starts, self.decoder.layout
+    def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
+        """Return the column of each variable, and of each head that has one."""
+        starts, layout, lead, h = raw.starts, self.decoder.layout, self.lead, raw.columns["h"]
         position = (np.arange(len(starts)) - starts).astype(np.int32)
-        before = before_of(raw.h, position)
-        latest = latest_writes(raw.h, before, starts)
-        found: VariableColumns = {"q": raw.q, "b": raw.b, "m": raw.m, "h": raw.h, "a": raw.a, "h_before": before}
+        before = before_of(h, position)
+        latest = latest_writes(h, before, starts)
+        found: VariableColumns = {**raw.columns, "h_before": before}
         sizes = np.repeat(raw.sizes, np.diff(raw.offsets))
-        for name, what, cell in (("given(h+)", "e_x(h+)", np.maximum(raw.h, 0)), ("given(h)", "e_x(h)", raw.h)):
+        for name, what, cell in (("given(h+)", "e_x(h+)", np.maximum(h, 0)), ("given(h)", "e_x(h)", h)):
             if (subspace := layout.holding(what)) is not None:
                 there = (cell >= 0) & (cell < sizes) & (position >= lead)
                 at = np.where(there, starts + lead + cell, 0)
                 found[name] = np.where(there, recoded(self.decoder.vocabulary, subspace.labels)[raw.tokens[at]], -1)
         rows = starts + latest
-        found |= {"j*": latest, "h_before(j*)": before[rows], "b(j*)": raw.b[rows]}
-        found["found"] = (before[rows] == raw.h).astype(np.int32)
+        found |= {"j*": latest, "h_before(j*)": before[rows], "b(j*)": raw.columns["b"][rows]}
+        found["found"] = (before[rows] == h).astype(np.int32)
         places = {
             "j*": latest,
-            **{
-                key: np.maximum(sign * of, 0)
-                for name, of in (("h", raw.h), ("h_{i-1}", before))
-                for key, sign in signed(name)
-            },
+            **{key: np.maximum(sign * of, 0) for name, of in (("h", h), ("h_{i-1}", before)) for key, sign in signed(name)},
         }
         wanted: dict[str, HeadColumn] = {
             head.column: places[head.claim] for head in self.scheme.heads if head.seen == "one" and head.claim in places
@@ -222,21 +204,3 @@ def latest_writes(h: LabelCodes, before: LabelCodes, starts: NDArray[np.int64]) 
     last(h, np.ones(len(h), dtype=bool))
     last(np.where(h > 0, h - 1, h + 1), here < 0)
     return (here - starts).astype(np.int32)
-
-
-def recoded(names: tuple[str, ...], labels: tuple[str, ...] | None) -> LabelCodes:
-    """Return for each name its place among labels, -1 if it is none of them."""
-    places = {label: n for n, label in enumerate(labels or ())}
-    return np.array([places.get(name, -1) for name in names], dtype=np.int32)
-
-
-def heads_of(decoder: Decoder, seen: Any) -> tuple[HeadLabels, ...]:
-    """Return all heads; `seen`: a claim -> what such a head attends to, None if nothing is known of it."""
-    found = []
-    for n, layer in enumerate(decoder.layers):
-        for k, head in enumerate(layer.heads):
-            claim = "" if head.claim is None else head.claim.attends
-            what = seen(claim)
-            if what is not None:
-                found.append(HeadLabels(layer=n, head=k, name=head.name, claim=claim, mask=head.mask, seen=what))
-    return tuple(found)

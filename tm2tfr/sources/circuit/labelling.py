@@ -6,7 +6,7 @@ Gates, operands and where heads look are the same in all runs; only bits differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,52 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labels.of_turing import heads_of
-from tm2tfr.labels.variables import HeadColumn, HeldVariable, LabelVariable, Ragged, Scheme, Seen
+from tm2tfr.labelling import (
+    HeadColumn,
+    HeldVariable,
+    LabelVariable,
+    Ragged,
+    RunRows,
+    Scheme,
+    Seen,
+    VariableColumns,
+    heads_of,
+)
 from tm2tfr.sources.circuit.columns import GATE_NAMES, OPERANDS, TRUTH, widened
 from tm2tfr.sources.circuit.specification import CircuitSpecification
 from tm2tfr.transformer.weights import Decoder
-
-# ── Where heads look on many words of one length, as matrices, and in the form of a column.
-LookMatrix = NDArray[np.bool_]
-"""(words, n, n): to which positions (the last axis) a head attends from each."""
-
-
-def in_sight(mask: str, n: int) -> NDArray[np.bool_]:
-    """Return which positions are in sight from each: (n, n); for masks see `tm2tfr.transformer.weights.MASKS`."""
-    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
-    return {"future": j <= i, "past": j >= i, "none": np.ones((n, n), dtype=bool)}[mask]
-
-
-def ragged(looks: LookMatrix, sight: NDArray[np.bool_]) -> Ragged:
-    """Return where a head looks as a column: (words · n,) entries."""
-    everything = (looks == sight).all(axis=-1).ravel()
-    rows = looks.reshape(-1, looks.shape[-1]) & ~everything[:, None]
-    offsets = np.concatenate([[0], np.cumsum(rows.sum(axis=1))]).astype(np.int64)
-    return Ragged(offsets, np.nonzero(rows)[1].astype(np.int32), everything)
-
-
-def ragged_of(seen: Sequence[Sequence[int] | None]) -> Ragged:
-    """Return positions as a column; None: every position in sight."""
-    offsets = np.concatenate([[0], np.cumsum([len(places or ()) for places in seen])]).astype(np.int64)
-    flat = np.array([j for places in seen for j in places or ()], dtype=np.int32)
-    return Ragged(offsets, flat, np.array([places is None for places in seen], dtype=bool))
-
-
-def joined(parts: list[Ragged]) -> Ragged:
-    """Return several columns, one after the other."""
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places, everything = (np.concatenate([getattr(p, name) for p in parts]) for name in ("places", "everything"))
-    return Ragged(offsets, places, everything)
-
-
-def mean_over(looks: LookMatrix, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the mean of values, (words, n), over the positions that are looked at: (words, n)."""
-    shares = looks / looks.sum(axis=-1, keepdims=True)
-    found: NDArray[np.float64] = np.matmul(shares, values.astype(np.float64)[..., None])[..., 0]
-    return found
-
 
 NOTHING = "none"
 """The gate of a position that answers none: before the last input."""
@@ -142,29 +110,37 @@ class CircuitVariables:
     def _nets(self) -> tuple[str, ...]:
         return tuple(NOTHING if (g := self.specification.gate(i)) is None else g.net for i in self._positions)
 
-    def labels(self, bits: NDArray[np.uint8]) -> tuple[dict[str, NDArray[Any]], dict[str, HeadColumn]]:
-        """Return every column, and the column of each head that has one: bits (runs, nets), all that are right."""
-        runs, spec, positions = len(bits), self.specification, self._positions
-        inside, signs = bits[:, :-1].astype(np.int32), 2 * bits.astype(np.int32) - 1
+    def outcomes(self, bits: NDArray[np.uint8]) -> tuple[str, ...]:
+        """Return the bits of the outputs of each run as text: bits (runs, nets)."""
+        circuit = self.specification.circuit
+        outputs = bits[:, [circuit.numbers[net] for _, net in circuit.outputs]]
+        return tuple("".join(map(str, row)) for row in outputs.tolist())
+
+    def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
+        """Return the column of each variable, and of each head that has one."""
+        runs, spec, positions = len(raw.sizes), self.specification, self._positions
+        tokens, answers = (each.reshape(runs, len(positions)) for each in (raw.tokens, raw.answers))
+        bits = (np.concatenate([tokens, answers[:, -1:]], axis=1) == self.decoder.numbers["1"]).astype(np.int32)
+        signs = 2 * bits - 1
 
         def same(values: Any, dtype: Any = np.int32) -> NDArray[Any]:
             return np.tile(np.asarray(list(values), dtype=dtype), runs)
 
         place = {v.name: {label: n for n, label in enumerate(v.labels or ())} for v in self.scheme.variables}
-        found: dict[str, NDArray[Any]] = {
+        found: VariableColumns = {
             "gate": same(place["gate"][gate] for gate in self._gates),
             "net": same(place["net"][net] for net in self._nets),
         }
         answering = np.array([spec.gate(i) is not None for i in positions])
         addresses = np.array([spec.addresses(i) for i in positions])  # (positions, operands)
         if self._lookup:
-            found["bit"] = inside.ravel()
+            found["bit"] = bits[:, :-1].ravel()
             for k, operand in enumerate(OPERANDS):
                 found[operand] = same(addresses[:, k])
-                found[f"x_{operand}"] = bits[:, addresses[:, k]].astype(np.int32).ravel()
+                found[f"x_{operand}"] = bits[:, addresses[:, k]].ravel()
             tables = ["0" * len(TRUTH) if g is None else widened(g) for g in map(spec.gate, positions)]
             found |= {name: same(int(table[k]) for table in tables) for k, name in enumerate(TRUTH)}
-            found["next"] = np.where(answering, bits[:, 1:], 0).astype(np.int32).ravel()
+            found["next"] = np.where(answering, bits[:, 1:], 0).ravel()
         else:
             found["sign"] = signs[:, :-1].ravel()
             found |= self._flags(signs)
@@ -181,8 +157,7 @@ class CircuitVariables:
             None if self.specification.gate(i) is None else self.specification.attended("operands", i)
             for i in self._positions
         ]
-        one = ragged_of(each)
-        return one.take(np.tile(np.arange(len(each)), runs))
+        return Ragged.of_lists(each).take(np.tile(np.arange(len(each)), runs))
 
     def _flags(self, signs: NDArray[np.int32]) -> dict[str, NDArray[np.float64]]:
         """Return the mean of the operands' signs, and the flags: each mean that there is has its own, found once."""

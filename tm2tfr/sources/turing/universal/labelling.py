@@ -9,15 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labels.of_circuit import ragged_of
-from tm2tfr.labels.of_turing import RawRows, TuringVariables, VariableColumns, recoded
-from tm2tfr.labels.variables import HeadColumn, HeldVariable, LabelVariable, Ragged, Seen
-from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.labelling import (
+    HeadColumn,
+    HeadLabels,
+    HeldVariable,
+    LabelVariable,
+    Ragged,
+    RunRows,
+    Seen,
+    VariableColumns,
+    heads_of,
+    recoded,
+)
+from tm2tfr.sources.turing.labelling import TuringVariables
 from tm2tfr.transformer.residual import Residual
 
 _HELD: Mapping[str, HeldVariable] = {
@@ -60,9 +68,12 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class UniversalVariables(TuringVariables):
-    """Finds the labels of runs of one machine in the prompt."""
+    """Finds the labels of runs of one machine in the prompt; see `TuringVariables`."""
 
-    universal: Universal
+    @property
+    def lead(self) -> int:
+        """The number of tokens before the input."""
+        return len(self.program.description)
 
     def _held(self, what: str) -> HeldVariable | None:
         if what in _FROM_THE_RULE:
@@ -74,9 +85,7 @@ class UniversalVariables(TuringVariables):
         return _ATTENDED.get(claim) or super()._seen(claim)
 
     @cached_property
-    def _rule_heads(self) -> tuple[Any, ...]:
-        from tm2tfr.labels.of_turing import heads_of  # noqa: PLC0415
-
+    def _rule_heads(self) -> tuple[HeadLabels, ...]:
         return tuple(head for head in heads_of(self.decoder, self._seen) if head.claim == "rule")
 
     def _variables(self, layout: Residual) -> list[LabelVariable]:
@@ -86,15 +95,14 @@ class UniversalVariables(TuringVariables):
         found += [LabelVariable(name=name, kind="number", meaning=meaning) for name, meaning in _NUMBERS.items()]
         return [*super()._variables(layout), *found]
 
-    def labels(self, raw: RawRows, lead: int = 0) -> tuple[VariableColumns, dict[str, HeadColumn]]:
-        """Return every column, and the column of each head that has one; see `TuringVariables.labels`."""
-        description = self.universal.description
-        lead = len(description)
-        found, wanted = super().labels(raw, lead)
+    def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
+        """Return the column of each variable, and of each head that has one."""
+        description, lead, h = self.program.description, self.lead, raw.columns["h"]
+        found, wanted = super().labels(raw)
         position = (np.arange(len(raw.tokens)) - raw.starts).astype(np.int32)
         inside = position < lead
         at = np.minimum(position, lead - 1)
-        walled = self.universal.standing.tape == "one-way"
+        walled = self.program.standing.tape == "one-way"
         one_way = description[0] == "one-way" if description else False
         ends, last_key = self._ends, self._last_key
         labels = {name: self.decoder.layout.holder(what).labels for name, (what, _) in _LABELS.items()}
@@ -108,7 +116,7 @@ class UniversalVariables(TuringVariables):
             "[value]": np.where(inside, np.array([end is not None for end in ends])[at], False).astype(np.int32),
             "k": np.minimum(position + 1, lead).astype(np.int32),
             "[one-way]": np.full(len(position), int(one_way), dtype=np.int32),
-            "[left end]": ((raw.h == 0) & walled).astype(np.int32),
+            "[left end]": ((h == 0) & walled).astype(np.int32),
             "q(key)": recoded(tuple(k[0] if k else "" for k in keys), labels["q(key)"])[at],
             "a(key)": recoded(tuple(k[1] if k else "" for k in keys), labels["a(key)"])[at],
             **{
@@ -118,7 +126,7 @@ class UniversalVariables(TuringVariables):
         places = {
             "first": np.zeros_like(position),
             "last key": np.where(inside, np.array(last_key, dtype=np.int32)[at], last_key[-1]).astype(np.int32),
-            "h+k": np.minimum(np.maximum(raw.h, 0) + np.minimum(lead, position + 1), position).astype(np.int32),
+            "h+k": np.minimum(np.maximum(h, 0) + np.minimum(lead, position + 1), position).astype(np.int32),
         }
         for head in self.scheme.heads:
             if head.claim in places:
@@ -132,7 +140,7 @@ class UniversalVariables(TuringVariables):
     @cached_property
     def _keys(self) -> Mapping[str, tuple[str, str]]:
         """Token of what a rule is for -> its state and symbol."""
-        names = self.universal.names
+        names = self.program.names
         return {
             names.key(q, a): (state, symbol)
             for q, state in enumerate(names.ruled)
@@ -142,8 +150,8 @@ class UniversalVariables(TuringVariables):
     @cached_property
     def _ends(self) -> list[tuple[str, str] | None]:
         """For each position of the description the state and symbol of the rule that ends there, if one does."""
-        found, last, values = list[tuple[str, str] | None](), None, frozenset(self.universal.names.values)
-        for token in self.universal.description:
+        found, last, values = list[tuple[str, str] | None](), None, frozenset(self.program.names.values)
+        for token in self.program.description:
             last = self._keys.get(token, last)
             found.append(last if token in values else None)
         return found
@@ -152,12 +160,12 @@ class UniversalVariables(TuringVariables):
     def _last_key(self) -> list[int]:
         """For each position of the description that of the last key up to it, itself if there is none."""
         found, last = list[int](), None
-        for i, token in enumerate(self.universal.description):
+        for i, token in enumerate(self.program.description):
             last = i if token in self._keys else last
             found.append(i if last is None else last)
         return found
 
-    def _rules(self, raw: RawRows, position: NDArray[np.int32]) -> tuple[Ragged, VariableColumns]:
+    def _rules(self, raw: RunRows, position: NDArray[np.int32]) -> tuple[Ragged, VariableColumns]:
         """Return where the head looks that finds the rule, and the shares of those that are for q and for a.
 
         What it sees depends on how far the description has come, on q and on a: all kinds of rows are gone through once.
@@ -166,7 +174,8 @@ class UniversalVariables(TuringVariables):
         lead = len(self._ends)
         come = np.minimum(position + 1, lead).astype(np.int64)
         kinds, which = np.unique(
-            (come * (len(states) + 1) + raw.q + 1) * (len(symbols) + 1) + raw.a + 1, return_inverse=True
+            (come * (len(states) + 1) + raw.columns["q"] + 1) * (len(symbols) + 1) + raw.columns["a"] + 1,
+            return_inverse=True,
         )
         seen, shares = list[list[int] | None](), list[tuple[float, float]]()
         for kind in kinds.tolist():
@@ -186,4 +195,4 @@ class UniversalVariables(TuringVariables):
                 )
             )
         both = np.array(shares)[which]
-        return ragged_of(seen).take(which), {"[r*_q=q]": both[:, 0], "[r*_a=a]": both[:, 1]}
+        return Ragged.of_lists(seen).take(which), {"[r*_q=q]": both[:, 0], "[r*_a=a]": both[:, 1]}
