@@ -6,7 +6,7 @@ import json
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +16,7 @@ from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import CompileError, counted, visible
-from tm2tfr.text.words import number_of
+from tm2tfr.text.words import InputSpace, number_of
 
 # ── The inputs of machines: words over an input alphabet, either listed, all up to a length, or random.
 MOST_WORDS = 10_000_000
@@ -49,6 +49,16 @@ class Inputs:
     def over(self, alphabet: Sequence[str]) -> tuple[str, ...]:
         """Return the different words over an input alphabet, in the order listed, all, random."""
         return tuple(dict.fromkeys(self._each(alphabet)))
+
+    def of(self, space: InputSpace) -> tuple[str, ...]:
+        """Return the different inputs of a program, in the order listed, all, random; space: what they are made of.
+
+        Raises:
+            InputError: if a listed word is not one of its inputs.
+        """
+        others = replace(self, words=()).over(space.letters)
+        drawn = (space.written(word) for word in others if len(word) >= space.shortest)
+        return tuple(dict.fromkeys([*map(space.read, self.words), *drawn]))
 
     def _each(self, alphabet: Sequence[str]) -> Iterator[str]:
         yield from self.words

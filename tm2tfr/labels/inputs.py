@@ -67,12 +67,9 @@ def chosen(name: str, noun: str, space: InputSpace, positions: int | None, asked
     if space.length is not None:
         return _of_length(visible(name), noun, space, space.length, asked)
     inputs = _inputs(visible(name), space, positions, asked)
-    listed = map(space.read, inputs.words)
-    others = Inputs((), inputs.up_to, inputs.random).over(space.letters)
-    words = (*listed, *(space.written(word) for word in others if len(word) >= space.shortest))
     drawn = [(source.count, source.shortest, source.longest) for source in inputs.random]
     how = _how(len(inputs.words), inputs.up_to if inputs.up_to >= 0 else None, drawn, asked)
-    return Chosen(tuple(dict.fromkeys(words)), how)
+    return Chosen(inputs.of(space), how)
 
 
 def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], asked: LabelInputs) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class _CircuitReader(CommonReader):
         own = parameters if argument in GENERATORS else {}
         program = self.program(argument, own)
         construction = registry.of_program(program)
-        if construction is None or construction.bits is None:
+        if construction is None or construction.inputs(program).length is None:
             self.reading.error(item, "this is a machine", "name machines under 'machines', in another spec")
             return None
         if construction.prepare is not None:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tm2tfr.sources import registry
-
 Values = dict[str, tuple[str, ...]]
 """The name of what is labelled -> its value at each position of a word, as the labels of weights have it."""
 
@@ -21,8 +19,9 @@ class LabelSource:
 
     Args:
         kind: what one of its programs is, for complaints: ``a RASP program``.
-        key: of the spec, what names the things with labels, ``s-ops``; `column` is that of the examples, ``s-op``.
+        key: of the spec, what names the things with labels, ``s-ops``.
         reference: what says what is right.
+        word_of: (program, word as people write it) -> its tokens. Raises InputError.
         example: the name of a shipped program, for complaints.
         load: (path, or the name of a shipped program) -> the program, as ``program``.
         shipped: the names of the shipped programs.
@@ -32,14 +31,14 @@ class LabelSource:
         labelled: (program, names, words) -> the labels on each word; None where the program is undefined.
         fingerprint: program -> a digest of what it does, whatever its names are.
         listed: program -> what is told of it beside its name, as plain data.
-        columns: what the columns of the examples contain.
+        columns: the columns of the examples, and what they contain.
         about: what the examples are.
     """
 
     kind: str
     key: str
-    column: str
     reference: str
+    word_of: Callable[[Any, str], tuple[Any, ...]]
     example: str
     load: Callable[[str], Any]
     shipped: Callable[[], tuple[str, ...]]
@@ -51,18 +50,6 @@ class LabelSource:
     listed: Callable[[Any], Mapping[str, Any]]
     columns: Mapping[str, str]
     about: str
-
-
-def word_of(program: Any, text: str) -> tuple[Any, ...]:
-    """Return the tokens of a word as people write it.
-
-    Raises:
-        InputError: if it is not a word of the program.
-    """
-    source = registry.of_program(program)
-    if source is None or source.word is None:  # never: programs that label words have tokens
-        raise TypeError(f"{program} has no words")
-    return source.word(program, text)
 
 
 def batches(words: Sequence[Sequence[Any]]) -> Iterator[list[int]]:

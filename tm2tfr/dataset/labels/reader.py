@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.dataset.common import BEGIN, END, WordsReader
-from tm2tfr.dataset.labels.labeller import LabelSource, word_of
+from tm2tfr.dataset.labels.labeller import LabelSource
 from tm2tfr.dataset.labels.of_logic import OF_LOGIC
 from tm2tfr.dataset.labels.of_rasp import OF_RASP
 from tm2tfr.dataset.labels.spec import ALL_NODES, LABEL_SPLIT_BY, LabelSpec
@@ -61,7 +61,7 @@ class _LabelReader(WordsReader):
             raise self.reading.log.failure()
         known = labeller.names(program)
         chosen = self.top.choices(labeller.key, (*known, ALL_NODES)) if labeller.key in self.top else known[-1:]
-        self.check_inputs(program, inputs, common.get("lengths", ()))
+        self.check_inputs(labeller, program, inputs, common.get("lengths", ()))
         self.reading.log.conclude()
         forms = known if ALL_NODES in chosen and ALL_NODES not in known else chosen
         return LabelSpec(program=program, labeller=labeller, inputs=inputs, **{**common, "forms": forms})
@@ -83,12 +83,14 @@ class _LabelReader(WordsReader):
             return None
         return found
 
-    def check_inputs(self, program: Any, inputs: Inputs, lengths: tuple[tuple[str, int, int], ...]) -> None:
+    def check_inputs(
+        self, labeller: LabelSource, program: Any, inputs: Inputs, lengths: tuple[tuple[str, int, int], ...]
+    ) -> None:
         """Report listed words that are none, and requests for more words than exist, fit in memory, or have a split."""
         there = {n for _, shortest, longest in lengths for n in range(shortest, longest + 1)}
         for word, node in self.listed.items():
             try:
-                length = len(word_of(program, word))
+                length = len(labeller.word_of(program, word))
             except InputError as error:
                 what, _, remedy = str(error).rpartition(": ")
                 self.reading.error(node, what, remedy)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.dataset.jobs import Job, Tokens
-from tm2tfr.dataset.labels.labeller import LabelSource, word_of
+from tm2tfr.dataset.labels.labeller import LabelSource
 from tm2tfr.dataset.runs import How
 from tm2tfr.dataset.shard import Done, Making
 
@@ -17,7 +17,7 @@ def made_labels(labeller: LabelSource, job: Job, making: Making[How]) -> Done:
     done, tokens = Done.of(job), Tokens()
     found: dict[str, list[tuple[Any, ...]]] = {name: [] for name, _ in making.splitting.splits}
     for program, texts in ((program, piece.words) for piece in job.pieces for program in piece.programs):
-        key, words = labeller.fingerprint(program), [word_of(program, text) for text in texts]
+        key, words = labeller.fingerprint(program), [labeller.word_of(program, text) for text in texts]
         for text, word, labels in zip(texts, words, labeller.labelled(program, making.forms, words), strict=True):
             if labels is None:
                 done.left_out += 1

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 from tm2tfr.choices import AUTO
 from tm2tfr.dataset.jobs import Job, Piece
-from tm2tfr.dataset.labels.labeller import LabelSource, word_of
+from tm2tfr.dataset.labels.labeller import LabelSource
 from tm2tfr.dataset.labels.shard import made_labels
 from tm2tfr.dataset.runs import How
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.spec import DatasetSpec, Inputs
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import CompileError, DatasetError, counted, visible
-from tm2tfr.text.words import written
+from tm2tfr.text.words import token_words
 
 LABEL_SPLIT_BY = ("run", "input", "length")
 ALL_NODES = "all"
@@ -46,7 +46,7 @@ class LabelSpec(DatasetSpec):
         return next(iter(self.columns))
 
     def pieces(self) -> list[Piece]:
-        words = different_words(self.program, self.inputs)
+        words = self.inputs.of(token_words(self.program.alphabet, partial(self.labeller.word_of, self.program)))
         return [Piece((self.program,), words)] if words else []
 
     def how(self, engine: str = AUTO, **options: Any) -> How:
@@ -92,19 +92,3 @@ class LabelSpec(DatasetSpec):
 
     def left_out(self, number: int) -> str:
         return f"{counted(number, 'input')} on which the program is undefined"
-
-
-def different_words(program: Any, inputs: Inputs) -> tuple[str, ...]:
-    """Return the different words of a program, as people write them: those listed, all, random; a word has a token.
-
-    Raises:
-        InputError: if a listed word is not one of the program.
-    """
-    stands = {chr(_FIRST + i): token for i, token in enumerate(program.alphabet)}
-    listed = [written(word_of(program, word)) for word in inputs.words]
-    others = Inputs((), inputs.up_to, inputs.random).over(tuple(stands))
-    return tuple(dict.fromkeys([*listed, *(written([stands[c] for c in word]) for word in others if word)]))
-
-
-_FIRST = 0xF0000
-"""Tokens may have several characters: characters from here on, of no script, stand for them while words are drawn."""
