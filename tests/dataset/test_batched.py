@@ -8,8 +8,8 @@ import pytest
 
 from tm2tfr.dataset.machines import shard
 from tm2tfr.dataset.machines import shard as batched
-from tm2tfr.dataset.machines.prompting import Placement
-from tm2tfr.dataset.machines.runs import MachineHow, Runs
+from tm2tfr.dataset.machines.prompting import MachineHow
+from tm2tfr.dataset.machines.runs import Runs
 from tm2tfr.dataset.machines.shard import made
 from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
@@ -80,8 +80,8 @@ def test_a_run_that_differs_is_reported_as_by_itself(monkeypatch: pytest.MonkeyP
     text = "machines: [left-edge]\ninputs: ['', 11111, 111, 1, 11]"
     spec = read(text, file="spec.yaml")
     assert isinstance(spec, MachineSpec)
-    assert together(monkeypatch, spec, MachineHow("fast", 100, Placement(left_boundary="chapter"))) == 0
-    [found] = done(spec, MachineHow("fast", 100, Placement(left_boundary="chapter")))
+    assert together(monkeypatch, spec, MachineHow("fast", 100, "chapter")) == 0
+    [found] = done(spec, MachineHow("fast", 100, "chapter"))
     assert found.failure is not None
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tests.trace.checking import check
-from tm2tfr.dataset.machines.prompting import Placement
-from tm2tfr.dataset.machines.runs import CheckedRun, MachineHow, Runs
+from tm2tfr.dataset.machines.prompting import MachineHow
+from tm2tfr.dataset.machines.runs import CheckedRun, Runs
 from tm2tfr.dataset.machines.shard import made
 from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
@@ -164,7 +164,7 @@ def read_words(*words: str) -> Any:
 def test_a_run_that_differs_ends_its_job_without_files(engine: str) -> None:
     spec = read("machines: [chapter, left-edge]\ninputs: [1, 11]\nsplits: {all: 1}", file="spec.yaml")
     [job] = spec.jobs()
-    how = MachineHow(engine, 100, Placement(left_boundary="chapter"))
+    how = MachineHow(engine, 100, "chapter")
     for done in (made(job, spec.making(how)), spec.sweeper(job, how)):
         assert done.failure is not None
         assert (done.failure.program.name, done.failure.word) == ("left-edge", "1")

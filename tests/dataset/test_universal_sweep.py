@@ -12,8 +12,8 @@ import pytest
 import tm2tfr
 from tests.strategies import DEPTH
 from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.machines.prompting import Prompting
-from tm2tfr.dataset.machines.runs import CheckedRun, MachineHow, Runs
+from tm2tfr.dataset.machines.prompting import PromptedHow
+from tm2tfr.dataset.machines.runs import CheckedRun, Runs
 from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.sweep import sweep, sweep_report
@@ -65,8 +65,7 @@ def test_machines_with_other_names_verdicts_and_tapes(engine: str, seed: int | N
 
 def test_runs_in_one_session_are_those_in_sessions_of_their_own() -> None:
     spec = two_states(3000)
-    prompting = Prompting(Universal(states=3, symbols=2), seed=1)
-    how, before = MachineHow("fast", 40, placement=prompting), None
+    how, before = PromptedHow("fast", 40, universal=Universal(states=3, symbols=2), seed=1), None
     orders = set()
     for machine in spec.families[0]:
         before = Runs(machine, how, before)

@@ -14,7 +14,7 @@ KINDS = {
 }
 """The classes of programs and of what is wrapped around them."""
 LEFT = {
-    "api": 20,
+    "api": 19,
     "cli": 5,
     "disguises": 2,
     "explorer": 12,

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tm2tfr.dataset.files import ExampleColumn, ExampleColumns, Lists, Texts
 from tm2tfr.dataset.jobs import TokenCodes, Tokens
-from tm2tfr.dataset.machines.runs import CheckedRun, MachineHow, ManyChecked
+from tm2tfr.dataset.machines.prompting import MachineHow
+from tm2tfr.dataset.machines.runs import CheckedRun, ManyChecked
 from tm2tfr.dataset.shard import Making, SplitExamples
 from tm2tfr.dataset.spec import FORMS
 from tm2tfr.transformer.matrix import Ints

@@ -1,4 +1,4 @@
-"""Where the machines of a data set or a sweep stand: each in weights of its own, or all in the prompt of one decoder."""
+"""How the runs of machines are made: each with weights of its own, or all in the prompt of one decoder."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tm2tfr.dataset.runs import How
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal, renamed
@@ -20,33 +21,26 @@ from tm2tfr.transformer.weights import Decoder, digest
 
 
 @dataclass(frozen=True)
-class Placement:
-    """Each machine is compiled to weights of its own; see `Prompting` for the other case.
+class MachineHow(How):
+    """How the runs of machines are made: each is compiled to weights of its own; see `PromptedHow` for the other case.
 
-    A *program* is a machine as it stands there for its run on a word: here the machine itself.
+    A *program* is a machine as it stands before the weights for its run on a word: here the machine itself.
 
     Args:
+        max_steps: at most this many steps of the machine.
         left_boundary: as for `tm2tfr.compile`.
     """
 
-    left_boundary: str | None = field(default=None, kw_only=True)
+    max_steps: int
+    left_boundary: str | None = None
 
     @property
     def same_for_all_words(self) -> bool:
         """Whether what stands before the input is the same in all runs."""
         return True
 
-    @property
-    def weights_digest(self) -> str | None:
-        """The digest of the weights that are given for all machines; None if none are."""
-        return None
-
-    def title(self, name: str) -> str:
-        """Return what reports call the runs of the spec `name`."""
-        return name
-
     def program(self, machine: Machine, word: str) -> Any:
-        """Return `machine` as it stands here for its run on `word`."""
+        """Return `machine` as it stands for its run on `word`."""
         return machine
 
     def machine(self, program: Any) -> Machine:
@@ -85,7 +79,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Prompting(Placement):
+class PromptedHow(MachineHow):
     """All machines stand in the prompt of one decoder, where its names are canonical.
 
     Args:
@@ -95,7 +89,7 @@ class Prompting(Placement):
         file: its file, if it was read from one.
     """
 
-    universal: Universal
+    universal: Universal = field(kw_only=True)
     seed: int | None = None
     weights: Decoder | None = None
     file: str | None = None

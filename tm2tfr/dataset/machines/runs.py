@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tm2tfr.dataset.jobs import TokenCodes
-from tm2tfr.dataset.machines.prompting import Placement
-from tm2tfr.dataset.runs import Failure, How
+from tm2tfr.dataset.machines.prompting import MachineHow
+from tm2tfr.dataset.runs import Failure
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
@@ -25,26 +25,6 @@ from tm2tfr.transformer.weights import Decoder
 
 if TYPE_CHECKING:
     from tm2tfr.runs.long_run import LongRun
-
-
-@dataclass(frozen=True)
-class MachineHow(How):
-    """How the runs of machines are made.
-
-    Args:
-        max_steps: at most this many steps of the machine.
-        placement: where the machines stand.
-    """
-
-    max_steps: int = 0
-    placement: Placement = field(default_factory=Placement)
-
-    @property
-    def weights_digest(self) -> str | None:
-        return self.placement.weights_digest
-
-    def title(self, name: str) -> str:
-        return self.placement.title(name)
 
 
 class CheckedRun(NamedTuple):
@@ -87,25 +67,25 @@ class Runs:
     """
 
     def __init__(self, machine: Machine, how: MachineHow, before: Runs | None = None) -> None:
-        self.machine, self._how, self._placement = machine, how, how.placement
-        self.program: AnyMachine = how.placement.program(machine, "")
+        self.machine, self._how = machine, how
+        self.program: AnyMachine = how.program(machine, "")
         """The machine as it stands for its run on the empty word."""
         self.decoder: Decoder
         self._blocks: list[RowBlock] = []
         self._long: LongRun | None = None
         self._at: AnyMachine | None = None  # the one of `_long`
-        if before is not None and how.placement.shared(before.program, self.program):
+        if before is not None and how.shared(before.program, self.program):
             self.decoder, self._long, self._at = before.decoder, before._long, before._at
         else:
-            self.decoder = how.placement.decoder(self.program)
+            self.decoder = how.decoder(self.program)
 
     def fed(self, word: str) -> tuple[int, ...]:
-        """Return what is fed up to BOS, as numbers of the vocabulary; see `Placement.same_for_all_words`."""
+        """Return what is fed up to BOS, as numbers of the vocabulary; see `MachineHow.same_for_all_words`."""
         return self._fed(self.program, word)
 
     def on(self, word: str) -> CheckedRun | Failure:
         """Run on a word and compare every cell of every row, and the end of the run, with the simulator's."""
-        program = self.program if self._placement.same_for_all_words else self._placement.program(self.machine, word)
+        program = self.program if self._how.same_for_all_words else self._how.program(self.machine, word)
         trace, answers = self._fast(program, word) if self._how.engine == "fast" else self._plain(program, word)
         if trace.divergence is not None:
             return Failure(program, word, str(trace.divergence))
@@ -116,7 +96,7 @@ class Runs:
         return CheckedRun(trace, np.array(fed, dtype=np.int32), answers[len(fed) - 1 :])
 
     def _fed(self, program: AnyMachine, word: str) -> tuple[int, ...]:
-        return tuple(prompted(self.decoder, self._placement.fed(program, word)))
+        return tuple(prompted(self.decoder, self._how.fed(program, word)))
 
     def _fast(self, program: AnyMachine, word: str) -> tuple[Trace, TokenCodes]:
         from tm2tfr.runs.long_run import LongRun  # noqa: PLC0415  (it needs Numba, which is optional)

@@ -8,7 +8,8 @@ import numpy as np
 
 from tm2tfr.dataset.jobs import Job
 from tm2tfr.dataset.machines.examples import MachineExamples
-from tm2tfr.dataset.machines.runs import CheckedRun, MachineHow, ManyChecked, Runs
+from tm2tfr.dataset.machines.prompting import MachineHow
+from tm2tfr.dataset.machines.runs import CheckedRun, ManyChecked, Runs
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
@@ -35,7 +36,7 @@ def checked_runs(
     yield from map(runs.on, words[:plain])
     longest = max(map(len, words), default=0) + how.max_steps + 2
     size = min(MOST_RUNS, MOST_ROWS // longest)
-    if how.engine != "fast" or not how.placement.same_for_all_words:
+    if how.engine != "fast" or not how.same_for_all_words:
         size = 0
     for start in range(plain, len(words), size or len(words)):
         some = words[start : start + (size or len(words))]
@@ -64,12 +65,12 @@ def _together(runs: Runs, words: Sequence[str], how: MachineHow) -> ManyChecked 
 
 def made(job: Job, making: Making[MachineHow]) -> Done:
     """Check the runs of a job of machines and make its files."""
-    done, found, placement = Done.of(job), MachineExamples(making), making.how.placement
+    done, found, how = Done.of(job), MachineExamples(making), making.how
     at: Runs | None = None
-    for runs, word, run in done.agreeing(checked_machines(job, making.how, done.tally)):
+    for runs, word, run in done.agreeing(checked_machines(job, how, done.tally)):
         if runs is not at:
             at = runs
-            found.begin(runs.machine.name, placement.split_key(runs.program), placement.vocabulary(runs.decoder))
+            found.begin(runs.machine.name, how.split_key(runs.program), how.vocabulary(runs.decoder))
         if isinstance(run, ManyChecked):
             found.add_many(run)
         else:

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from tm2tfr.choices import AUTO
 from tm2tfr.dataset.jobs import Job, Piece
 from tm2tfr.dataset.machines.family import Members
-from tm2tfr.dataset.machines.prompting import Placement, Prompting, called
-from tm2tfr.dataset.machines.runs import MachineHow
+from tm2tfr.dataset.machines.prompting import MachineHow, PromptedHow, called
 from tm2tfr.dataset.machines.shard import checked_machines, made
 from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.shard import Done, Making, swept
@@ -97,12 +96,7 @@ class MachineSpec(DatasetSpec):
         found = (Piece(machines, words(machines[0].input_alphabet or ())) for machines in groups)
         return [piece for piece in found if piece.runs]
 
-    def how(self, engine: str = AUTO, **options: Any) -> MachineHow:
-        steps, placement = options.pop("max_steps", None), self._placement(options)
-        return MachineHow(for_many_runs(engine), self.max_steps if steps is None else steps, placement)
-
-    def _placement(self, options: Mapping[str, Any]) -> Placement:
-        """Return where the machines stand: as the options or the spec say."""
+    def how(self, engine: str = AUTO, *, max_steps: int | None = None, **options: Any) -> MachineHow:
         given = {name: value for name, value in options.items() if value is not None}
         if self.universal is not None:
             own = {"universal": self.universal} | ({} if self.order is None else {"seed": self.order})
@@ -112,12 +106,13 @@ class MachineSpec(DatasetSpec):
         given |= {} if weights is None else {"universal": weights}
         for machine in self.fitting:
             in_prompt(machine, given)
+        chosen, steps = for_many_runs(engine), self.max_steps if max_steps is None else max_steps
         if "universal" not in given:
-            return Placement(left_boundary=given.get("left_boundary"))
-        return Prompting(class_asked(given), given.get("seed"), weights, file)
+            return MachineHow(chosen, steps, given.get("left_boundary"))
+        return PromptedHow(chosen, steps, universal=class_asked(given), seed=given.get("seed"), weights=weights, file=file)
 
     def prompted(self, how: Any, options: Mapping[str, Any]) -> MachineSpec:
-        within = how.placement.keys
+        within = how.keys
         if not within or all(options.get(name) is None for name in PROMPT_OPTIONS):
             return self
         if self.universal is not None:
@@ -143,10 +138,10 @@ class MachineSpec(DatasetSpec):
         name = failure.program.name
         argument = named.get(name, name if is_argument(name) else "-")
         options = ["--input", failure.word, "--max-steps", str(how.max_steps), "--engine", how.engine]
-        command = shlex.join(["tm2tfr", "trace", argument, *options, *how.placement.options(failure.program)])
+        command = shlex.join(["tm2tfr", "trace", argument, *options, *how.options(failure.program)])
         if argument != "-":
             return command
-        return f"{command} <<'END'\n{native.write(how.placement.machine(failure.program))}END"
+        return f"{command} <<'END'\n{native.write(how.machine(failure.program))}END"
 
     # ── its files
     @property
