@@ -17,12 +17,13 @@ from tests.dataset.golden import CIRCUIT_COMPLAINTS, said
 from tests.dataset.test_sweep import again
 from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.dataset.circuits.shard import ChosenCircuit, circuit_fingerprint, made_circuits
-from tm2tfr.dataset.circuits.spec import CircuitInputs, CircuitSpec, RandomBits
+from tm2tfr.dataset.circuits.spec import CircuitSpec
 from tm2tfr.dataset.jobs import Splitting
 from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.make import dataset_report, make
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.runs import Failure
+from tm2tfr.dataset.spec import Inputs, Random
 from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError, DatasetError, EngineError
 from tm2tfr.runs import cases as judged
@@ -31,6 +32,7 @@ from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry as formats
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.source import SOURCE
 
 FULL = """\
 name: everything
@@ -61,6 +63,10 @@ def circuits(text: str, folder: Path | None = None) -> CircuitSpec:
     return spec
 
 
+def of(circuit: Circuit, inputs: Inputs) -> tuple[str, ...]:
+    return inputs.of(SOURCE.inputs(circuit))
+
+
 COLUMNS = ["circuit", "input", "form", "prompt", "target", "loss_mask", "result"]
 
 
@@ -78,8 +84,8 @@ def test_all_keys_of_circuits() -> None:
     assert (spec.text, spec.name, spec.seed, spec.shard_size) == (FULL, "everything", 7, 12)
     assert (chosen.argument, chosen.parameters) == ("binary-adder", {"bits": "3", "order": "paper-1"})
     assert (chosen.options, set(chosen.circuit.kinds)) == ({"variant": "paper-hard", "basis": "nor"}, {"NOR"})
-    assert spec.inputs == CircuitInputs(
-        ("3+5", "110000", "0b11 + 0x5"), False, (RandomBits(4, "inputs 0, seed 7"), RandomBits(2, "inputs 1, seed 8"))
+    assert spec.inputs == Inputs(
+        ("3+5", "110000", "0b11 + 0x5"), -1, (Random(4, 0, 0, "inputs 0, seed 7"), Random(2, 0, 0, "inputs 1, seed 8"))
     )
     assert (spec.forms, spec.formats, spec.split_by) == (("answer", "steps scored"), ("jsonl",), "circuit")
     assert spec.splits == (("train", 0.75), ("test", 0.25))
@@ -90,18 +96,18 @@ def test_what_a_spec_of_circuits_leaves_out() -> None:
     assert (spec.name, spec.seed, spec.shard_size, spec.split_by) == ("spec", 0, 10_000, "run")
     assert (spec.forms, spec.formats) == (("answer", "steps shown", "steps scored"), ("jsonl", "parquet"))
     assert spec.circuits == (ChosenCircuit("full-adder", {}, load("full-adder"), {}),)
-    assert spec.inputs.of(load("full-adder")) == ("011", "110")
+    assert of(load("full-adder"), spec.inputs) == ("011", "110")
 
 
 def test_inputs_come_once_in_the_order_listed_all_random() -> None:
     adder = load("half-adder")
-    assert CircuitInputs(("10", "1+0"), True).of(adder) == ("10", "00", "01", "11")
-    some = CircuitInputs(random=(RandomBits(500, "x"),)).of(load("binary-adder"))
+    assert of(adder, Inputs(("10", "1+0"), 20)) == ("10", "00", "01", "11")
+    some = of(load("binary-adder"), Inputs(random=(Random(500, 0, 0, "x"),)))
     assert len(set(some)) == 500
     assert {len(word) for word in some} == {16}
-    assert some == CircuitInputs(random=(RandomBits(500, "x"),)).of(load("binary-adder"))
-    assert some != CircuitInputs(random=(RandomBits(500, "y"),)).of(load("binary-adder"))
-    assert sorted(CircuitInputs(random=(RandomBits(8, "x"),)).of(load("full-adder"))) == [f"{n:03b}" for n in range(8)]
+    assert some == of(load("binary-adder"), Inputs(random=(Random(500, 0, 0, "x"),)))
+    assert some != of(load("binary-adder"), Inputs(random=(Random(500, 0, 0, "y"),)))
+    assert sorted(of(load("full-adder"), Inputs(random=(Random(8, 0, 0, "x"),)))) == [f"{n:03b}" for n in range(8)]
 
 
 def test_circuit_files_stand_beside_the_spec_and_come_before_shipped_ones(tmp_path: Path) -> None:
@@ -279,7 +285,7 @@ def test_weak_supervision_can_be_cut_from_strong_by_the_positions_that_are_told(
 def test_an_output_that_is_an_input_is_an_answer_but_no_step() -> None:
     circuit = Circuit(name="x", inputs=("a", "b"), gates=(Gate("c", "0001", ("a", "b")),), outputs=(("y", "a"),))
     chosen = ChosenCircuit("x", {}, circuit, {})
-    spec = replace(circuits(ADDER), circuits=(chosen,), inputs=CircuitInputs(("10",)))
+    spec = replace(circuits(ADDER), circuits=(chosen,), inputs=Inputs(("10",)))
     assert [(line["form"], line["target"], line["loss_mask"]) for line in lines(spec)] == [
         ("answer", ["1"], [1]),
         ("steps scored", ["0"], [1]),

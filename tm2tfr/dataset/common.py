@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import isclose
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from tm2tfr.dataset.spec import FORMATS, FORMS, MOST_WORDS, Inputs, Random
 from tm2tfr.errors import Tm2tfrError, visible
@@ -44,6 +44,12 @@ class CommonReader:
     folder: Path | None
     listed: dict[str, Scalar] = field(default_factory=dict)
     """The listed words, each with its first place in the text."""
+    sources: dict[Random, Map] = field(default_factory=dict)
+    """The sources of random words, each with its place."""
+
+    ways: ClassVar[tuple[str, ...]] = ("words", "up to", "random")
+    random_keys: ClassVar[tuple[str, ...]] = ("count", "length", "seed")
+    random_example: ClassVar[str] = "{count: 100, length: 1 to 10}"
 
     @property
     def seed(self) -> int:
@@ -176,43 +182,50 @@ class CommonReader:
         section.needs("count", "100")
         return section.number("count", 1, least=1, most=MOST_WORDS), section.number("seed", self.seed, least=0)
 
-
-@dataclass
-class WordsReader(CommonReader):
-    """Reads inputs that are words over an alphabet."""
-
-    sources: dict[Random, Map] = field(default_factory=dict)
-    """The sources of random words, each with its place."""
-
     def inputs(self) -> Inputs:
         """Return the inputs."""
-        value = self.top.found["inputs"][1]
+        key, value = self.top.found["inputs"]
         if not isinstance(value, Map):
             return Inputs(self.words(value))
-        within = Section.of(self.reading, "'inputs'", value, ("words", "up to", "random"))
-        if not within.found:
-            self.reading.error(self.top.found["inputs"][0], "there are no inputs", "add 'words', 'up to' or 'random'")
-        sources = within.sections("random", ("count", "length", "seed"), "{count: 100, length: 1 to 10}")
-        drawn = [r for place, s in enumerate(sources) if (r := self.random(s, place)) is not None]
+        cleaned = self.meaningful(value)
+        within = Section.of(self.reading, "'inputs'", cleaned, self.ways)
+        if not within.found and len(cleaned.pairs) == len(value.pairs):
+            *some, last = map(repr, self.ways)
+            self.reading.error(key, "there are no inputs", f"add {', '.join(some)} or {last}")
+        sections = within.sections("random", self.random_keys, self.random_example)
+        drawn = [r for place, section in enumerate(sections) if (r := self.random(section, place)) is not None]
         words = self.words(within.found["words"][1]) if "words" in within else ()
-        return Inputs(words, within.number("up to", -1, least=0), tuple(drawn))
+        return Inputs(words, self.up_to(within), tuple(drawn))
+
+    def meaningful(self, inputs: Map) -> Map:
+        """Return the inputs without what makes no sense for programs of this kind; report it."""
+        return inputs
+
+    def up_to(self, within: Section) -> int:
+        """Return the length up to which every word is taken, -1 for none."""
+        return within.number("up to", -1, least=0)
 
     def random(self, section: Section, place: int) -> Random | None:
-        """Return a source of random words."""
+        """Return a source of random inputs."""
         count, seed = self.count_and_seed(section)
+        if (lengths := self.lengths(section)) is None:
+            return None
+        source = Random(count, *lengths, f"inputs {place}, seed {seed}")
+        self.sources[source] = section.node
+        return source
+
+    def lengths(self, section: Section) -> tuple[int, int] | None:
+        """Return the shortest and the longest of random words; None if they are missing or wrong, which is reported."""
         section.needs("length", "1 to 10")
         if "length" not in section:
             return None
         shown = section.text("length", "1")
         shortest, longest = lengths_of(shown)
         if shortest > longest:
-            self.reading.error(
-                section.place("length"), f"the length is {shown!r}", "write a number, or a range such as '1 to 10'"
-            )
+            remedy = "write a number, or a range such as '1 to 10'"
+            self.reading.error(section.place("length"), f"the length is {shown!r}", remedy)
             return None
-        source = Random(count, shortest, longest, f"inputs {place}, seed {seed}")
-        self.sources[source] = section.node
-        return source
+        return shortest, longest
 
     def check_numbers(self, name: str, letters: int, inputs: Inputs, *, least: int = 0) -> None:
         """Report requests for more words than exist or fit in memory, or for words with fewer than `least` tokens."""

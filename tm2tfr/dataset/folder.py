@@ -79,8 +79,12 @@ def refuse_used(folder: Path, *, resume: bool) -> None:
             raise OutputError(f"{folder}: this is not a folder: choose another name")
 
 
-def prepared(folder: Path, splits: Iterable[str]) -> None:
-    """Make the folders."""
+def prepared(folder: Path, splits: Iterable[str] = ()) -> None:
+    """Make the folder, and one in it for each split.
+
+    Raises:
+        OutputError: if that is impossible.
+    """
     with _blamed(folder):
         folder.mkdir(exist_ok=True)
         for split in splits:

@@ -22,29 +22,20 @@ from tm2tfr.files import write_text
 FORMAT = 1
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
-HEADER = (
-    "format",
-    "versions",
-    "engine",
-    "spec_sha256",
-    "inputs_sha256",
-    "weights_sha256",
-    "machines_sha256",
-    "circuits_sha256",
-    "programs_sha256",
-    "shards",
-)
-"""The values that must be the same for a folder to be resumed."""
-
 _WHAT = {
+    "format": "a different format",
     "versions": "different versions",
+    "engine": "a different engine",
     "spec_sha256": "a different spec",
     "inputs_sha256": "different inputs or another limit",
     "weights_sha256": "different weights",
     "machines_sha256": "different machines, or a machine file that has changed",
     "circuits_sha256": "different circuits, or a circuit's file that has changed",
     "programs_sha256": "a different program, or a program's file that has changed",
+    "formulas_sha256": "a different formula, or a formula's file that has changed",
+    "shards": "a different number of shards",
 }
+"""The values of the header that must be the same for a folder to be resumed, and what it was made with otherwise."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +158,9 @@ def found(folder: Path, head: dict[str, Any]) -> list[Record]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"{folder}: the manifest here cannot be read ({type(error).__name__}: {error})"
         raise DatasetError(f"{what}: make the data set again in another folder") from error
-    for key in HEADER:
+    for key, what in _WHAT.items():
         if before.get(key) != head.get(key):
-            other = f"{_WHAT.get(key, f'a different {key}')}{_changed(before.get(key), head.get(key))}"
+            other = f"{what}{_changed(before.get(key), head.get(key))}"
             raise DatasetError(f"{folder}: the data set here was made with {other}: make this one in another folder")
     return [record for record in records if all(_sound(folder / n, f) for n, f in record.files.items())]
 

@@ -48,15 +48,15 @@ class Failure:
         return f"counterexample: {visible(self.program.name)} on {self.word!r}\n  {why}"
 
 
+def versions(packages: tuple[str, ...] = ("numpy", "numba", "pyarrow")) -> dict[str, str]:
+    """Return the versions of everything that the bytes of a data set, or what these packages make, depend on."""
+    return dict(_versions(packages))
+
+
 @cache
-def _versions() -> tuple[tuple[str, str], ...]:
+def _versions(packages: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     found = {"tm2tfr": __version__, "python": ".".join(map(str, sys.version_info[:2]))}
-    for name in ("numpy", "numba", "pyarrow"):
+    for name in packages:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return tuple(found.items())
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of everything that the bytes of a data set depend on."""
-    return dict(_versions())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any, ClassVar, Literal
 
 from tm2tfr.choices import AUTO
@@ -18,14 +18,17 @@ from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import CompileError, counted, visible
 from tm2tfr.text.words import InputSpace, number_of
 
-# ── The inputs of machines: words over an input alphabet, either listed, all up to a length, or random.
+# ── Inputs: either listed, all up to a length, or random.
 MOST_WORDS = 10_000_000
-"""More inputs than this for one machine are refused: they are kept in memory."""
+"""More inputs than this for one program are refused: they are kept in memory."""
 
 
 @dataclass(frozen=True)
 class Random:
-    """`count` different random words with lengths from `shortest` to `longest`, all lengths being equally likely."""
+    """`count` different random words with lengths from `shortest` to `longest`, all lengths being equally likely.
+
+    Where all inputs have one length, they have that, and all are equally likely.
+    """
 
     count: int
     shortest: int
@@ -35,7 +38,12 @@ class Random:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of each machine; `up_to` is the length up to which every word is taken, -1 for none."""
+    """The inputs of each program.
+
+    Args:
+        words: as people write them.
+        up_to: the length up to which every word is taken, -1 for none.
+    """
 
     words: tuple[str, ...] = ()
     up_to: int = -1
@@ -56,9 +64,13 @@ class Inputs:
         Raises:
             InputError: if a listed word is not one of its inputs.
         """
-        others = replace(self, words=()).over(space.letters)
-        drawn = (space.written(word) for word in others if len(word) >= space.shortest)
-        return tuple(dict.fromkeys([*map(space.read, self.words), *drawn]))
+        if (length := space.length) is None:
+            words = replace(self, words=()).over(space.letters)
+            drawn: Iterable[str] = (word for word in words if len(word) >= space.shortest)
+        else:
+            every = map("".join, product(space.letters, repeat=length)) if length <= self.up_to else ()
+            drawn = chain(every, *(_drawn_bits(source, length) for source in self.random))
+        return tuple(dict.fromkeys([*map(space.read, self.words), *map(space.written, drawn)]))
 
     def _each(self, alphabet: Sequence[str]) -> Iterator[str]:
         yield from self.words
@@ -83,6 +95,16 @@ def _drawn(source: Random, alphabet: Sequence[str]) -> Iterator[str]:
         left[length] -= 1
         if not left[length]:  # every word of this length has been drawn
             lengths.remove(length)
+
+
+def _drawn_bits(source: Random, length: int) -> Iterator[str]:
+    """Yield different inputs of that many bits; the reader has checked that there are enough."""
+    chance, found = random.Random(f"{source.seed} over {length} bits"), set[int]()
+    while len(found) < source.count:
+        number = chance.getrandbits(length)
+        if number not in found:
+            found.add(number)
+            yield f"{number:0{length}b}"
 
 
 Supervision = Literal["answer", "steps shown", "steps scored"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tm2tfr.choices import BASES, CIRCUIT_VARIANTS
 from tm2tfr.dataset.circuits.shard import ChosenCircuit
-from tm2tfr.dataset.circuits.spec import CIRCUIT_SPLIT_BY, CircuitInputs, CircuitSpec, RandomBits
+from tm2tfr.dataset.circuits.spec import CIRCUIT_SPLIT_BY, CircuitSpec
 from tm2tfr.dataset.common import BEGIN, END, CommonReader
-from tm2tfr.dataset.spec import MOST_WORDS
+from tm2tfr.dataset.spec import MOST_WORDS, Inputs
 from tm2tfr.errors import InputError, UsageError, visible
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, read_input
@@ -72,14 +72,15 @@ def _without(reading: Reading, node: Map, refused: dict[str, tuple[str, str]]) -
 
 @dataclass
 class _CircuitReader(CommonReader):
-    sources: dict[RandomBits, Map] = field(default_factory=dict)
-    """The sources of random inputs, each with its place."""
+    ways: ClassVar[tuple[str, ...]] = ("words", "all", "random")
+    random_keys: ClassVar[tuple[str, ...]] = ("count", "seed")
+    random_example: ClassVar[str] = "{count: 100}"
 
     def spec(self, text: str, name: str) -> CircuitSpec:
         """Return the spec of the whole document."""
         self.needs("circuits", "inputs")
         circuits = self.circuits() if "circuits" in self.top else ()
-        inputs = self.inputs() if "inputs" in self.top else CircuitInputs()
+        inputs = self.inputs() if "inputs" in self.top else Inputs()
         spec = CircuitSpec(circuits=circuits, inputs=inputs, **self.common(text, name, CIRCUIT_SPLIT_BY))
         for chosen in circuits:
             self.check_inputs(chosen.circuit, inputs)
@@ -160,28 +161,17 @@ class _CircuitReader(CommonReader):
         return True
 
     # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────
-    def inputs(self) -> CircuitInputs:
-        """Return the inputs."""
-        key, value = self.top.found["inputs"]
-        if not isinstance(value, Map):
-            return CircuitInputs(self.words(value))
-        cleaned = _without(self.reading, value, _REFUSED_INPUTS)
-        within = Section.of(self.reading, "'inputs'", cleaned, ("words", "all", "random"))
-        if not value.pairs:
-            self.reading.error(key, "there are no inputs", "add 'words', 'all' or 'random'")
-        sections = within.sections("random", ("count", "seed"), "{count: 100}")
-        sources = tuple(self.random(section, place) for place, section in enumerate(sections))
-        words = self.words(within.found["words"][1]) if "words" in within else ()
-        return CircuitInputs(words, "all" in within and within.choice("all", _YES_OR_NO) == "true", sources)
+    def meaningful(self, inputs: Map) -> Map:
+        return _without(self.reading, inputs, _REFUSED_INPUTS)
 
-    def random(self, section: Section, place: int) -> RandomBits:
-        """Return a source of random inputs."""
-        count, seed = self.count_and_seed(section)
-        source = RandomBits(count, f"inputs {place}, seed {seed}")
-        self.sources[source] = section.node
-        return source
+    def up_to(self, within: Section) -> int:
+        every = "all" in within and within.choice("all", _YES_OR_NO) == "true"
+        return MOST_INPUTS_OF_ALL if every else -1
 
-    def check_inputs(self, circuit: Circuit, inputs: CircuitInputs) -> None:
+    def lengths(self, section: Section) -> tuple[int, int] | None:
+        return 0, 0
+
+    def check_inputs(self, circuit: Circuit, inputs: Inputs) -> None:
         """Report listed words that a circuit cannot take, and requests for more inputs than exist or fit in memory."""
         name, bits = visible(circuit.name), len(circuit.inputs)
         for word, node in self.listed.items():
@@ -191,7 +181,7 @@ class _CircuitReader(CommonReader):
                 what, _, remedy = str(error).rpartition(": ")
                 self.reading.error(node, what, remedy)
         place = self.top.place("inputs")
-        if inputs.every and bits > MOST_INPUTS_OF_ALL:
+        if inputs.up_to >= 0 and bits > MOST_INPUTS_OF_ALL:
             what = f"{name} has {bits} inputs, and at most 2^{MOST_INPUTS_OF_ALL} cases are gone through"
             self.reading.error(place, what, "use 'random' with a 'count' to draw some of them")
         for source in inputs.random:

@@ -15,13 +15,12 @@ from tm2tfr.dataset.jobs import Job, TokenCodes, Tokens
 from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.errors import CompileError
 from tm2tfr.runs.cases import checked_cases
 from tm2tfr.runs.choose import for_cases
-from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.source import SOURCE
 
 
 @dataclass(frozen=True)
@@ -113,10 +112,7 @@ def checked_circuits(job: Job, how: How, tally: Tally) -> Iterator[_Checked | Fa
 
 def _compared(chosen: ChosenCircuit, words: tuple[str, ...], how: How, tally: Tally) -> _Checked | Failure:
     """Run a circuit's decoder on some inputs and compare the bits of all gates with the evaluator's."""
-    circuit, construction = chosen.circuit, registry.of_program(chosen.circuit)
-    if construction is None:
-        raise CompileError(f"{circuit.name}: nothing compiles it")
-    decoder = construction.compile(circuit, chosen.options)
+    circuit, decoder = chosen.circuit, SOURCE.compile(chosen.circuit, chosen.options)
     cases = _cases(words, len(circuit.inputs))
     found = checked_cases(decoder, circuit, cases, engine=for_cases(decoder, how.engine, None))
     agreed = found.runs - (found.failure is not None)

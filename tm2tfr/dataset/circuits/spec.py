@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,14 +13,14 @@ from tm2tfr.dataset.circuits.shard import ChosenCircuit, checked_circuits, made_
 from tm2tfr.dataset.jobs import Job, Piece
 from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making, swept
-from tm2tfr.dataset.spec import DatasetSpec
+from tm2tfr.dataset.spec import DatasetSpec, Inputs
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import CompileError, counted
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.circuit.formats import native
-from tm2tfr.sources.circuit.inputs import all_cases, read_input
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.sources.registry import is_circuit, whose
 
 CIRCUIT_SPLIT_BY = ("run", "circuit", "input")
@@ -36,48 +35,6 @@ _COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class RandomBits:
-    """`count` different random inputs, all being equally likely."""
-
-    count: int
-    seed: str
-
-
-@dataclass(frozen=True)
-class CircuitInputs:
-    """The inputs of each circuit; `words` as people write them, see `tm2tfr.sources.circuit.inputs.read_input`."""
-
-    words: tuple[str, ...] = ()
-    every: bool = False
-    random: tuple[RandomBits, ...] = ()
-
-    def of(self, circuit: Circuit) -> tuple[str, ...]:
-        """Return the bits of the different inputs of a circuit, in the order listed, all, random.
-
-        Raises:
-            InputError: if a word is no input of it, or it has too many inputs for all.
-        """
-        return tuple(dict.fromkeys(self._each(circuit)))
-
-    def _each(self, circuit: Circuit) -> Iterator[str]:
-        yield from (read_input(circuit, word) for word in self.words)
-        if self.every:
-            yield from ("".join(map(str, case)) for case in all_cases(circuit).tolist())
-        for source in self.random:
-            yield from drawn_bits(source, len(circuit.inputs))
-
-
-def drawn_bits(source: RandomBits, inputs: int) -> Iterator[str]:
-    """Yield different inputs; the reader has checked that there are enough."""
-    chance, found = random.Random(f"{source.seed} over {inputs} bits"), set[int]()
-    while len(found) < source.count:
-        number = chance.getrandbits(inputs)
-        if number not in found:
-            found.add(number)
-            yield f"{number:0{inputs}b}"
-
-
 @dataclass(frozen=True, kw_only=True)
 class CircuitSpec(DatasetSpec):
     """A data set, or a sweep, of Boolean circuits."""
@@ -85,10 +42,10 @@ class CircuitSpec(DatasetSpec):
     noun: ClassVar[str] = "circuit"
 
     circuits: tuple[ChosenCircuit, ...]
-    inputs: CircuitInputs = field(default_factory=CircuitInputs)
+    inputs: Inputs = field(default_factory=Inputs)
 
     def pieces(self) -> list[Piece]:
-        return [Piece((chosen,), self.inputs.of(chosen.circuit)) for chosen in self.circuits]
+        return [Piece((chosen,), self.inputs.of(SOURCE.inputs(chosen.circuit))) for chosen in self.circuits]
 
     def how(self, engine: str = AUTO, **options: Any) -> How:
         if options.get("left_boundary") is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.dataset.common import BEGIN, END, WordsReader
+from tm2tfr.dataset.common import BEGIN, END, CommonReader
 from tm2tfr.dataset.labels.labeller import LabelSource
 from tm2tfr.dataset.labels.of_logic import OF_LOGIC
 from tm2tfr.dataset.labels.of_rasp import OF_RASP
@@ -48,7 +48,7 @@ def _is_of_logic(name: str, folder: Path | None) -> bool:
 
 
 @dataclass
-class _LabelReader(WordsReader):
+class _LabelReader(CommonReader):
     def of(self, labeller: LabelSource, key: str, text: str, name: str) -> LabelSpec:
         """Return the spec of the whole document."""
         for each, example in ((key, labeller.example), ("inputs", "{up to: 5}")):

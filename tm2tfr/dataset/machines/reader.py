@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
-from tm2tfr.dataset.common import BEGIN, END, WordsReader
+from tm2tfr.dataset.common import BEGIN, END, CommonReader
 from tm2tfr.dataset.machines.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
 from tm2tfr.dataset.machines.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, MachineSpec, several_splits
 from tm2tfr.dataset.machines.tree import NormalForm, too_many
@@ -49,7 +49,7 @@ class _Chosen(NamedTuple):
 
 
 @dataclass
-class _Reader(WordsReader):
+class _Reader(CommonReader):
     def spec(self, text: str, name: str) -> MachineSpec:
         """Return the spec of the whole document."""
         top = self.top
