@@ -10,7 +10,8 @@ from pathlib import Path
 from tm2tfr import shelf
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.spec import DatasetSpec
-from tm2tfr.errors import DatasetError, SpecWarning
+from tm2tfr.errors import DatasetError, NotFoundError, SpecWarning
+from tm2tfr.runs.options import is_count
 from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library.registry import GENERATORS
@@ -32,6 +33,25 @@ MOST_INPUTS = 16
 def shipped_specs() -> tuple[str, ...]:
     """Return the names of the shipped specs, sorted."""
     return shelf.shipped(shelf.SPECS)
+
+
+def spec_of(given: object, max_length: int | None = None) -> DatasetSpec:
+    """Return a spec that is given as such, as a file, or by its name; see `load_spec`.
+
+    Raises:
+        NotFoundError: also for anything else.
+        DatasetError: also for a longest word beside a spec, which says it itself.
+    """
+    if isinstance(given, DatasetSpec):
+        if max_length is not None:
+            raise DatasetError(f"{given.name}: a spec says its lengths itself: omit max_length")
+        return given
+    if not isinstance(given, str | Path):
+        what = f"{given!r} ({type(given).__name__}) is neither a spec nor the name of one"
+        raise NotFoundError(f"{what}: use a path, or the name of a shipped spec")
+    if max_length is not None and not is_count(max_length, 1):
+        raise DatasetError(f"max_length must be a number of tokens, not {max_length!r}: use 1 or more, or None")
+    return load_spec(given, max_length=max_length)
 
 
 def load_spec(where: str | Path, *, max_length: int | None = None) -> DatasetSpec:
