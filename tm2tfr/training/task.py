@@ -17,7 +17,7 @@ from tm2tfr.errors import TrainingError, did_you_mean, first_line, listing, visi
 from tm2tfr.sources.circuit.library.arithmetic import Order
 from tm2tfr.training.adder import TASK, Intermediates, adder_examples
 from tm2tfr.training.examples import Examples, TokenExample, examples_of
-from tm2tfr.training.options import REGIMES, Regime
+from tm2tfr.training.options import REGIMES, Regime, one_of
 from tm2tfr.training.record import TrainingRun
 
 TRAIN, TEST = "train", "test"
@@ -137,10 +137,9 @@ class LearningTask:
             return label
         if label is not None:
             raise TrainingError(f"{where}: only programs and formulas have labels: omit --label")
-        if regime is not None and regime not in REGIMES:
-            what = f"unknown regime {regime!r}{did_you_mean(regime, REGIMES)}"
-            raise TrainingError(f"{what}: use one of {', '.join(REGIMES)}")
-        return REGIMES["strong" if regime is None else regime]
+        regime = "strong" if regime is None else regime
+        one_of("regime", regime, REGIMES)
+        return REGIMES[regime]
 
     def _of_rows(self, name: str, splits: Mapping[str, Sequence[DatasetRow]], told: Mapping[str, Any]) -> Examples:
         """Return the rows of a data set as examples, those of one form and one program.
