@@ -1,4 +1,4 @@
-"""How fast the runs of machines are checked, and made into data sets: ``python benchmarks/dataset.py``.
+"""MachineHow fast the runs of machines are checked, and made into data sets: ``python benchmarks/dataset.py``.
 
 Rows of the chapter's table (positions) a second, every one compared with the simulator: of one machine on 40,000 inputs
 in one call, the same as Parquet, and many machines on few inputs each. Of data sets from the first import of the workers
@@ -17,9 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import tm2tfr
+from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.make import make
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.spec import Spec
 
 ONE_MACHINE = """\
 name: one machine
@@ -56,7 +56,7 @@ def _processors() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def made(spec: Spec, workers: int) -> int:
+def made(spec: MachineSpec, workers: int) -> int:
     """Make a data set and return the number of its rows."""
     with tempfile.TemporaryDirectory() as folder:
         found = make(spec, Path(folder) / "data", workers=workers)
@@ -80,7 +80,7 @@ def told(what: str, measured: tuple[int, float, float], target: str = "") -> Non
 def main() -> None:
     """Measure and print."""
     one, many = (read(text, file="spec") for text in (ONE_MACHINE, MANY_MACHINES))
-    assert isinstance(one, Spec)
+    assert isinstance(one, MachineSpec)
     [(name, machine)] = one.named
     words = one.inputs.over(machine.input_alphabet or ())
     made(read(WARM, file="warm"), 1)  # compiled code is made at its first use, and kept

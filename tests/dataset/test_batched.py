@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from tm2tfr.dataset import shard
-from tm2tfr.dataset import shard as batched
-from tm2tfr.dataset.jobs import jobs
-from tm2tfr.dataset.kinds import how_for
+from tm2tfr.dataset.machines import shard
+from tm2tfr.dataset.machines import shard as batched
+from tm2tfr.dataset.machines.prompting import MachineHow
+from tm2tfr.dataset.machines.runs import Runs
+from tm2tfr.dataset.machines.shard import made
+from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.runs import How, Runs
-from tm2tfr.dataset.shard import Done, Making, made
-from tm2tfr.dataset.spec import Spec, Splitting
+from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.sources.turing.library import load
 
 pytest.importorskip("numba", reason="the fast engine needs Numba: pip install numba")
@@ -24,19 +24,19 @@ CUT = "machines: [palindromes, binary-increment]\ninputs: {up to: 6}\nmax steps:
 PROMPT = "machines: {random: {states: 1, symbols: 2, count: 3}}\ninputs: {up to: 4}\nmax steps: 12\nunfinished: keep\n"
 
 
-def making_of(spec: Spec, how: How) -> Making:
-    return Making(how, spec.forms, spec.keep_unfinished, Splitting(spec.seed, spec.split_by, spec.splits), spec.formats)
+def making_of(spec: MachineSpec, how: MachineHow) -> Making:
+    return spec.making(how)
 
 
-def done(spec: Spec, how: How) -> list[Done]:
-    return [made(job, making_of(spec, how)) for job in jobs(spec)]
+def done(spec: MachineSpec, how: MachineHow) -> list[Done]:
+    return [made(job, making_of(spec, how)) for job in spec.jobs()]
 
 
-def together(monkeypatch: pytest.MonkeyPatch, spec: Spec, how: How) -> int:
+def together(monkeypatch: pytest.MonkeyPatch, spec: MachineSpec, how: MachineHow) -> int:
     """Compare a data set with the one made run by run; return the number of runs that were made together."""
     several, counted = batched._together, list[int]()
 
-    def counting(runs: Runs, words: Sequence[str], how: How) -> object:
+    def counting(runs: Runs, words: Sequence[str], how: MachineHow) -> object:
         found = several(runs, words, how)
         counted.append(len(found or ()))
         return found
@@ -53,25 +53,25 @@ def together(monkeypatch: pytest.MonkeyPatch, spec: Spec, how: How) -> int:
 @pytest.mark.slow
 def test_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = read(ONE, file="spec.yaml")
-    assert isinstance(spec, Spec)
-    assert together(monkeypatch, spec, How("fast", spec.max_steps)) == 127 - batched.PLAIN
+    assert isinstance(spec, MachineSpec)
+    assert together(monkeypatch, spec, MachineHow("fast", spec.max_steps)) == 127 - batched.PLAIN
 
 
 @pytest.mark.slow
 def test_the_same_bytes_of_runs_that_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = read(CUT, file="spec.yaml")
-    assert isinstance(spec, Spec)
-    assert together(monkeypatch, spec, How("fast", 9)) == 254 - batched.PLAIN
+    assert isinstance(spec, MachineSpec)
+    assert together(monkeypatch, spec, MachineHow("fast", 9)) == 254 - batched.PLAIN
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("order", "together_there"), [("", True), (", order: shuffled", False)])
 def test_the_same_bytes_of_machines_in_prompts(order: str, together_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = read(f"{PROMPT}universal: {{states: 2, symbols: 2{order}}}", file="spec.yaml")
-    assert isinstance(spec, Spec)
+    assert isinstance(spec, MachineSpec)
     monkeypatch.setattr(shard, "PLAIN", 0)
-    how = how_for(spec, "fast")
-    assert how.prompting is not None
+    how = spec.how("fast")
+    assert how.title("x") != "x"
     assert (together(monkeypatch, spec, how) > 0) is together_there
 
 
@@ -79,15 +79,15 @@ def test_a_run_that_differs_is_reported_as_by_itself(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(shard, "PLAIN", 0)
     text = "machines: [left-edge]\ninputs: ['', 11111, 111, 1, 11]"
     spec = read(text, file="spec.yaml")
-    assert isinstance(spec, Spec)
-    assert together(monkeypatch, spec, How("fast", 100, "chapter")) == 0
-    [found] = done(spec, How("fast", 100, "chapter"))
+    assert isinstance(spec, MachineSpec)
+    assert together(monkeypatch, spec, MachineHow("fast", 100, "chapter")) == 0
+    [found] = done(spec, MachineHow("fast", 100, "chapter"))
     assert found.failure is not None
 
 
 def test_one_long_run_and_other_engines_are_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batched, "_together", lambda *_: pytest.fail("together"))
     machine = load("palindromes")
-    for how in (How("fast", batched.MOST_ROWS), How("dense", 100)):
+    for how in (MachineHow("fast", batched.MOST_ROWS), MachineHow("dense", 100)):
         found = list(batched.checked_runs(Runs(machine, how), ["ab", "a", "b", ""], how, plain=0))
         assert len(found) == 4

@@ -16,18 +16,15 @@ from tests.cli.test_commands import tm2tfr as command
 from tests.dataset.golden import CIRCUIT_COMPLAINTS, said
 from tests.dataset.test_sweep import again
 from tests.sources.turing.formats.golden import Case, cases
-from tm2tfr.dataset.circuits.shard import made_circuits
-from tm2tfr.dataset.circuits.spec import ChosenCircuit, CircuitInputs, CircuitSpec, RandomBits, circuit_fingerprint
-from tm2tfr.dataset.jobs import CIRCUIT_COLUMNS, jobs
-from tm2tfr.dataset.kinds import again as reproduced
-from tm2tfr.dataset.kinds import how_for
+from tm2tfr.dataset.circuits.shard import ChosenCircuit, circuit_fingerprint, made_circuits
+from tm2tfr.dataset.circuits.spec import CircuitSpec
+from tm2tfr.dataset.jobs import Splitting
 from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.make import make
+from tm2tfr.dataset.make import dataset_report, make
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.runs import Failure
-from tm2tfr.dataset.shard import Making
-from tm2tfr.dataset.spec import Splitting
-from tm2tfr.dataset.sweep import dataset_report, sweep, sweep_report
+from tm2tfr.dataset.spec import Inputs, Random
+from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError, DatasetError, EngineError
 from tm2tfr.runs import cases as judged
 from tm2tfr.sources.circuit import compiler
@@ -35,6 +32,7 @@ from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry as formats
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.source import SOURCE
 
 FULL = """\
 name: everything
@@ -65,11 +63,17 @@ def circuits(text: str, folder: Path | None = None) -> CircuitSpec:
     return spec
 
 
+def of(circuit: Circuit, inputs: Inputs) -> tuple[str, ...]:
+    return inputs.of(SOURCE.inputs(circuit))
+
+
+COLUMNS = ["circuit", "input", "form", "prompt", "target", "loss_mask", "result"]
+
+
 def lines(spec: CircuitSpec, engine: str = "dense") -> list[dict[str, Any]]:
     """The examples of a spec with one split, called all."""
-    splitting = Splitting(spec.seed, spec.split_by, spec.splits)
-    making = Making(how_for(spec, engine), spec.forms, False, splitting, spec.formats)
-    found = [made_circuits(job, making).files["all", "jsonl"] for job in jobs(spec)]
+    making = spec.making(spec.how(engine))
+    found = [made_circuits(job, making).files["all", "jsonl"] for job in spec.jobs()]
     return [json.loads(line) for data in found for line in data.decode().splitlines()]
 
 
@@ -80,8 +84,8 @@ def test_all_keys_of_circuits() -> None:
     assert (spec.text, spec.name, spec.seed, spec.shard_size) == (FULL, "everything", 7, 12)
     assert (chosen.argument, chosen.parameters) == ("binary-adder", {"bits": "3", "order": "paper-1"})
     assert (chosen.options, set(chosen.circuit.kinds)) == ({"variant": "paper-hard", "basis": "nor"}, {"NOR"})
-    assert spec.inputs == CircuitInputs(
-        ("3+5", "110000", "0b11 + 0x5"), False, (RandomBits(4, "inputs 0, seed 7"), RandomBits(2, "inputs 1, seed 8"))
+    assert spec.inputs == Inputs(
+        ("3+5", "110000", "0b11 + 0x5"), -1, (Random(4, 0, 0, "inputs 0, seed 7"), Random(2, 0, 0, "inputs 1, seed 8"))
     )
     assert (spec.forms, spec.formats, spec.split_by) == (("answer", "steps scored"), ("jsonl",), "circuit")
     assert spec.splits == (("train", 0.75), ("test", 0.25))
@@ -92,18 +96,18 @@ def test_what_a_spec_of_circuits_leaves_out() -> None:
     assert (spec.name, spec.seed, spec.shard_size, spec.split_by) == ("spec", 0, 10_000, "run")
     assert (spec.forms, spec.formats) == (("answer", "steps shown", "steps scored"), ("jsonl", "parquet"))
     assert spec.circuits == (ChosenCircuit("full-adder", {}, load("full-adder"), {}),)
-    assert spec.inputs.of(load("full-adder")) == ("011", "110")
+    assert of(load("full-adder"), spec.inputs) == ("011", "110")
 
 
 def test_inputs_come_once_in_the_order_listed_all_random() -> None:
     adder = load("half-adder")
-    assert CircuitInputs(("10", "1+0"), True).of(adder) == ("10", "00", "01", "11")
-    some = CircuitInputs(random=(RandomBits(500, "x"),)).of(load("binary-adder"))
+    assert of(adder, Inputs(("10", "1+0"), 20)) == ("10", "00", "01", "11")
+    some = of(load("binary-adder"), Inputs(random=(Random(500, 0, 0, "x"),)))
     assert len(set(some)) == 500
     assert {len(word) for word in some} == {16}
-    assert some == CircuitInputs(random=(RandomBits(500, "x"),)).of(load("binary-adder"))
-    assert some != CircuitInputs(random=(RandomBits(500, "y"),)).of(load("binary-adder"))
-    assert sorted(CircuitInputs(random=(RandomBits(8, "x"),)).of(load("full-adder"))) == [f"{n:03b}" for n in range(8)]
+    assert some == of(load("binary-adder"), Inputs(random=(Random(500, 0, 0, "x"),)))
+    assert some != of(load("binary-adder"), Inputs(random=(Random(500, 0, 0, "y"),)))
+    assert sorted(of(load("full-adder"), Inputs(random=(Random(8, 0, 0, "x"),)))) == [f"{n:03b}" for n in range(8)]
 
 
 def test_circuit_files_stand_beside_the_spec_and_come_before_shipped_ones(tmp_path: Path) -> None:
@@ -136,7 +140,7 @@ def test_the_name_of_a_circuit_stands_for_a_spec(
     spec = load_spec(name)
     assert isinstance(spec, CircuitSpec)
     assert (spec.name, spec.circuits[0].circuit) == (name, load(name))
-    assert sum(job.runs for job in jobs(spec)) == runs
+    assert sum(job.runs for job in spec.jobs()) == runs
 
 
 @pytest.mark.parametrize("format", ["bench", "yaml"])
@@ -212,10 +216,10 @@ def test_nothing_is_written_of_a_shard_that_fails(tmp_path: Path, monkeypatch: p
 def test_the_command_to_reproduce_names_the_circuit_and_not_the_machine_of_that_name(tmp_path: Path) -> None:
     spec = circuits("circuits: [parity, binary-adder]\nvariant: paper-hard\nbasis: nor\ninputs: []")
     parity, adder = (chosen.circuit for chosen in spec.circuits)
-    how = how_for(spec, "auto")
-    told = reproduced(spec, Failure(parity, "01010101", ""), how)
+    how = spec.how("auto")
+    told = spec.again(Failure(parity, "01010101", ""), how)
     assert shlex.split(told)[2:5] == ["parity", "--bits", "8"]
-    told = reproduced(spec, Failure(adder, "0" * 16, ""), how)
+    told = spec.again(Failure(adder, "0" * 16, ""), how)
     assert told == f"tm2tfr trace binary-adder --variant paper-hard --basis nor --input {'0' * 16} --engine auto"
     done = again(told, tmp_path)
     assert (done.returncode, "compared with the evaluator, all agree" in done.stdout) == (0, True), done.stderr
@@ -251,7 +255,7 @@ def test_the_three_forms_of_an_adder() -> None:
     assert answer == {**same, "form": "answer", "target": ["0", "0", "1"], "loss_mask": [1, 1, 1]}
     assert shown == {**same, "form": "steps shown", "target": gates, "loss_mask": [0] * 8 + [1, 1, 1]}
     assert scored == {**same, "form": "steps scored", "target": gates, "loss_mask": [1] * 11}
-    assert set(answer) == set(CIRCUIT_COLUMNS)
+    assert set(answer) == set(COLUMNS)
 
 
 @pytest.mark.parametrize("engine", ["dense", "exact", "auto"])
@@ -281,7 +285,7 @@ def test_weak_supervision_can_be_cut_from_strong_by_the_positions_that_are_told(
 def test_an_output_that_is_an_input_is_an_answer_but_no_step() -> None:
     circuit = Circuit(name="x", inputs=("a", "b"), gates=(Gate("c", "0001", ("a", "b")),), outputs=(("y", "a"),))
     chosen = ChosenCircuit("x", {}, circuit, {})
-    spec = replace(circuits(ADDER), circuits=(chosen,), inputs=CircuitInputs(("10",)))
+    spec = replace(circuits(ADDER), circuits=(chosen,), inputs=Inputs(("10",)))
     assert [(line["form"], line["target"], line["loss_mask"]) for line in lines(spec)] == [
         ("answer", ["1"], [1]),
         ("steps scored", ["0"], [1]),
@@ -293,7 +297,7 @@ def test_both_formats_of_circuits_say_the_same(tmp_path: Path) -> None:
     make(circuits(ADDER.replace("jsonl", "[jsonl, parquet]")), tmp_path / "data", workers=1)
     table = parquet.read_table(io.BytesIO((tmp_path / "data/all/00000-of-00001.parquet").read_bytes()))
     written = [json.loads(line) for line in (tmp_path / "data/all/00000-of-00001.jsonl").read_text().splitlines()]
-    assert table.column_names == list(CIRCUIT_COLUMNS)
+    assert table.column_names == COLUMNS
     assert table.to_pylist() == written
     assert len(written) == 48
 

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from tests.trace.checking import check
-from tm2tfr.dataset.jobs import COLUMNS, jobs
+from tm2tfr.dataset.machines.prompting import MachineHow
+from tm2tfr.dataset.machines.runs import CheckedRun, Runs
+from tm2tfr.dataset.machines.shard import made
+from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.runs import CheckedRun, Failure, How, Runs
-from tm2tfr.dataset.shard import Done, Making, made, swept
-from tm2tfr.dataset.spec import Spec, Splitting
+from tm2tfr.dataset.runs import Failure
+from tm2tfr.dataset.shard import Done
 from tm2tfr.engines.fast import available
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import configurations, result
@@ -40,10 +42,12 @@ def answers(machine: Machine, word: str) -> Iterator[str]:
     yield "REJ"
 
 
-def made_of(spec: Spec, engine: str = "dense") -> list[Done]:
-    splitting = Splitting(spec.seed, spec.split_by, spec.splits)
-    making = Making(How(engine, spec.max_steps), spec.forms, spec.keep_unfinished, splitting, spec.formats)
-    return [made(job, making) for job in jobs(spec)]
+COLUMNS = ["machine", "input", "form", "prompt", "target", "loss_mask", "verdict", "T", "tape"]
+
+
+def made_of(spec: MachineSpec, engine: str = "dense") -> list[Done]:
+    making = spec.making(MachineHow(engine, spec.max_steps))
+    return [made(job, making) for job in spec.jobs()]
 
 
 def lines(done: Done, split: str = "all") -> list[dict[str, Any]]:
@@ -64,7 +68,7 @@ def test_the_three_forms_of_the_chapters_example() -> None:
     assert answer == {**same, "form": "answer", "target": ["ACC"], "loss_mask": [1]}
     assert shown == {**same, "form": "steps shown", "target": [*steps, "ACC"], "loss_mask": [0] * 6 + [1]}
     assert scored == {**same, "form": "steps scored", "target": [*steps, "ACC"], "loss_mask": [1] * 7}
-    assert tuple(answer) == COLUMNS
+    assert list(answer) == COLUMNS
 
 
 def test_a_run_that_begins_with_its_verdict_has_no_steps() -> None:
@@ -120,7 +124,7 @@ def test_both_formats_say_the_same() -> None:
     for done in made_of(read(MIXED, file="spec.yaml")):
         for split in {split for split, _ in done.files}:
             table = pq.read_table(io.BytesIO(done.files[split, "parquet"]))
-            assert table.column_names == list(COLUMNS)
+            assert table.column_names == COLUMNS
             assert table.to_pylist() == lines(done, split)
             found += table.num_rows
     assert found > 40
@@ -141,7 +145,9 @@ def test_columns_have_types_that_load_everywhere() -> None:
 def test_symbols_that_json_has_to_escape() -> None:
     rules = {("a", '"'): ("a", "\\", 1), ("a", "é"): ("a", "\U0001d538", 1)}
     machine = Machine(transitions=rules, start="a", blank=" ", input_alphabet=('"', "é"), name='a "name"')
-    spec = Spec(text="", name="x", named=(("x", machine),), families=(), inputs=read_words('"é'), splits=(("all", 1.0),))
+    spec = MachineSpec(
+        text="", name="x", named=(("x", machine),), families=(), inputs=read_words('"é'), splits=(("all", 1.0),)
+    )
     [done] = made_of(spec)
     line = lines(done)[2]
     assert (line["machine"], line["input"], line["tape"]) == ('a "name"', '"é', "\\\U0001d538")
@@ -157,10 +163,9 @@ def read_words(*words: str) -> Any:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_that_differs_ends_its_job_without_files(engine: str) -> None:
     spec = read("machines: [chapter, left-edge]\ninputs: [1, 11]\nsplits: {all: 1}", file="spec.yaml")
-    [job] = jobs(spec)
-    how = How(engine, 100, "chapter")
-    making = Making(how, spec.forms, False, Splitting(0, "run", spec.splits), spec.formats)
-    for done in (made(job, making), swept(job, how)):
+    [job] = spec.jobs()
+    how = MachineHow(engine, 100, "chapter")
+    for done in (made(job, spec.making(how)), spec.sweeper(job, how)):
         assert done.failure is not None
         assert (done.failure.program.name, done.failure.word) == ("left-edge", "1")
         assert done.failure.why.startswith("position 4: h should be 1, is 0\ncause: layer 2 (head position), attention")
@@ -170,12 +175,12 @@ def test_a_run_that_differs_ends_its_job_without_files(engine: str) -> None:
 @pytest.mark.skipif(not available(), reason="Numba is not installed: pip install 'tm2tfr[fast]'")
 @pytest.mark.parametrize("lie", ["steps", "tape"])
 def test_a_compiled_simulator_that_lies_about_the_end_is_found_out(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.dataset import runs
+    from tm2tfr.dataset.machines import runs
 
     honest = result(load("chapter"), "11")
     told = honest.__class__(**{**honest.__dict__, lie: 7 if lie == "steps" else "x"})
     monkeypatch.setattr(runs, "result", lambda *_, **__: told)
-    found = Runs(load("chapter"), How("fast", 100)).on("11")
+    found = Runs(load("chapter"), MachineHow("fast", 100)).on("11")
     assert isinstance(found, Failure)
     assert found.why == f"9 tokens, {honest}; the simulator: {told}"
 
@@ -183,7 +188,7 @@ def test_a_compiled_simulator_that_lies_about_the_end_is_found_out(lie: str, mon
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("lost", ["answer", "comparison"])
 def test_a_run_of_which_something_is_missing_is_no_example(engine: str, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = Runs(load("chapter"), How(engine, 100))
+    runs = Runs(load("chapter"), MachineHow(engine, 100))
     name = "_fast" if engine == "fast" else "_plain"
     trace, answers = getattr(runs, name)(runs.machine, "11")
     told = (trace, answers[:-1]) if lost == "answer" else (replace(trace, compared=0), answers)
@@ -195,12 +200,12 @@ def test_a_run_of_which_something_is_missing_is_no_example(engine: str, lost: st
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_object_runs_many_words(engine: str) -> None:
-    runs = Runs(load("palindromes"), How(engine, 1_000))
+    runs = Runs(load("palindromes"), MachineHow(engine, 1_000))
     for word in ("abba", "", "ab", "abba"):
         run = runs.on(word)
         assert isinstance(run, CheckedRun)
         plain = check(runs.decoder, word, machine=runs.machine, engine=check_engine(), keep_rows=True)
-        assert [runs.vocabulary[n] for n in run.answers] == [row.y for row in plain.rows][len(word) :]
+        assert [runs.decoder.vocabulary[n] for n in run.answers] == [row.y for row in plain.rows][len(word) :]
         assert run.answers.dtype == np.int32
 
 

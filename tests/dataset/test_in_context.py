@@ -14,10 +14,10 @@ import pytest
 import tm2tfr
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
-from tm2tfr.dataset.prompting import rule_fingerprint
+from tm2tfr.dataset.machines.prompting import rule_fingerprint
+from tm2tfr.dataset.machines.spec import MachineSpec
+from tm2tfr.dataset.make import dataset_report
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.spec import Spec
-from tm2tfr.dataset.sweep import dataset_report
 from tm2tfr.errors import CompileError, DatasetError, SpecError
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
@@ -169,7 +169,7 @@ def test_an_option_says_the_same_as_a_key(examples: list[tuple[str, dict[str, An
     manifest = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["spec"].endswith("universal: {states: 5, symbols: 4, tape: both, order: shuffled, seed: 5}\n")
     again = read(manifest["spec"], file="spec.yaml")
-    assert isinstance(again, Spec)
+    assert isinstance(again, MachineSpec)
     assert (again.universal, again.order, again.split_by) == (CLASS, 5, "machine")
     with pytest.raises(DatasetError, match="rules: the spec puts its machines into prompts already: omit --universal"):
         made(SPEC, tmp_path / "twice", universal=(5, 4))
@@ -236,7 +236,7 @@ def test_complaints(line: str, complaint: str) -> None:
 @pytest.mark.parametrize("size", ["5,4", "5, 4", "[5, 4]", "{states: 5, symbols: 4}"])
 def test_a_size_is_written_as_for_a_command_or_as_a_mapping(size: str) -> None:
     spec = read(f"machines: [chapter]\ninputs: ['']\nuniversal: {size}\nsplit by: machine\n", file="spec.yaml")
-    assert isinstance(spec, Spec)
+    assert isinstance(spec, MachineSpec)
     assert (spec.universal, spec.order, spec.split_by) == (CLASS, None, "machine")
 
 

@@ -11,13 +11,12 @@ import pytest
 
 from tests.dataset.golden import said
 from tm2tfr.api.datasets import make_dataset
-from tm2tfr.dataset.jobs import jobs
 from tm2tfr.dataset.labels.of_logic import labelled
 from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.make import make
+from tm2tfr.dataset.make import dataset_report, make
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.sweep import dataset_report, sweep
+from tm2tfr.dataset.sweep import sweep
 from tm2tfr.errors import CompileError, DatasetError
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load
@@ -89,9 +88,9 @@ def test_the_longest_word_to_train_on_is_all_that_has_to_be_said(tmp_path: Path)
     spec = load_spec("no-aa", max_length=6)
     assert isinstance(spec, LabelSpec)
     assert spec.lengths == (("train", 1, 6), ("test", 7, 24))
-    assert len(spec.words) == 126 + 1_000  # all words of up to 6 tokens are fewer than are wanted
-    (job,) = jobs(spec)
-    assert pickle.loads(pickle.dumps(job)).runs == len(spec.words)
+    assert spec.pieces()[0].runs == 126 + 1_000  # all words of up to 6 tokens are fewer than are wanted
+    (job,) = spec.jobs()
+    assert pickle.loads(pickle.dumps(job)).runs == spec.pieces()[0].runs
     refused = "a longest word to train on is that of a program or a formula: omit --max-length"
     with pytest.raises(DatasetError, match=refused):
         load_spec("chapter", max_length=3)

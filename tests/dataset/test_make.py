@@ -22,12 +22,13 @@ import pytest
 import tm2tfr
 from tests import readme
 from tests.cli.test_commands import tm2tfr_alone
-from tm2tfr.dataset import kinds, shard
 from tm2tfr.dataset import make as making
+from tm2tfr.dataset.machines import shard
+from tm2tfr.dataset.machines import spec as machines
+from tm2tfr.dataset.machines.prompting import fingerprint
+from tm2tfr.dataset.make import dataset_report
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.runs import Failure
-from tm2tfr.dataset.spec import fingerprint
-from tm2tfr.dataset.sweep import dataset_report
 from tm2tfr.errors import DatasetError, EngineError, OutputError
 from tm2tfr.sources.turing.library import load, shipped_text
 
@@ -342,7 +343,7 @@ def test_resume_makes_only_what_is_missing(
             journal.write('{"shard": 3, "ru')
         (folder / "train" / ".tm2tfr-0123456789abcdef.tmp").write_bytes(b"half")
     asked: list[int] = []
-    monkeypatch.setattr(kinds, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
+    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
     found = making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert asked == [3, 4]
     assert (found.reused, found.shards, found.tally.runs) == (3, 5, 91)
@@ -375,7 +376,7 @@ def test_resume_makes_again_what_was_changed_or_is_gone(
     path = folder / "train" / "00003-of-00005.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("REJ", "ACC"), encoding="utf-8")
     asked: list[int] = []
-    monkeypatch.setattr(kinds, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
+    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
     making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert asked == [1, 3]
     assert contents(folder) == contents(words)
@@ -412,7 +413,7 @@ def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, mon
         patched.setattr(making, "versions", lambda: {"tm2tfr": "0.0.1"})
         with pytest.raises(DatasetError, match=r"made with different versions \(tm2tfr 0\.\d+\.\d+, now 0\.0\.1, "):
             making.make(spec, tmp_path / "data", workers=1, resume=True)
-    monkeypatch.setattr(kinds, "vocabulary", lambda *_: ("changed",))
+    monkeypatch.setattr(machines, "vocabulary", lambda *_: ("changed",))
     with pytest.raises(DatasetError, match="made with different machines, or a machine file that has changed: make this"):
         making.make(spec, tmp_path / "data", workers=1, resume=True)
 
@@ -444,7 +445,7 @@ def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
 
 
 def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard, "versions", lambda: {**making.versions(), "numpy": "1.0"})
+    monkeypatch.setattr("tm2tfr.dataset.shard.versions", lambda: {**making.versions(), "numpy": "1.0"})
     with pytest.raises(
         DatasetError, match=r"a worker has different versions \(numpy 1\.0, here .*\): install the same versions"
     ):
@@ -453,7 +454,7 @@ def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pyte
 
 # ── what is wrong is not in the data ────────────────────────────────────────────────────────────────────────
 def test_a_divergence_ends_it_all_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.dataset import runs
+    from tm2tfr.dataset.machines import runs
 
     honest = runs.Runs.on
 

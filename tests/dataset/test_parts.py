@@ -12,13 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tm2tfr.dataset.family import Family, Members, drawn
-from tm2tfr.dataset.jobs import Job, groups, jobs
+from tm2tfr.dataset.jobs import Job, Splitting
+from tm2tfr.dataset.machines.family import Family, Members, drawn
+from tm2tfr.dataset.machines.prompting import fingerprint
+from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.spec import Inputs, Random, Spec, Splitting, fingerprint, number_of
+from tm2tfr.dataset.spec import Inputs, Random
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.text.words import number_of
 
 
 # ── machines ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -182,16 +185,16 @@ def runs_of(job: Job) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 10, 100, 1_000])
 def test_jobs_are_all_runs_in_order_and_none_is_too_large(size: int) -> None:
     spec = read(MIXED, file="spec.yaml")
-    found = list(jobs(spec, size))
+    found = list(spec.jobs(size))
     assert [job.number for job in found] == list(range(len(found)))
     assert all(1 <= job.runs <= size for job in found)
-    want = [(m.name, word) for p in groups(spec) for m in p.programs for word in p.words]
+    want = [(m.name, word) for p in spec.pieces() for m in p.programs for word in p.words]
     assert [run for job in found for run in runs_of(job)] == want
     assert len(want) == 3 + 7 + 64 * 3
 
 
 def test_a_spec_without_runs_has_no_jobs() -> None:
-    assert list(jobs(read("machines: [chapter]\ninputs: []", file="spec.yaml"))) == []
+    assert list(read("machines: [chapter]\ninputs: []", file="spec.yaml").jobs()) == []
 
 
 # ── splits ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -228,5 +231,5 @@ def test_a_split_without_a_share_stays_empty() -> None:
 
 
 def test_a_spec_knows_all_its_machines() -> None:
-    spec: Spec = read(MIXED, file="spec.yaml")
+    spec: MachineSpec = read(MIXED, file="spec.yaml")
     assert [len(machines) for machines in spec.machines] == [2, 64]

@@ -12,13 +12,12 @@ import pytest
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tests.dataset.golden import said
-from tm2tfr.dataset.jobs import jobs
 from tm2tfr.dataset.labels.of_rasp import labelled
 from tm2tfr.dataset.labels.spec import LabelSpec
 from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.make import make
+from tm2tfr.dataset.make import dataset_report, make
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.sweep import dataset_report, sweep
+from tm2tfr.dataset.sweep import sweep
 from tm2tfr.errors import CompileError, DatasetError
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.library import load, shipped, word_of
@@ -116,10 +115,11 @@ def test_every_shipped_program_stands_for_a_spec_that_can_be_sent_to_a_worker() 
         spec = load_spec(f"{name}.rasp")
         assert isinstance(spec, LabelSpec)
         assert spec.forms == (spec.program.chosen,)
-        assert len(spec.words) == (1_000 if len(spec.program.alphabet) > 1 else 10)
-        assert len({word_of(spec.program, word) for word in spec.words}) == len(spec.words)
-        (job,) = jobs(spec)
-        assert pickle.loads(pickle.dumps(job)).runs == len(spec.words)
+        [piece] = spec.pieces()
+        assert piece.runs == (1_000 if len(spec.program.alphabet) > 1 else 10)
+        assert len({word_of(spec.program, word) for word in piece.words}) == piece.runs
+        (job,) = spec.jobs()
+        assert pickle.loads(pickle.dumps(job)).runs == piece.runs
 
 
 # ── what is refused ─────────────────────────────────────────────────────────────────────────────────────────

@@ -8,8 +8,8 @@ import pytest
 
 from tests.dataset.golden import COMPLAINTS, said
 from tests.sources.turing.formats.golden import Case, cases
-from tm2tfr.dataset.family import Family, Members
 from tm2tfr.dataset.library import load_spec, shipped_specs
+from tm2tfr.dataset.machines.family import Family, Members
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.spec import Inputs, Random
 from tm2tfr.errors import NotFoundError, ReadError

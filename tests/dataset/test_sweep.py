@@ -12,10 +12,10 @@ import pytest
 
 from tests.cli.test_commands import ROOT, failed, tm2tfr_alone
 from tests.cli.test_commands import tm2tfr as command
-from tm2tfr.dataset import runs
 from tm2tfr.dataset.library import load_spec
+from tm2tfr.dataset.machines import prompting
+from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError
 from tm2tfr.runs.choose import for_many_runs
@@ -47,7 +47,7 @@ def broken_for(bad: str) -> object:
     return compiled
 
 
-def some_two_states() -> Spec:
+def some_two_states() -> MachineSpec:
     spec = load_spec("two-states")
     return replace(spec, families=(spec.families[0][12_096:13_824:43],))
 
@@ -76,13 +76,13 @@ def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.
     machines = list(spec.families[0])
     wrong = []
     for machine in machines:
-        monkeypatch.setattr(runs, "compile_machine", broken_for(machine.name))
+        monkeypatch.setattr(prompting, "compile_machine", broken_for(machine.name))
         found = sweep(replace(spec, families=(), named=((machine.name, machine),)), workers=1)
         if found.failure is not None:
             wrong.append((machine.name, found.failure.word))
     assert len(wrong) > 5, "a wrong weight should matter to some of them"
     name, word = wrong[-1]
-    monkeypatch.setattr(runs, "compile_machine", broken_for(name))
+    monkeypatch.setattr(prompting, "compile_machine", broken_for(name))
     found = sweep(spec, workers=1)
     assert found.failure is not None
     assert (found.failure.program.name, found.failure.word) == (name, word)

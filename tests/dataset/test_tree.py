@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from tm2tfr.dataset.family import Family, Members
 from tm2tfr.dataset.library import load_spec
+from tm2tfr.dataset.machines.family import Family, Members
+from tm2tfr.dataset.machines.tree import NormalForm
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.dataset.tally import Beaver, Tally
-from tm2tfr.dataset.tree import NormalForm
 from tm2tfr.errors import DatasetError, SpecError
 from tm2tfr.sources.turing import library
 from tm2tfr.sources.turing.simulator import result

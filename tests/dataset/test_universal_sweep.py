@@ -12,10 +12,10 @@ import pytest
 import tm2tfr
 from tests.strategies import DEPTH
 from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.prompting import Prompting
+from tm2tfr.dataset.machines.prompting import PromptedHow
+from tm2tfr.dataset.machines.runs import CheckedRun, Runs
+from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.runs import CheckedRun, How, Runs
-from tm2tfr.dataset.spec import Spec
 from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.turing.library import load
@@ -34,7 +34,7 @@ max steps: 60
 """
 
 
-def two_states(step: int, start: int = 0) -> Spec:
+def two_states(step: int, start: int = 0) -> MachineSpec:
     spec: Any = load_spec("two-states")
     return replace(spec, families=(spec.families[0][start::step],))
 
@@ -65,8 +65,7 @@ def test_machines_with_other_names_verdicts_and_tapes(engine: str, seed: int | N
 
 def test_runs_in_one_session_are_those_in_sessions_of_their_own() -> None:
     spec = two_states(3000)
-    prompting = Prompting(Universal(states=3, symbols=2), seed=1)
-    how, before = How("fast", 40, prompting=prompting), None
+    how, before = PromptedHow("fast", 40, universal=Universal(states=3, symbols=2), seed=1), None
     orders = set()
     for machine in spec.families[0]:
         before = Runs(machine, how, before)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tm2tfr.dataset.jobs import CircuitTrainingExample, Tokens
-from tm2tfr.dataset.writing import files
-from tm2tfr.dataset.writing.files import ExampleColumn, Lists, Texts, columns_of, encoded
+from tm2tfr.dataset import files
+from tm2tfr.dataset.files import ExampleColumn, Lists, Texts, columns_of, encoded
+from tm2tfr.dataset.jobs import Tokens
 
 pq: Any = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 WORDS = ["a", "ä", "", "(q0,1,+1)", "c"]
@@ -68,7 +68,7 @@ def test_lists_are_cut_from_one_array() -> None:
 
 def test_examples_one_by_one_become_columns() -> None:
     bits = np.array([0, 1], dtype=np.int32)
-    some = [CircuitTrainingExample("x", word, "answer", bits[:n], bits, bits, "e = 1") for n, word in enumerate("ab")]
+    some = [("x", word, "answer", bits[:n], bits, bits, "e = 1") for n, word in enumerate("ab")]
     columns = columns_of(some, ("circuit", "input", "form", "prompt", "target", "loss_mask", "result"))
     tokens = Tokens()
     tokens.of("01")

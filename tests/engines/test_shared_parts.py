@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.strategies import tries
-from tm2tfr.dataset.family import Family
+from tm2tfr.dataset.machines.family import Family
 from tm2tfr.engines import recognise
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense

@@ -10,15 +10,12 @@ from tests.house.reading import MODULES, name_of, text_of
 KINDS = {
     *("Machine", "Universal", "AnyMachine", "TuringTruth", "UniversalTruth"),
     *("Circuit", "CircuitTruth", "Program", "LogicProgram", "LoadedProgram", "Prompted"),
-    *("Spec", "CircuitSpec", "LabelSpec"),
+    *("MachineSpec", "CircuitSpec", "LabelSpec"),
 }
 """The classes of programs and of what is wrapped around them."""
 LEFT = {
-    "api": 1,
     "cli": 4,
-    "dataset": 33,
     "runs": 9,
-    "training": 5,
 }
 """The places that are left: a number may fall, and none may rise."""
 

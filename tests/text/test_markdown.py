@@ -13,7 +13,7 @@ import pytest
 
 from tm2tfr.api.targets import export_to
 from tm2tfr.dataset.folder import card as dataset_card
-from tm2tfr.dataset.spec import Spec
+from tm2tfr.dataset.machines.spec import MachineSpec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine, Rule
@@ -85,7 +85,7 @@ def test_the_line_that_says_how_to_check() -> None:
 
 def test_the_card_of_a_data_set() -> None:
     inputs: Any = None
-    spec = Spec(text="", name=HOSTILE, named=(("chapter", load("chapter")),), families=(), inputs=inputs)
+    spec = MachineSpec(text="", name=HOSTILE, named=(("chapter", load("chapter")),), families=(), inputs=inputs)
     assert dataset_card(spec, Tally(), {s: {} for s, _ in spec.splits}, ("jsonl",)).startswith(f"# {SHOWN}\n")
 
 

@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.choices import AUTO, ENGINES
-from tm2tfr.errors import DatasetError, NotFoundError, OutputError
+from tm2tfr.errors import DatasetError, OutputError
 from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
-    from tm2tfr.dataset.family import Members
     from tm2tfr.dataset.folder import ShardProgress
-    from tm2tfr.dataset.kinds import AnySpec
+    from tm2tfr.dataset.machines.family import Members
     from tm2tfr.dataset.make import Dataset
+    from tm2tfr.dataset.spec import DatasetSpec
     from tm2tfr.dataset.sweep import Sweep
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
 
 
 def make_dataset(
-    spec: AnySpec | str | Path,
+    spec: DatasetSpec | str | Path,
     folder: str | Path,
     *,
     workers: int | None = None,
@@ -64,9 +64,10 @@ def make_dataset(
         WeightFileError: if `universal` is a weight file that cannot be read.
         OutputError: if the folder cannot be written, or is in use.
     """
+    from tm2tfr.dataset.library import spec_of
     from tm2tfr.dataset.make import make
 
-    wanted = _spec(spec, max_length)
+    wanted = spec_of(spec, max_length)
     _check(workers, engine)
     if not isinstance(folder, str | Path):
         raise OutputError(f"folder must be the name of a folder, not {folder!r}: use text or a pathlib.Path")
@@ -85,7 +86,7 @@ def make_dataset(
 
 
 def sweep(
-    spec: AnySpec | str | Path,
+    spec: DatasetSpec | str | Path,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -114,9 +115,10 @@ def sweep(
         CompileError: if `left_boundary` does not apply to a machine, or a machine does not fit the universal decoder; for
             these and `max_steps`, if the spec is of circuits; if it is of a program or a formula, see `tm2tfr.check`.
     """
+    from tm2tfr.dataset.library import spec_of
     from tm2tfr.dataset.sweep import sweep as swept
 
-    wanted = _spec(spec)
+    wanted = spec_of(spec)
     _check(workers, engine)
     check_steps(max_steps)
     return swept(
@@ -149,36 +151,12 @@ def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: 
     Raises:
         DatasetError: if there are too many to be listed.
     """
-    from tm2tfr.dataset.tree import NormalForm
+    from tm2tfr.dataset.machines.tree import NormalForm
 
     for name, value, least in (("states", states, 1), ("symbols", symbols, 2), ("steps", steps, 1)):
         if not is_count(value, least):
             raise DatasetError(f"{name} must be a number, not {value!r}: use {least} or more")
     return NormalForm(states=states, symbols=symbols, steps=steps, complete=bool(complete)).machines()
-
-
-def _spec(spec: object, max_length: int | None = None) -> AnySpec:
-    """Return a spec that is given as such, as a file, or by its name.
-
-    Raises:
-        NotFoundError: if it is something else.
-        DatasetError: for a longest word beside a spec, which says it itself.
-    """
-    from tm2tfr.dataset.circuits.spec import CircuitSpec
-    from tm2tfr.dataset.labels.spec import LabelSpec
-    from tm2tfr.dataset.library import load_spec
-    from tm2tfr.dataset.spec import Spec
-
-    if isinstance(spec, Spec | CircuitSpec | LabelSpec):
-        if max_length is not None:
-            raise DatasetError(f"{spec.name}: a spec says its lengths itself: omit max_length")
-        return spec
-    if not isinstance(spec, str | Path):
-        what = f"{spec!r} ({type(spec).__name__}) is neither a spec nor the name of one"
-        raise NotFoundError(f"{what}: use a path, or the name of a shipped spec")
-    if max_length is not None and not is_count(max_length, 1):
-        raise DatasetError(f"max_length must be a number of tokens, not {max_length!r}: use 1 or more, or None")
-    return load_spec(spec, max_length=max_length)
 
 
 def _check(workers: object, engine: object) -> None:

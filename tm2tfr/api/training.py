@@ -10,7 +10,7 @@ from tm2tfr.errors import TrainingError
 from tm2tfr.extras import required
 
 if TYPE_CHECKING:
-    from tm2tfr.dataset.kinds import AnySpec
+    from tm2tfr.dataset.spec import DatasetSpec
     from tm2tfr.trace.check import Progress
     from tm2tfr.training.compare.measured import AttentionComparison
     from tm2tfr.training.examples import Examples
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    spec: AnySpec | str | Path,
+    spec: DatasetSpec | str | Path,
     folder: str | Path | None = None,
     *,
     model: ModelOptions | None = None,
@@ -69,7 +69,7 @@ def train(
 
 
 def training_examples(
-    spec: AnySpec | str | Path,
+    spec: DatasetSpec | str | Path,
     **task: Unpack[TaskOptions],
 ) -> Examples:
     """Return what a model is trained and tested on: the paper's sums, or a data set of any source.

@@ -60,7 +60,7 @@ def dataset(
 
     check_folder(output, reading=[spec])
     from tm2tfr.api.datasets import make_dataset
-    from tm2tfr.dataset.sweep import dataset_report
+    from tm2tfr.dataset.make import dataset_report
 
     with echoed(), counting("resume it with --resume") as progress:
         found = make_dataset(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tm2tfr.dataset.circuits.spec import CircuitSpec
-from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.runs import TokenCodes
-from tm2tfr.dataset.spec import Spec
 from tm2tfr.errors import DatasetError
 from tm2tfr.extras import required
+
+TokenCodes = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -43,27 +42,10 @@ class Job:
         return sum(piece.runs for piece in self.pieces)
 
 
-def groups(spec: Spec | CircuitSpec | LabelSpec) -> list[Piece]:
-    """Return all runs of a spec: machines with one input alphabet at a time, circuits one by one."""
-    if isinstance(spec, LabelSpec):
-        return [piece for piece in (Piece((spec.program,), spec.words),) if piece.runs]
-    if isinstance(spec, CircuitSpec):
-        return [Piece((chosen,), spec.inputs.of(chosen.circuit)) for chosen in spec.circuits]
-    words = cache(spec.inputs.over)
-    found: list[Piece] = []
-    for machines in spec.machines:
-        if isinstance(machines, tuple):
-            found += [Piece((machine,), words(machine.input_alphabet or ())) for machine in machines]
-        elif machines:
-            found.append(Piece(machines, words(machines[0].input_alphabet or ())))
-    return [piece for piece in found if piece.runs]
-
-
-def jobs(spec: Spec | CircuitSpec | LabelSpec, size: int | None = None) -> Iterator[Job]:
-    """Yield the jobs of a spec: `size` runs each (`shard_size`), fewer where another program would exceed it."""
-    size = size or spec.shard_size
+def divided(pieces: Sequence[Piece], size: int) -> Iterator[Job]:
+    """Yield jobs of `size` runs each, fewer where another program would exceed it."""
     number, waiting, room = 0, list[Piece](), size
-    for piece in _small(groups(spec), size):
+    for piece in _small(pieces, size):
         if piece.runs > room:
             yield Job(number, tuple(waiting))
             number, waiting, room = number + 1, [], size
@@ -86,49 +68,36 @@ def _small(pieces: Sequence[Piece], size: int) -> Iterator[Piece]:
             yield Piece(piece.programs[start : start + many], piece.words)
 
 
-# ── What a training example is: a prompt, the target tokens that follow it, and a mask of those that the loss is computed
-# on.
-#
-# Tokens are collected as numbers, and written all at once (`tm2tfr.dataset.writing`).
-COLUMNS = ("machine", "input", "form", "prompt", "target", "loss_mask", "verdict", "T", "tape")
-"""The columns: ``verdict`` and ``T`` are null if there is no verdict; ``tape`` is the final tape, trimmed."""
-PROMPTED_COLUMNS = (*COLUMNS, "prompt_ids", "target_ids")
-"""Those of machines in the prompt of one decoder, whose tokens have the same numbers in the whole data set."""
-CIRCUIT_COLUMNS = ("circuit", "input", "form", "prompt", "target", "loss_mask", "result")
-"""Those of circuits; ``result`` is the numbers that the outputs say."""
+SEEDED = 2**64
 
 
-def label_columns(noun: str, labelled: str) -> tuple[str, ...]:
-    """Return those of what labels words; a target is the value of an s-op or a node, `labelled`, at each position."""
-    return (noun, "input", labelled, "prompt", "target", "loss_mask")
+@dataclass(frozen=True)
+class Splitting:
+    """Which split a run belongs to: a function of the seed, the program and the input alone.
+
+    The program counts, not its name: copies of a machine share a split, and so do repeated runs.
+    """
+
+    seed: int
+    by: str
+    splits: tuple[tuple[str, float], ...]
+    lengths: tuple[tuple[str, int, int], ...] = ()
+
+    def of(self, program: str, word: str, *, length: int = 0) -> str:
+        """Return the split; program: its fingerprint, such as `fingerprint`; length: that of the word, in tokens."""
+        if self.lengths:
+            return next(name for name, shortest, longest in self.lengths if shortest <= length <= longest)
+        parts = {"run": (program, word), "input": ("", word)}.get(self.by, (program, ""))
+        digest = hashlib.sha256("\n".join([str(self.seed), *parts]).encode("utf-8", "surrogatepass")).digest()
+        place, total = int.from_bytes(digest[:8]) / SEEDED, 0.0
+        for name, share in self.splits:
+            total += share
+            if place < total:
+                return name
+        return next(name for name, share in reversed(self.splits) if share > 0)
 
 
-class CircuitTrainingExample(NamedTuple):
-    """One line about a run of a circuit, with tokens as their numbers."""
-
-    circuit: str
-    input: str
-    form: str
-    prompt: TokenCodes
-    target: TokenCodes
-    mask: TokenCodes
-    result: str
-
-
-class LabelTrainingExample(NamedTuple):
-    """One line about a word that is labelled, with tokens and values as their numbers; `form` is the s-op or the node."""
-
-    program: str
-    input: str
-    form: str
-    prompt: TokenCodes
-    target: TokenCodes
-    mask: TokenCodes
-
-
-AnyExample: TypeAlias = CircuitTrainingExample | LabelTrainingExample
-
-
+# ── The tokens of training examples are collected as numbers, and written all at once (`tm2tfr.dataset.files`).
 @dataclass
 class Tokens:
     """Numbers for the tokens of several vocabularies."""

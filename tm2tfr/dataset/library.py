@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tm2tfr import shelf
-from tm2tfr.dataset.kinds import AnySpec
 from tm2tfr.dataset.reader import read
-from tm2tfr.errors import DatasetError, SpecWarning
+from tm2tfr.dataset.spec import DatasetSpec
+from tm2tfr.errors import DatasetError, NotFoundError, SpecWarning
+from tm2tfr.runs.options import is_count
 from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library.registry import GENERATORS
@@ -34,7 +35,26 @@ def shipped_specs() -> tuple[str, ...]:
     return shelf.shipped(shelf.SPECS)
 
 
-def load_spec(where: str | Path, *, max_length: int | None = None) -> AnySpec:
+def spec_of(given: object, max_length: int | None = None) -> DatasetSpec:
+    """Return a spec that is given as such, as a file, or by its name; see `load_spec`.
+
+    Raises:
+        NotFoundError: also for anything else.
+        DatasetError: also for a longest word beside a spec, which says it itself.
+    """
+    if isinstance(given, DatasetSpec):
+        if max_length is not None:
+            raise DatasetError(f"{given.name}: a spec says its lengths itself: omit max_length")
+        return given
+    if not isinstance(given, str | Path):
+        what = f"{given!r} ({type(given).__name__}) is neither a spec nor the name of one"
+        raise NotFoundError(f"{what}: use a path, or the name of a shipped spec")
+    if max_length is not None and not is_count(max_length, 1):
+        raise DatasetError(f"max_length must be a number of tokens, not {max_length!r}: use 1 or more, or None")
+    return load_spec(given, max_length=max_length)
+
+
+def load_spec(where: str | Path, *, max_length: int | None = None) -> DatasetSpec:
     """Read a spec from a path, or a shipped one by its name; a file of that name takes precedence.
 
     The name of a shipped circuit, or the file of a circuit, stands for a spec of that circuit: on all inputs, where
@@ -91,14 +111,13 @@ def _is_circuit_file(name: str) -> bool:
     return format.name != "yaml" or recognised(shelf.contents(shelf.SPECS, name)) is format
 
 
-def _of_circuit(name: str, program: object) -> AnySpec:
+def _of_circuit(name: str, circuit: Circuit) -> DatasetSpec:
     """Return the spec that the name of a circuit, or of its file, stands for."""
-    few = isinstance(program, Circuit) and len(program.inputs) <= MOST_INPUTS
-    inputs = "{all: true}" if few else "{random: {count: 1000}}"
+    inputs = "{all: true}" if len(circuit.inputs) <= MOST_INPUTS else "{random: {count: 1000}}"
     return read(f"circuits: [{json.dumps(name)}]\ninputs: {inputs}\n", file=f"{Path(name).stem}.yaml")
 
 
-def _of_labeller(name: str, max_length: int | None) -> AnySpec:
+def _of_labeller(name: str, max_length: int | None) -> DatasetSpec:
     """Return the spec that the name of a RASP program, of a formula, or of its file stands for."""
     letters = len(loaded(name).program.alphabet)
     if max_length is None:

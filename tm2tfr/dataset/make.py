@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from tm2tfr.choices import AUTO
 from tm2tfr.dataset import manifest
 from tm2tfr.dataset.folder import CARD, VOCABULARY, ShardProgress, card, kept, prepared, refuse_used, results
-from tm2tfr.dataset.jobs import arrow_or_error, jobs
-from tm2tfr.dataset.kinds import AnySpec, how_for, listed_in, listing, maker, tokens_listed
-from tm2tfr.dataset.labels.spec import LabelSpec
+from tm2tfr.dataset.jobs import arrow_or_error
 from tm2tfr.dataset.pool import pool
-from tm2tfr.dataset.prompting import in_prompts
 from tm2tfr.dataset.runs import Failure, versions
-from tm2tfr.dataset.shard import Making
-from tm2tfr.dataset.spec import Spec, Splitting
+from tm2tfr.dataset.spec import DatasetSpec
 from tm2tfr.dataset.tally import Tally
+from tm2tfr.errors import counted
 from tm2tfr.files import write_text
 
 
@@ -24,95 +24,95 @@ class Dataset:
     """A data set that was made, or the failure that prevented it.
 
     Args:
+        title: what reports call it.
         tally: all its runs; after a failure, those before it.
         examples: their numbers by split and form.
         left_out: the number of runs that did not end.
         reused: how many of the `shards` existed already.
-        noun: what a program is called.
-        labels_by: what the labels are by, where they are all that there is.
-        one_vocabulary: whether the tokens of all examples are in one file.
-        universal: the universal decoder in whose prompt the machines stand, if there is one.
     """
 
     folder: Path
-    name: str
+    spec: DatasetSpec
+    title: str
     tally: Tally
     examples: dict[str, dict[str, int]]
     left_out: int
     shards: int
     reused: int
     failure: Failure | None = None
-    noun: str = "machine"
-    labels_by: str = ""
-    one_vocabulary: bool = False
-    universal: str = ""
+
+    @property
+    def name(self) -> str:
+        """That of its spec."""
+        return self.spec.name
 
 
 def make(
-    spec: AnySpec,
+    spec: DatasetSpec,
     folder: str | Path,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
-    engine: str = "auto",
+    engine: str = AUTO,
     resume: bool = False,
-    universal: object = None,
-    tape: str | None = None,
-    seed: int | None = None,
     progress: ShardProgress | None = None,
+    **options: Any,
 ) -> Dataset:
     """Make a data set; see `tm2tfr.make_dataset`.
+
+    Args:
+        options: see `DatasetSpec.how`.
 
     Raises:
         DatasetError, OutputError, EngineError, CompileError, WeightFileError: as documented there.
     """
-    folder = Path(folder)
-    how = how_for(spec, engine, universal=universal, tape=tape, seed=seed)
-    if any(option is not None for option in (universal, tape, seed)):
-        spec = in_prompts(spec, how.prompting)
+    folder, how = Path(folder), spec.how(engine, **options)
+    spec = spec.prompted(how, options)
     if "parquet" in spec.formats:
         arrow_or_error()
-    programs, tokens, every = listing(spec), tokens_listed(spec), list(jobs(spec))
-    making = Making(
-        how,
-        spec.forms,
-        isinstance(spec, Spec) and spec.keep_unfinished,
-        Splitting(spec.seed, spec.split_by, spec.splits, spec.lengths),
-        spec.formats,
-    )
-    within = how.prompting
-    weights = None if within is None else within.weights_digest
-    head = manifest.header(spec, versions(), making.how.engine, programs, len(every), weights)
+    programs, every = spec.listing, list(spec.jobs())
+    head = manifest.header(spec, versions(), how, programs, len(every))
     records = manifest.found(folder, head) if resume else []
     refuse_used(folder, resume=resume)
     reused, there = len(records), {record.number for record in records}
     missing = [job for job in every if job.number not in there]
+
+    def dataset(failure: Failure | None = None) -> Dataset:
+        tally, examples, left_out = manifest.totals(records, spec)
+        return Dataset(folder, spec, how.title(spec.name), tally, examples, left_out, len(every), reused, failure)
+
     with pool(workers, scheduler, len(missing)) as crew:  # before anything is written: the cluster may not exist
         prepared(folder, (split for split, _ in spec.splits))
-        write_text(folder / listed_in(spec.noun), programs)
-        if tokens is not None:
-            write_text(folder / VOCABULARY, tokens)
+        write_text(folder / spec.listing_file, programs)
+        if spec.vocabulary is not None:
+            write_text(folder / VOCABULARY, json.dumps(spec.vocabulary, ensure_ascii=False, indent=0) + "\n")
         manifest.begun(folder, head, records)
-        for done in results(maker(spec), missing, making, crew, progress, reused):
+        for done in results(spec.maker, missing, spec.making(how), crew, progress, reused, len(every)):
             if done.failure is not None:
-                tally, examples, left_out = manifest.totals(records, spec)
-                tally.add(done.tally)
-                return Dataset(folder, spec.name, tally, examples, left_out, len(every), reused, done.failure, spec.noun)
+                found = dataset(done.failure)
+                found.tally.add(done.tally)
+                return found
             records.append(kept(folder, done, len(every)))
-    tally, examples, left_out = manifest.totals(records, spec)
-    write_text(folder / CARD, card(spec, tally, examples, spec.formats))
+    found = dataset()
+    write_text(folder / CARD, card(spec, found.tally, found.examples, spec.formats))
     manifest.written(folder, head, spec, records)
-    labels_by = spec.labeller.reference if isinstance(spec, LabelSpec) else ""
-    return Dataset(
-        folder,
-        spec.name,
-        tally,
-        examples,
-        left_out,
-        len(every),
-        reused,
-        noun=spec.noun,
-        labels_by=labels_by,
-        one_vocabulary=tokens is not None,
-        universal="" if within is None else within.universal.name,
-    )
+    return found
+
+
+def dataset_report(found: Dataset) -> str:
+    """Return a few lines about a data set."""
+    spec = found.spec
+    if found.failure is not None:
+        head = f"{spec.name}: FAILED after {spec.summed(found.tally)}"
+        return f"{head}\n{found.failure}\nthe data set is not finished: {found.folder} contains nothing of this run"
+    lines = [f"{found.title}: {spec.result(found.tally)}"]
+    for split, forms in found.examples.items():
+        shown = ", ".join(f"{number:,} {form}" if len(forms) > 1 else form for form, number in forms.items())
+        lines.append(f"{split}: {counted(sum(forms.values()), 'example')} ({shown})" if forms else f"{split}: no examples")
+    if found.left_out:
+        lines.append(f"left out: {spec.left_out(found.left_out)}")
+    if found.reused:
+        lines.append(f"reused: {found.reused:,} of {counted(found.shards, 'shard')}")
+    listed = ["manifest.json", spec.listing_file, *([] if spec.vocabulary is None else [VOCABULARY]), CARD]
+    lines.append(f"wrote {found.folder}: {counted(found.shards, 'shard')}, {', '.join(listed)}")
+    return "\n".join(lines)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.dataset.runs import How
 from tm2tfr.dataset.shard import Done
-from tm2tfr.dataset.spec import CommonSpec
+from tm2tfr.dataset.spec import DatasetSpec
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import DatasetError, OutputError
 from tm2tfr.files import write_text
@@ -21,29 +22,20 @@ from tm2tfr.files import write_text
 FORMAT = 1
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
-HEADER = (
-    "format",
-    "versions",
-    "engine",
-    "spec_sha256",
-    "inputs_sha256",
-    "weights_sha256",
-    "machines_sha256",
-    "circuits_sha256",
-    "programs_sha256",
-    "shards",
-)
-"""The values that must be the same for a folder to be resumed."""
-
 _WHAT = {
+    "format": "a different format",
     "versions": "different versions",
+    "engine": "a different engine",
     "spec_sha256": "a different spec",
     "inputs_sha256": "different inputs or another limit",
     "weights_sha256": "different weights",
     "machines_sha256": "different machines, or a machine file that has changed",
     "circuits_sha256": "different circuits, or a circuit's file that has changed",
     "programs_sha256": "a different program, or a program's file that has changed",
+    "formulas_sha256": "a different formula, or a formula's file that has changed",
+    "shards": "a different number of shards",
 }
+"""The values of the header that must be the same for a folder to be resumed, and what it was made with otherwise."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +73,13 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def header(
-    spec: CommonSpec, versions: dict[str, str], engine: str, programs: str, shards: int, weights: str | None = None
-) -> dict[str, Any]:
-    """Return the header of every manifest of this spec.
-
-    Args:
-        programs: the text of machines.jsonl or its like.
-        weights: the digest of the weights that are given for all machines, if any are.
-    """
+def header(spec: DatasetSpec, versions: dict[str, str], how: How, programs: str, shards: int) -> dict[str, Any]:
+    """Return the header of every manifest of this spec; programs: the text of machines.jsonl or its like."""
+    weights = how.weights_digest
     return {
         "format": FORMAT,
         "versions": versions,
-        "engine": engine,
+        "engine": how.engine,
         "spec_sha256": sha256(spec.text.encode()),
         **({} if weights is None else {"weights_sha256": weights}),
         f"{spec.noun}s_sha256": sha256(programs.encode()),
@@ -101,7 +87,7 @@ def header(
     }
 
 
-def totals(records: list[Record], spec: CommonSpec) -> tuple[Tally, dict[str, dict[str, int]], int]:
+def totals(records: list[Record], spec: DatasetSpec) -> tuple[Tally, dict[str, dict[str, int]], int]:
     """Return the totals of all shards: runs, examples by split and form in the order of the spec, runs left out."""
     tally, numbers = Tally(), Counter[tuple[str, str]]()
     for record in records:
@@ -114,7 +100,7 @@ def totals(records: list[Record], spec: CommonSpec) -> tuple[Tally, dict[str, di
     return tally, examples, sum(record.left_out for record in records)
 
 
-def written(folder: Path, head: dict[str, Any], spec: CommonSpec, records: list[Record]) -> None:
+def written(folder: Path, head: dict[str, Any], spec: DatasetSpec, records: list[Record]) -> None:
     """Write the manifest, and remove the journal."""
     records = sorted(records, key=lambda record: record.number)
     tally, examples, left_out = totals(records, spec)
@@ -172,9 +158,9 @@ def found(folder: Path, head: dict[str, Any]) -> list[Record]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"{folder}: the manifest here cannot be read ({type(error).__name__}: {error})"
         raise DatasetError(f"{what}: make the data set again in another folder") from error
-    for key in HEADER:
+    for key, what in _WHAT.items():
         if before.get(key) != head.get(key):
-            other = f"{_WHAT.get(key, f'a different {key}')}{_changed(before.get(key), head.get(key))}"
+            other = f"{what}{_changed(before.get(key), head.get(key))}"
             raise DatasetError(f"{folder}: the data set here was made with {other}: make this one in another folder")
     return [record for record in records if all(_sound(folder / n, f) for n, f in record.files.items())]
 

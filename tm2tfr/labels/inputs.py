@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, NamedTuple
 
-from tm2tfr.dataset.circuits.spec import RandomBits, drawn_bits
 from tm2tfr.dataset.spec import MOST_WORDS, Inputs, Random
 from tm2tfr.errors import InputError, counted, visible
 from tm2tfr.text.words import InputSpace, number_of
@@ -67,12 +65,9 @@ def chosen(name: str, noun: str, space: InputSpace, positions: int | None, asked
     if space.length is not None:
         return _of_length(visible(name), noun, space, space.length, asked)
     inputs = _inputs(visible(name), space, positions, asked)
-    listed = map(space.read, inputs.words)
-    others = Inputs((), inputs.up_to, inputs.random).over(space.letters)
-    words = (*listed, *(space.written(word) for word in others if len(word) >= space.shortest))
     drawn = [(source.count, source.shortest, source.longest) for source in inputs.random]
     how = _how(len(inputs.words), inputs.up_to if inputs.up_to >= 0 else None, drawn, asked)
-    return Chosen(tuple(dict.fromkeys(words)), how)
+    return Chosen(inputs.of(space), how)
 
 
 def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], asked: LabelInputs) -> dict[str, Any]:
@@ -120,8 +115,7 @@ def _of_length(name: str, noun: str, space: InputSpace, bits: int, asked: LabelI
     count = MOST_BY_DEFAULT if asked.nothing and not everything else asked.count
     if count is not None and count > min(2**bits, MOST_WORDS):
         raise InputError(f"{name}: there are {min(2**bits, MOST_WORDS):,} inputs at most, and not {count:,}: ask for fewer")
-    listed = tuple(map(space.read, asked.words or ()))
-    every = map("".join, product(space.letters, repeat=bits)) if everything else ()
-    drawn = () if count is None else drawn_bits(RandomBits(count, f"labels, seed {asked.seed}"), bits)
-    how = _how(len(listed), bits if everything else None, [] if count is None else [(count, bits, bits)], asked)
-    return Chosen(tuple(dict.fromkeys((*listed, *every, *drawn))), how)
+    drawn = () if count is None else (Random(count, bits, bits, f"labels, seed {asked.seed}"),)
+    inputs = Inputs(asked.words or (), bits if everything else -1, drawn)
+    how = _how(len(inputs.words), bits if everything else None, [(each.count, bits, bits) for each in drawn], asked)
+    return Chosen(inputs.of(space), how)

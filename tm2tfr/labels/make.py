@@ -116,7 +116,8 @@ def make(
         write_text(folder / HOOKS, json.dumps(carried, ensure_ascii=False, indent=1) + "\n")
         write_text(folder / VOCABULARY, json.dumps(decoder.vocabulary, ensure_ascii=False, indent=0) + "\n")
         manifest.begun(folder, head, records)
-        for done in results(labelled_shard, missing, Labelling(labelled, shard_size), crew, progress, reused):
+        labelling = Labelling(labelled, shard_size)
+        for done in results(labelled_shard, missing, labelling, crew, progress, reused, len(every)):
             if done.failure is not None:
                 return replace(_summed(found, records, done.tally), failure=done.failure)
             records.append(kept(folder, done, len(every)))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from tm2tfr.dataset.folder import CARD, VOCABULARY
 from tm2tfr.dataset.manifest import MANIFEST
-from tm2tfr.dataset.sweep import failed, summed
 from tm2tfr.errors import counted
 from tm2tfr.labels.make import HOOKS, MadeLabels
 
 
 def labels_report(found: MadeLabels) -> str:
     """Return a few lines about labels."""
-    runs = summed(found.tally, "machine")
+    runs = found.tally.summed()
     if found.failure is not None:
         unfinished = f"the labels are not finished: {found.folder} contains nothing of this run"
-        return f"{found.name}: FAILED after {runs}\n{failed(found.failure)}\n{unfinished}"
+        return f"{found.name}: FAILED after {runs}\n{found.failure}\n{unfinished}"
     scheme = found.hooks.scheme
     variables, heads = counted(len(scheme.variables), "variable"), counted(len(scheme.heads), "head")
     lines = [f"{found.name}: {runs}, all agree", f"labels: {variables}, {heads}"]

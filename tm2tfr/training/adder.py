@@ -23,12 +23,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tm2tfr.errors import TrainingError, did_you_mean
+from tm2tfr.errors import TrainingError
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.library.arithmetic import ORDERS, Order, binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.training.examples import Examples, TokenExample, examples_of
-from tm2tfr.training.options import REGIMES, Regime
+from tm2tfr.training.options import REGIMES, Regime, one_of
 
 TASK = "binary-adder"
 Intermediates = Literal["gates", "carries"]
@@ -61,18 +61,11 @@ def adder_examples(
     Raises:
         TrainingError: if there is no such task.
     """
-    for what, given, words in (
-        ("order", order, ORDERS),
-        ("regime", regime, tuple(REGIMES)),
-        ("intermediates", intermediates, INTERMEDIATES),
-    ):
-        if given not in words:
-            raise TrainingError(f"unknown {what} {given!r}{did_you_mean(str(given), words)}: use one of {', '.join(words)}")
-    for name, number, most in (
-        ("bits", bits, MOST_BITS),
-        ("examples", examples, 10**7),
-        ("test examples", test_examples, 10**7),
-    ):
+    one_of("order", order, ORDERS)
+    one_of("regime", regime, REGIMES)
+    one_of("intermediates", intermediates, INTERMEDIATES)
+    numbers = ("bits", bits, MOST_BITS), ("examples", examples, 10**7), ("test examples", test_examples, 10**7)
+    for name, number, most in numbers:
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
             raise TrainingError(f"the number of {name} must be from 1 to {most:,}, not {number!r}: use another one")
     circuit = binary_adder(bits=bits, order=order)

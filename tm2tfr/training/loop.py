@@ -17,13 +17,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tm2tfr.dataset.folder import prepared
+from tm2tfr.dataset.runs import versions
 from tm2tfr.errors import TrainingError
-from tm2tfr.files import refusal
 from tm2tfr.training.checkpoint import Checkpoint, read_checkpoint, read_weights, write_checkpoint, write_weights
 from tm2tfr.training.examples import Examples, Sequences
 from tm2tfr.training.generate import exact_matches
 from tm2tfr.training.options import TrainingOptions, plain
-from tm2tfr.training.record import ALL_STEPS, CHECKPOINT, INTERRUPTED, RIGHT, RUN, TrainingRun, load_run, training_versions
+from tm2tfr.training.record import ALL_STEPS, CHECKPOINT, INTERRUPTED, RIGHT, RUN, TrainingRun, load_run
 
 LOSSES_EVERY = 50
 """The record has the mean loss of this many steps at a time."""
@@ -73,7 +74,7 @@ def train_model(
     device = _device(options)
     run = _begun(model, examples, options, None if folder is None else Path(folder), about or {})
     if run.folder is not None:
-        _prepared(run.folder)
+        prepared(run.folder)
     with _apart(options):
         state = _State(model.to(device), options)
         there = _found(run, resume=resume)
@@ -241,7 +242,7 @@ def _begun(
         model=dict(about),
         data=examples.as_dict(),
         options=plain(options),
-        versions=training_versions(),
+        versions=versions(("numpy", "torch", "transformers")),
         parameters=sum(size for size, _ in sizes),
         trained=sum(size for size, trained in sizes if trained),
         losses=(),
@@ -290,18 +291,6 @@ def _saved(run: TrainingRun, state: _State) -> None:
     if run.folder is not None:
         write_checkpoint(run.folder, Checkpoint.of(run, state.model, state.optimiser, state.sums, state.since))
         run.write()
-
-
-def _prepared(folder: Path) -> None:
-    """Make the folder.
-
-    Raises:
-        OutputError: if that is impossible.
-    """
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise refusal(folder, error, folder.parent) from error
 
 
 def _device(options: TrainingOptions) -> torch.device:

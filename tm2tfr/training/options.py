@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
@@ -56,8 +56,8 @@ class ModelOptions:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        _one_of("model", self.kind, MODELS)
-        _one_of("positions", self.positions, POSITIONS)
+        one_of("model", self.kind, MODELS)
+        one_of("positions", self.positions, POSITIONS)
         for name in ("layers", "heads", "width", "hidden"):
             if getattr(self, name) is not None:
                 _whole(name, getattr(self, name), 1)
@@ -136,7 +136,7 @@ class TrainingOptions:
             raise TrainingError(f"betas must be two numbers, not {self.betas!r}: use for example (0.9, 0.95)")
         for beta in self.betas:
             _number("betas", beta, 0, 0.999_999)
-        _one_of("device", self.device, DEVICES)
+        one_of("device", self.device, DEVICES)
 
 
 def plain(options: ModelOptions | TrainingOptions) -> dict[str, Any]:
@@ -173,7 +173,8 @@ def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
     return dict(found)
 
 
-def _one_of(what: str, value: object, words: tuple[str, ...]) -> None:
+def one_of(what: str, value: object, words: Collection[str]) -> None:
+    """Raise TrainingError unless a value is one of some words."""
     if value not in words:
         raise TrainingError(f"unknown {what} {value!r}{did_you_mean(str(value), words)}: use one of {', '.join(words)}")
 

@@ -7,15 +7,11 @@ machine.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from tm2tfr._version import __version__
 from tm2tfr.errors import TrainingError, counted, first_line
 from tm2tfr.files import write_text
 from tm2tfr.text.columns import aligned
@@ -99,15 +95,6 @@ class TrainingRun:
     def same(self) -> dict[str, Any]:
         """Return what is the same whenever the run is repeated: all but the times."""
         return {key: value for key, value in json.loads(self.json()).items() if key not in ("seconds", "cpu_seconds")}
-
-
-def training_versions() -> dict[str, str]:
-    """Return the versions of everything that a training run depends on."""
-    found = {"tm2tfr": __version__, "python": ".".join(map(str, sys.version_info[:2]))}
-    for name in ("numpy", "torch", "transformers"):
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
 
 
 def run_of(found: Mapping[str, Any], folder: Path | None) -> TrainingRun:

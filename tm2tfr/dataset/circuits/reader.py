@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tm2tfr.choices import BASES, CIRCUIT_VARIANTS
-from tm2tfr.dataset.circuits.spec import CIRCUIT_SPLIT_BY, ChosenCircuit, CircuitInputs, CircuitSpec, RandomBits
-from tm2tfr.dataset.common import CommonReader
-from tm2tfr.dataset.spec import MOST_WORDS
-from tm2tfr.errors import InputError, Tm2tfrError, UsageError, visible
+from tm2tfr.dataset.circuits.shard import ChosenCircuit
+from tm2tfr.dataset.circuits.spec import CIRCUIT_SPLIT_BY, CircuitSpec
+from tm2tfr.dataset.common import BEGIN, END, CommonReader
+from tm2tfr.dataset.spec import MOST_WORDS, Inputs
+from tm2tfr.errors import InputError, UsageError, visible
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, read_input
 from tm2tfr.sources.circuit.library.registry import GENERATORS, generator
@@ -20,21 +22,7 @@ from tm2tfr.sources.turing.library import shipped
 from tm2tfr.text.nodes import List, Map, Node, Scalar
 from tm2tfr.text.reading import Reading, Section
 
-CIRCUIT_KEYS = (
-    "name",
-    "description",
-    "seed",
-    "circuits",
-    "parameters",
-    "variant",
-    "basis",
-    "inputs",
-    "supervision",
-    "splits",
-    "split by",
-    "shard size",
-    "formats",
-)
+CIRCUIT_KEYS = (*BEGIN, "circuits", "parameters", "variant", "basis", "inputs", "supervision", *END)
 _ENDS = ("the run of a circuit ends with its last gate", "remove this key")
 _REFUSED = {
     "machines": ("a spec is about machines or about circuits", "write a spec for each"),
@@ -84,16 +72,15 @@ def _without(reading: Reading, node: Map, refused: dict[str, tuple[str, str]]) -
 
 @dataclass
 class _CircuitReader(CommonReader):
-    sources: dict[RandomBits, Map] = field(default_factory=dict)
-    """The sources of random inputs, each with its place."""
+    ways: ClassVar[tuple[str, ...]] = ("words", "all", "random")
+    random_keys: ClassVar[tuple[str, ...]] = ("count", "seed")
+    random_example: ClassVar[str] = "{count: 100}"
 
     def spec(self, text: str, name: str) -> CircuitSpec:
         """Return the spec of the whole document."""
-        for key in ("circuits", "inputs"):
-            if key not in self.top:
-                self.reading.error(None, f"there are no {key}", f"add a line '{key}:' and list them below it")
+        self.needs("circuits", "inputs")
         circuits = self.circuits() if "circuits" in self.top else ()
-        inputs = self.inputs() if "inputs" in self.top else CircuitInputs()
+        inputs = self.inputs() if "inputs" in self.top else Inputs()
         spec = CircuitSpec(circuits=circuits, inputs=inputs, **self.common(text, name, CIRCUIT_SPLIT_BY))
         for chosen in circuits:
             self.check_inputs(chosen.circuit, inputs)
@@ -103,43 +90,25 @@ class _CircuitReader(CommonReader):
     # ── circuits ────────────────────────────────────────────────────────────────────────────────────────────
     def circuits(self) -> tuple[ChosenCircuit, ...]:
         """Return the circuits of a list of names and files."""
-        node, found = self.top.found["circuits"][1], dict[str, ChosenCircuit]()
-        items = self.reading.scalars(node, "the name of a circuit or of its file")
-        if items is not None and (not items or items[0].empty):
-            remedy = "write names of circuits or files, as in [binary-adder, mine.bench]"
-            self.reading.error(node, "no circuit is named", remedy)
+        items = self.names(self.top.found["circuits"][1], "circuit", "[binary-adder, mine.bench]")
+        if not items:
             return ()
         known = {"variant": CIRCUIT_VARIANTS, "basis": BASES}
         options = {key: self.top.choice(key, words) for key, words in known.items() if key in self.top}
-        parameters = self.parameters(items or [])
-        for item in items or ():
-            chosen = self.chosen(item, parameters, options)
-            if chosen is not None and chosen.circuit.name in found:
-                what = f"a second circuit is named {chosen.circuit.name!r}"
-                self.reading.error(item, what, "remove one of the two, or change the name in its file")
-            elif chosen is not None:
-                found[chosen.circuit.name] = chosen
-        return tuple(found.values())
+        chosen = partial(self.chosen, parameters=self.parameters(items), options=options)
+        return tuple(self.loaded(items, "circuit", "name", chosen))
 
-    def chosen(self, item: Scalar, parameters: dict[str, str], options: dict[str, str]) -> ChosenCircuit | None:
+    def chosen(self, item: Scalar, *, parameters: dict[str, str], options: dict[str, str]) -> ChosenCircuit | None:
         """Return the circuit that an item of the list names, compiled as `options` say."""
-        if item.text == "-":
-            self.reading.error(item, "a circuit cannot come from standard input here", "name a file")
-            return None
-        argument = self.argument(item.text)
+        argument = self.shipped_or_file(item.text)
         own = parameters if argument in GENERATORS else {}
-        try:
-            program = self.program(argument, own)
-            if not isinstance(program, Circuit):
-                self.reading.error(item, "this is a machine", "name machines under 'machines', in another spec")
-                return None
-            construction = registry.of_program(program)
-            if construction is not None and construction.prepare is not None:
-                program = construction.prepare(program, options)
-        except Tm2tfrError as error:
-            said = str(error).splitlines()[0]
-            self.reading.error(item, f"this circuit cannot be loaded ({said})", "fix it, or remove it")
+        program = self.program(argument, own)
+        construction = registry.of_program(program)
+        if construction is None or construction.inputs(program).length is None:
+            self.reading.error(item, "this is a machine", "name machines under 'machines', in another spec")
             return None
+        if construction.prepare is not None:
+            program = construction.prepare(program, options)
         return ChosenCircuit(argument, own, program, options)
 
     def program(self, argument: str, parameters: dict[str, str]) -> Any:
@@ -155,17 +124,16 @@ class _CircuitReader(CommonReader):
         name = Path(argument).name
         return registry.loaded(name).program if name in shipped() or is_argument(name) else generator(name)
 
-    def argument(self, name: str) -> str:
-        """Return the argument that a name in the spec stands for; files are looked for beside the spec."""
-        beside = name if self.folder is None else str(self.folder / name)
-        return name if name in GENERATORS and not Path(beside).is_file() else beside
+    def shipped_or_file(self, name: str) -> str:
+        """Return the argument that a name in the spec stands for."""
+        return self.argument(name, known=name in GENERATORS)
 
     def parameters(self, items: list[Scalar]) -> dict[str, str]:
         """Return the parameters of the shipped circuits, those that are possible."""
         if "parameters" not in self.top:
             return {}
         section = self.top.section("parameters", _PARAMETERS, "{bits: 4}")
-        generated = [item.text for item in items if self.argument(item.text) in GENERATORS]
+        generated = [item.text for item in items if self.shipped_or_file(item.text) in GENERATORS]
         found: dict[str, str] = {}
         for key, (place, value) in section.found.items() if section is not None else ():
             if not generated:
@@ -193,29 +161,17 @@ class _CircuitReader(CommonReader):
         return True
 
     # ── inputs ──────────────────────────────────────────────────────────────────────────────────────────────
-    def inputs(self) -> CircuitInputs:
-        """Return the inputs."""
-        key, value = self.top.found["inputs"]
-        if not isinstance(value, Map):
-            return CircuitInputs(self.words(value))
-        cleaned = _without(self.reading, value, _REFUSED_INPUTS)
-        within = Section.of(self.reading, "'inputs'", cleaned, ("words", "all", "random"))
-        if not value.pairs:
-            self.reading.error(key, "there are no inputs", "add 'words', 'all' or 'random'")
-        sections = within.sections("random", ("count", "seed"), "{count: 100}")
-        sources = tuple(self.random(section, place) for place, section in enumerate(sections))
-        words = self.words(within.found["words"][1]) if "words" in within else ()
-        return CircuitInputs(words, "all" in within and within.choice("all", _YES_OR_NO) == "true", sources)
+    def meaningful(self, inputs: Map) -> Map:
+        return _without(self.reading, inputs, _REFUSED_INPUTS)
 
-    def random(self, section: Section, place: int) -> RandomBits:
-        """Return a source of random inputs."""
-        section.needs("count", "100")
-        count, seed = section.number("count", 1, least=1, most=MOST_WORDS), section.number("seed", self.seed, least=0)
-        source = RandomBits(count, f"inputs {place}, seed {seed}")
-        self.sources[source] = section.node
-        return source
+    def up_to(self, within: Section) -> int:
+        every = "all" in within and within.choice("all", _YES_OR_NO) == "true"
+        return MOST_INPUTS_OF_ALL if every else -1
 
-    def check_inputs(self, circuit: Circuit, inputs: CircuitInputs) -> None:
+    def lengths(self, section: Section) -> tuple[int, int] | None:
+        return 0, 0
+
+    def check_inputs(self, circuit: Circuit, inputs: Inputs) -> None:
         """Report listed words that a circuit cannot take, and requests for more inputs than exist or fit in memory."""
         name, bits = visible(circuit.name), len(circuit.inputs)
         for word, node in self.listed.items():
@@ -225,7 +181,7 @@ class _CircuitReader(CommonReader):
                 what, _, remedy = str(error).rpartition(": ")
                 self.reading.error(node, what, remedy)
         place = self.top.place("inputs")
-        if inputs.every and bits > MOST_INPUTS_OF_ALL:
+        if inputs.up_to >= 0 and bits > MOST_INPUTS_OF_ALL:
             what = f"{name} has {bits} inputs, and at most 2^{MOST_INPUTS_OF_ALL} cases are gone through"
             self.reading.error(place, what, "use 'random' with a 'count' to draw some of them")
         for source in inputs.random:

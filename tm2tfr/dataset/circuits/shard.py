@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.dataset.circuits.spec import ChosenCircuit, CircuitSpec, circuit_fingerprint
-from tm2tfr.dataset.jobs import CIRCUIT_COLUMNS, CircuitTrainingExample, Job, Tokens
-from tm2tfr.dataset.runs import Failure, How, TokenCodes, versions
+from tm2tfr.dataset.jobs import Job, TokenCodes, Tokens
+from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.dataset.writing.files import columns_of, encoded
-from tm2tfr.errors import CompileError
 from tm2tfr.runs.cases import checked_cases
 from tm2tfr.runs.choose import for_cases
-from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
-from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.source import SOURCE
+
+
+@dataclass(frozen=True)
+class ChosenCircuit:
+    """A circuit, how it was named, and how it is compiled.
+
+    Args:
+        argument: its name, or that of its file.
+        parameters: those of a shipped circuit that were given.
+        circuit: in the basis that the options ask for.
+        options: see `tm2tfr.compile`.
+    """
+
+    argument: str
+    parameters: Mapping[str, str]
+    circuit: Circuit
+    options: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """That of the circuit."""
+        return self.circuit.name
 
 
 class _Checked(NamedTuple):
@@ -33,37 +53,28 @@ class _Checked(NamedTuple):
     bits: Bits
 
 
-def swept_circuits(job: Job, how: How) -> Done:
-    """Check the runs of a job of circuits, up to the first that fails."""
-    done = Done(job.number, Tally(), versions=versions())
-    for found in _checked(job, how, done.tally):
-        if isinstance(found, Failure):
-            done.failure = found
-            break
-    return done
-
-
-def made_circuits(job: Job, making: Making) -> Done:
+def made_circuits(job: Job, making: Making[How]) -> Done:
     """Check the runs of a job of circuits and make its files."""
-    done, tokens = Done(job.number, Tally(), versions=versions()), Tokens()
+    done, tokens = Done.of(job), Tokens()
     tokens.of("01")
-    found: dict[str, list[CircuitTrainingExample]] = {name: [] for name, _ in making.splitting.splits}
-    for checked in _checked(job, making.how, done.tally):
-        if isinstance(checked, Failure):
-            done.failure = checked
-            return done
+    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name, _ in making.splitting.splits}
+    for checked in done.agreeing(checked_circuits(job, making.how, done.tally)):
         key = circuit_fingerprint(checked.circuit)
         for word, bits in zip(checked.words, checked.bits.astype(np.int32), strict=True):
-            found[making.splitting.of(key, word)] += circuit_examples(checked.circuit, word, bits, making.forms)
-    for split, some in found.items():
-        for form in making.forms if some else ():
-            done.examples[split, form] = sum(e.form == form for e in some)
-        for format in making.formats if some else ():
-            done.files[split, format] = encoded(columns_of(some, CIRCUIT_COLUMNS), tokens, format)
+            found[making.splitting.of(key, word)] += _examples(checked.circuit, word, bits, making.forms)
+    done.write(making.by_split(found), tokens, making.formats)
     return done
 
 
-def circuit_examples(circuit: Circuit, word: str, bits: TokenCodes, forms: Sequence[str]) -> list[CircuitTrainingExample]:
+def circuit_fingerprint(circuit: Circuit) -> str:
+    """Return a digest of what a decoder generates for a circuit, regardless of its name and those of its nets."""
+    number = circuit.numbers
+    gates = [[gate.table, *(number[net] for net in gate.operands)] for gate in circuit.gates]
+    facts: list[Any] = [len(circuit.inputs), gates, [number[net] for _, net in circuit.outputs]]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _examples(circuit: Circuit, word: str, bits: TokenCodes, forms: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return a run as examples, without those in which nothing is scored.
 
     The answer is the bits of the outputs, the steps are those of the gates: also where outputs are gates' bits, and
@@ -84,29 +95,14 @@ def circuit_examples(circuit: Circuit, word: str, bits: TokenCodes, forms: Seque
     }
     result = shown_outputs(circuit, {name: int(bits[number[net]]) for name, net in circuit.outputs})
     return [
-        CircuitTrainingExample(circuit.name, word, form, bits[:inputs], target, mask, result)
+        (circuit.name, word, form, bits[:inputs], target, mask, result)
         for form in forms
         for target, mask in (parts[form],)
         if mask.any()
     ]
 
 
-def circuits_listed(spec: CircuitSpec) -> str:
-    """Return a line of JSON for each circuit: its name, its YAML, its nets, and the positions of its outputs."""
-    lines = []
-    for circuit in (chosen.circuit for chosen in spec.circuits):
-        told = {
-            "circuit": circuit.name,
-            "yaml": native.write(circuit),
-            "inputs": circuit.inputs,
-            "gates": [gate.net for gate in circuit.gates],
-            "outputs": {name: circuit.numbers[net] for name, net in circuit.outputs},
-        }
-        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
-    return "".join(lines)
-
-
-def _checked(job: Job, how: How, tally: Tally) -> Iterator[_Checked | Failure]:
+def checked_circuits(job: Job, how: How, tally: Tally) -> Iterator[_Checked | Failure]:
     """Yield the runs of each piece of a job, counting those that agree; a failure is the last."""
     for piece in job.pieces:
         for chosen in piece.programs:
@@ -116,10 +112,7 @@ def _checked(job: Job, how: How, tally: Tally) -> Iterator[_Checked | Failure]:
 
 def _compared(chosen: ChosenCircuit, words: tuple[str, ...], how: How, tally: Tally) -> _Checked | Failure:
     """Run a circuit's decoder on some inputs and compare the bits of all gates with the evaluator's."""
-    circuit, construction = chosen.circuit, registry.of_program(chosen.circuit)
-    if construction is None:
-        raise CompileError(f"{circuit.name}: nothing compiles it")
-    decoder = construction.compile(circuit, chosen.options)
+    circuit, decoder = chosen.circuit, SOURCE.compile(chosen.circuit, chosen.options)
     cases = _cases(words, len(circuit.inputs))
     found = checked_cases(decoder, circuit, cases, engine=for_cases(decoder, how.engine, None))
     agreed = found.runs - (found.failure is not None)

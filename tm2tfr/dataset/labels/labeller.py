@@ -19,23 +19,30 @@ class LabelSource:
 
     Args:
         kind: what one of its programs is, for complaints: ``a RASP program``.
-        key: of the spec, what names the things with labels, ``s-ops``; `column` is that of the examples, ``s-op``.
+        key: of the spec, what names the things with labels, ``s-ops``.
         reference: what says what is right.
         word_of: (program, word as people write it) -> its tokens. Raises InputError.
+        example: the name of a shipped program, for complaints.
+        load: (path, or the name of a shipped program) -> the program, as ``program``.
+        shipped: the names of the shipped programs.
+        endings: those of their files.
         shown: a token, as text.
         names: program -> what may have labels, the one that has them by default last.
         labelled: (program, names, words) -> the labels on each word; None where the program is undefined.
         fingerprint: program -> a digest of what it does, whatever its names are.
         listed: program -> what is told of it beside its name, as plain data.
-        columns: what the columns of the examples contain.
+        columns: the columns of the examples, and what they contain.
         about: what the examples are.
     """
 
     kind: str
     key: str
-    column: str
     reference: str
     word_of: Callable[[Any, str], tuple[Any, ...]]
+    example: str
+    load: Callable[[str], Any]
+    shipped: Callable[[], tuple[str, ...]]
+    endings: tuple[str, ...]
     shown: Callable[[Any], str]
     names: Callable[[Any], tuple[str, ...]]
     labelled: Callable[[Any, Sequence[str], Sequence[Any]], Sequence[Values | None]]

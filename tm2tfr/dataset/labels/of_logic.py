@@ -8,7 +8,7 @@ from typing import Any
 
 from tm2tfr.dataset.labels.labeller import LabelSource, Values, batches
 from tm2tfr.sources.logic.evaluate_many import ManyWords
-from tm2tfr.sources.logic.library import word_of
+from tm2tfr.sources.logic.library import ENDINGS, load, shipped, word_of
 from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import shown_value
@@ -49,9 +49,12 @@ def _listed(program: LogicProgram) -> dict[str, Any]:
 OF_LOGIC = LabelSource(
     kind="a formula",
     key="nodes",
-    column="node",
     reference="evaluator",
     word_of=word_of,
+    example="flip-flops",
+    load=load,
+    shipped=shipped,
+    endings=ENDINGS,
     shown=str,
     names=_names,
     labelled=labelled,

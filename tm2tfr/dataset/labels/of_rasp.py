@@ -8,7 +8,7 @@ from typing import Any
 
 from tm2tfr.dataset.labels.labeller import LabelSource, Values, batches
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs
-from tm2tfr.sources.rasp.library import word_of
+from tm2tfr.sources.rasp.library import ENDING, load, shipped, word_of
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
@@ -48,9 +48,12 @@ def _listed(program: Program) -> dict[str, Any]:
 OF_RASP = LabelSource(
     kind="a RASP program",
     key="s-ops",
-    column="s-op",
     reference="interpreter",
     word_of=word_of,
+    example="sort",
+    load=load,
+    shipped=shipped,
+    endings=(ENDING,),
     shown=shown_atom,
     names=_names,
     labelled=labelled,

@@ -6,21 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.dataset.common import WordsReader
+from tm2tfr.dataset.common import BEGIN, END, CommonReader
 from tm2tfr.dataset.labels.labeller import LabelSource
 from tm2tfr.dataset.labels.of_logic import OF_LOGIC
 from tm2tfr.dataset.labels.of_rasp import OF_RASP
-from tm2tfr.dataset.labels.spec import ALL_NODES, LABEL_SPLIT_BY, LabelSpec, labeller_of
-from tm2tfr.dataset.spec import MOST_WORDS, Inputs
+from tm2tfr.dataset.labels.spec import ALL_NODES, LABEL_SPLIT_BY, LabelSpec
+from tm2tfr.dataset.spec import Inputs
 from tm2tfr.errors import InputError, Tm2tfrError, visible
 from tm2tfr.sources.logic import library as formulas
 from tm2tfr.sources.rasp import library as programs
 from tm2tfr.text.nodes import Map, Scalar
 from tm2tfr.text.reading import Reading, Section
-from tm2tfr.text.words import number_of
 
-_KEYS = ("inputs", "splits", "split by", "shard size", "formats")
-_BEGIN = ("name", "description", "seed")
 PROGRAM, FORMULA = "program", "formula"
 """The keys that name what is labelled: a program of any kind, or a formula."""
 
@@ -41,7 +38,7 @@ def read_labeller(reading: Reading, root: Map, folder: Path | None, text: str, n
     named = said.get(PROGRAM)
     logic = FORMULA in said or (isinstance(named, Scalar) and _is_of_logic(named.text, folder))
     labeller, key = (OF_LOGIC, FORMULA if FORMULA in said else PROGRAM) if logic else (OF_RASP, PROGRAM)
-    top = Section.of(reading, f"a spec of {labeller.kind}", root, (*_BEGIN, key, labeller.key, *_KEYS))
+    top = Section.of(reading, f"a spec of {labeller.kind}", root, (*BEGIN, key, labeller.key, "inputs", *END))
     return _LabelReader(reading, top, folder).of(labeller, key, text, name)
 
 
@@ -51,13 +48,12 @@ def _is_of_logic(name: str, folder: Path | None) -> bool:
 
 
 @dataclass
-class _LabelReader(WordsReader):
+class _LabelReader(CommonReader):
     def of(self, labeller: LabelSource, key: str, text: str, name: str) -> LabelSpec:
         """Return the spec of the whole document."""
-        example = "flip-flops" if labeller is OF_LOGIC else "sort"
-        for each, remedy in ((key, f"add a line '{key}: {example}'"), ("inputs", "add a line 'inputs: {up to: 5}'")):
+        for each, example in ((key, labeller.example), ("inputs", "{up to: 5}")):
             if each not in self.top:
-                self.reading.error(None, f"there is no key {each!r}", remedy)
+                self.reading.error(None, f"there is no key {each!r}", f"add a line '{each}: {example}'")
         program = self.program(labeller, key) if key in self.top else None
         inputs = self.inputs() if "inputs" in self.top else Inputs()
         common = self.common(text, name, LABEL_SPLIT_BY)
@@ -65,20 +61,18 @@ class _LabelReader(WordsReader):
             raise self.reading.log.failure()
         known = labeller.names(program)
         chosen = self.top.choices(labeller.key, (*known, ALL_NODES)) if labeller.key in self.top else known[-1:]
-        self.check_inputs(program, inputs, common.get("lengths", ()))
+        self.check_inputs(labeller, program, inputs, common.get("lengths", ()))
         self.reading.log.conclude()
         forms = known if ALL_NODES in chosen and ALL_NODES not in known else chosen
-        return LabelSpec(program=program, inputs=inputs, **{**common, "forms": forms})
+        return LabelSpec(program=program, labeller=labeller, inputs=inputs, **{**common, "forms": forms})
 
     def program(self, labeller: LabelSource, key: str) -> Any:
         """Return the program that is named, with its alphabet; None if it cannot be loaded."""
         place, value = self.top.place(key), self.top.text(key, "")
-        beside = value if self.folder is None else str(self.folder / value)
-        library = formulas if labeller is OF_LOGIC else programs
-        stem = Path(value).stem if Path(value).suffix in (".rasp", *formulas.ENDINGS) else value
-        shipped = stem in library.shipped() and value == Path(value).name
+        bare = Path(value).stem if Path(value).suffix in labeller.endings else value
+        argument = self.argument(value, known=bare in labeller.shipped() and value == Path(value).name)
         try:
-            found: Any = library.load(value if shipped and not Path(beside).is_file() else beside).program
+            found: Any = labeller.load(argument).program
         except Tm2tfrError as error:
             said = str(error).splitlines()[0]
             self.reading.error(place, f"this {key} cannot be loaded ({said})", "fix it, or name another")
@@ -89,9 +83,10 @@ class _LabelReader(WordsReader):
             return None
         return found
 
-    def check_inputs(self, program: Any, inputs: Inputs, lengths: tuple[tuple[str, int, int], ...]) -> None:
+    def check_inputs(
+        self, labeller: LabelSource, program: Any, inputs: Inputs, lengths: tuple[tuple[str, int, int], ...]
+    ) -> None:
         """Report listed words that are none, and requests for more words than exist, fit in memory, or have a split."""
-        name, tokens, labeller = visible(program.name), len(program.alphabet), labeller_of(program)
         there = {n for _, shortest, longest in lengths for n in range(shortest, longest + 1)}
         for word, node in self.listed.items():
             try:
@@ -102,18 +97,8 @@ class _LabelReader(WordsReader):
                 continue
             if lengths and length not in there:
                 self.reading.error(node, f"no split has words of {length} tokens", "add them to the lengths of a split")
-        for source in inputs.random:
-            most = number_of(tokens, source.shortest, source.longest)
-            if source.shortest < 1:
-                self.reading.error(self.sources[source], "an input has at least one token", "start the lengths at 1")
-            elif source.count > most:
-                what = f"{source.count:,} different inputs are requested, but {name} has {most:,} of that length"
-                self.reading.error(self.sources[source], what, f"ask for at most {most:,}, or use 'up to'")
+        self.check_numbers(program.name, len(program.alphabet), inputs, least=1)
         drawn = {n for source in inputs.random for n in range(max(1, source.shortest), source.longest + 1)}
         if lengths and (lost := sorted((drawn | set(range(1, inputs.up_to + 1))) - there)):
             what = f"no split has words of {lost[0]} tokens"
             self.reading.error(self.top.place("splits"), what, "add them to the lengths of a split")
-        if inputs.number(tokens) > MOST_WORDS:
-            self.reading.error(
-                self.top.place("inputs"), f"these are more than {MOST_WORDS:,} inputs for {name}", "ask for fewer"
-            )

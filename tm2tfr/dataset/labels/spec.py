@@ -2,56 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
+from tm2tfr.choices import AUTO
+from tm2tfr.dataset.jobs import Job, Piece
 from tm2tfr.dataset.labels.labeller import LabelSource
-from tm2tfr.dataset.labels.of_logic import OF_LOGIC
-from tm2tfr.dataset.labels.of_rasp import OF_RASP
-from tm2tfr.dataset.spec import CommonSpec, Inputs
-from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.text.words import written
+from tm2tfr.dataset.labels.shard import made_labels
+from tm2tfr.dataset.runs import How
+from tm2tfr.dataset.shard import Done, Making
+from tm2tfr.dataset.spec import DatasetSpec, Inputs
+from tm2tfr.dataset.tally import Tally
+from tm2tfr.errors import CompileError, DatasetError, counted, visible
+from tm2tfr.text.words import token_words
 
 LABEL_SPLIT_BY = ("run", "input", "length")
 ALL_NODES = "all"
 """In place of the names of what has labels: everything."""
 
 
-def labeller_of(program: Any) -> LabelSource:
-    """Return what a data set has to know of the kind of a program."""
-    return OF_LOGIC if isinstance(program, LogicProgram) else OF_RASP
-
-
 @dataclass(frozen=True, kw_only=True)
-class LabelSpec(CommonSpec):
+class LabelSpec(DatasetSpec):
     """A data set of a program that labels words; `forms` are the names of the s-ops or nodes whose values are labels.
 
+    Args:
+        program: with its alphabet.
+        labeller: what is to be known of programs of its kind.
+
     Raises:
-        InputError: by `words`, if a listed word is not one of the program.
+        InputError: by `pieces`, if a listed word is not one of the program.
     """
 
+    per_position: ClassVar[bool] = True
+
     program: Any
+    labeller: LabelSource
     inputs: Inputs = field(default_factory=Inputs)
 
     @property
     def noun(self) -> str:  # type: ignore[override]
-        """What its program is called."""
-        return "formula" if isinstance(self.program, LogicProgram) else "program"
+        return next(iter(self.columns))
+
+    def pieces(self) -> list[Piece]:
+        words = self.inputs.of(token_words(self.program.alphabet, partial(self.labeller.word_of, self.program)))
+        return [Piece((self.program,), words)] if words else []
+
+    def how(self, engine: str = AUTO, **options: Any) -> How:
+        self.refuse_prompts(options)
+        if engine != AUTO:
+            what = f"{self.name}: labels of {self.labeller.kind} are the {self.labeller.reference}'s"
+            raise DatasetError(f"{what}: omit --engine")
+        return How(self.labeller.reference)
 
     @property
-    def labeller(self) -> LabelSource:
-        """What is to be known of the kind of its program."""
-        return labeller_of(self.program)
+    def maker(self) -> Callable[[Job, Making[Any]], Done]:
+        return partial(made_labels, self.labeller)
 
-    @cached_property
-    def words(self) -> tuple[str, ...]:
-        """The different words, as people write them, in the order listed, all, random; a word has a token."""
-        stands = {chr(_FIRST + i): token for i, token in enumerate(self.program.alphabet)}
-        listed = [written(self.labeller.word_of(self.program, word)) for word in self.inputs.words]
-        others = Inputs((), self.inputs.up_to, self.inputs.random).over(tuple(stands))
-        return tuple(dict.fromkeys([*listed, *(written([stands[c] for c in word]) for word in others if word)]))
+    @property
+    def sweeper(self) -> Callable[[Job, Any], Done]:
+        kind, reference = self.labeller.kind, self.labeller.reference
+        what = f"{visible(self.name)} is about {kind}, and a sweep compares runs of machines or circuits"
+        raise CompileError(f"{what}: use tm2tfr check, which compares its weights with the {reference}")
 
+    @property
+    def columns(self) -> Mapping[str, str]:
+        return self.labeller.columns
 
-_FIRST = 0xF0000
-"""Tokens may have several characters: characters from here on, of no script, stand for them while words are drawn."""
+    def listed(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the program's name, what is to be told of it, what has labels, what is compiled."""
+        program, key = self.program, self.labeller.key
+        told = {self.noun: program.name, **self.labeller.listed(program), key: list(self.forms)}
+        yield {**told, "chosen": program.chosen}
+
+    def about(self, tally: Tally, made: str) -> str:
+        return f"{self.labeller.about}, {made}: {tally.runs:,} inputs, {tally.cells:,} labels"
+
+    @property
+    def notes(self) -> str:
+        return ""
+
+    def summed(self, tally: Tally) -> str:
+        by = f"by the {self.labeller.reference}"
+        return f"{counted(tally.runs, 'input')}, {counted(tally.cells, 'label')} {by}"
+
+    def result(self, tally: Tally) -> str:
+        return self.summed(tally)
+
+    def left_out(self, number: int) -> str:
+        return f"{counted(number, 'input')} on which the program is undefined"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -237,18 +237,7 @@ def _row(learned: AttentionWeights, target: AttentionTarget, compiled: Attention
 
 
 def _mean(kind: str, rows: Sequence[Mapping[str, float]]) -> Masses:
-    def mean(name: str) -> float:
-        return float(np.mean([row[name] for row in rows]))
-
-    known = all("equivalent" in row for row in rows)
-    return Masses(
-        kind=kind,
-        rows=len(rows),
-        operands=mean("operands"),
-        uniform_operands=mean("uniform_operands"),
-        equivalent=mean("equivalent") if known else None,
-        uniform_equivalent=mean("uniform_equivalent") if known else None,
-        distance=mean("distance"),
-        uniform_distance=mean("uniform_distance"),
-        top=mean("top"),
-    )
+    names = [each.name for each in fields(Masses) if each.name not in ("kind", "rows")]
+    found = {name: [row[name] for row in rows if name in row] for name in names}
+    means = {name: float(np.mean(some)) if len(some) == len(rows) else None for name, some in found.items()}
+    return Masses(kind=kind, rows=len(rows), **means)  # type: ignore[arg-type]  # only those of equivalent positions are None

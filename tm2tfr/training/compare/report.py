@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +47,7 @@ def _cells(masses: Masses) -> list[str]:
     def share(value: float | None) -> str:
         return "-" if value is None else f"{value:.3f}"
 
-    numbers = (
-        masses.operands,
-        masses.uniform_operands,
-        masses.equivalent,
-        masses.uniform_equivalent,
-        masses.distance,
-        masses.uniform_distance,
-        masses.top,
-    )
+    _, _, *numbers = astuple(masses)
     return [visible(masses.kind), f"{masses.rows:,}", *map(share, numbers)]
 
 

@@ -8,7 +8,7 @@ something is predicted, there is a target for each compiled head, and equivalent
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract import Truth
-from tm2tfr.dataset.circuits.spec import ChosenCircuit, CircuitSpec
-from tm2tfr.dataset.jobs import groups
-from tm2tfr.dataset.kinds import AnySpec
 from tm2tfr.dataset.reader import read
+from tm2tfr.dataset.spec import DatasetSpec
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.errors import CompileError, EngineError, TrainingError, visible
 from tm2tfr.runs.truths import truth_of
@@ -81,7 +79,7 @@ class CircuitTargets:
         return tuple(self.circuit.numbers)[:-1]
 
 
-def spec_of(run: TrainingRun) -> AnySpec:
+def spec_of(run: TrainingRun) -> DatasetSpec:
     """Return the spec that a run's data were made from.
 
     Raises:
@@ -105,15 +103,14 @@ def circuit_of(run: TrainingRun) -> Circuit | None:
         if data["regime"] == "weak" or data["intermediates"] != "gates":
             raise TrainingError(f"{data['name']}: {_NO_STEPS}: compare a run with the regime strong or medium")
         return binary_adder(bits=data["bits"], order=data["order"])
-    if data.get("kind") != "circuit":
+    circuits = spec_of(run).netlists()
+    if not circuits:
         return None
     if data["form"] == REGIMES["weak"]:
         raise TrainingError(f"{data['name']}: {_NO_STEPS}: compare a run with the regime strong or medium")
-    spec = spec_of(run)
-    chosen: Sequence[ChosenCircuit] = spec.circuits if isinstance(spec, CircuitSpec) else ()
-    for each in chosen:
-        if [each.circuit.name] == data["programs"]:
-            return each.circuit
+    for circuit in circuits:
+        if [circuit.name] == data["programs"]:
+            return circuit
     raise TrainingError(f"{data['name']}: its circuit is not in its spec: train it again")
 
 
@@ -181,12 +178,12 @@ def other_targets(run: TrainingRun, sequences: SoughtSequences, most: int) -> It
         TrainingError: if the compiled weights have another sequence of tokens.
     """
     spec, data = spec_of(run), run.data
-    if getattr(spec, "universal", None) is not None:
+    if spec.vocabulary is not None:
         what = "machines in prompts are compared with nothing yet"
         raise TrainingError(f"{data['name']}: {what}: compare a run on one machine, a circuit, a program or a formula")
     names = data["programs"]
     found = 0
-    for piece in groups(spec):
+    for piece in spec.pieces():
         for program in piece.programs:
             if not isinstance(names, list) or program.name not in names:
                 continue

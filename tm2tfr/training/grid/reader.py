@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,42 +21,22 @@ from tm2tfr.training.options import ModelOptions, TrainingOptions
 from tm2tfr.training.task import LearningTask
 
 MOST_RUNS = 10_000
-_TASK: Mapping[str, Callable[[str], Any]] = {
-    "data": str,
-    "regime": str,
-    "label": str,
-    "program": str,
-    "bits": int,
-    "order": str,
-    "intermediates": str,
-    "examples": int,
-    "test examples": int,
-    "data seed": int,
-}
-_MODEL: Mapping[str, Callable[[str], Any]] = {
-    "model": str,
-    "layers": int,
-    "heads": int,
-    "width": int,
-    "hidden": int,
-    "positions": str,
-    "dropout": float,
-    "spread": float,
-    "frozen": lambda text: {"true": True, "false": False}[text.lower()],
-    "noise": float,
-}
-_TRAINING: Mapping[str, Callable[[str], Any]] = {
-    "steps": int,
-    "batch": int,
-    "lr": float,
-    "warmup": int,
-    "weight decay": float,
-    "clip": float,
-    "seed": int,
-    "evaluate every": int,
-    "evaluated": int,
-    "stop loss": float,
-}
+_BOOLEANS = {"true": True, "false": False}
+_PARSERS: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float, "bool": lambda text: _BOOLEANS[text.lower()]}
+
+
+def _keys(options: Any, *left_out: str, **renamed: str) -> Mapping[str, Callable[[str], Any]]:
+    """Return the keys for the fields of a class of options, each with what reads its value."""
+    return {
+        renamed.get(each.name, each.name).replace("_", " "): _PARSERS.get(str(each.type).split(" ")[0], str)
+        for each in fields(options)
+        if each.name not in left_out
+    }
+
+
+_TASK = _keys(LearningTask, spec="data")
+_MODEL = _keys(ModelOptions, "causal", "config", kind="model")
+_TRAINING = _keys(TrainingOptions, "betas", "threads", "device")
 GRID_KEYS: Mapping[str, Callable[[str], Any]] = {**_TASK, **_MODEL, **_TRAINING}
 """What a grid may say; the names are those of the command's options, and of the library's."""
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from tm2tfr.dataset.folder import prepared
 from tm2tfr.dataset.jobs import Job, Piece
 from tm2tfr.dataset.pool import pool
 from tm2tfr.errors import TrainingError, visible
-from tm2tfr.files import refusal, write_bytes, write_text
+from tm2tfr.files import write_bytes, write_text
 from tm2tfr.text.columns import aligned
 from tm2tfr.trace.check import Progress
 from tm2tfr.training.compiled import build
@@ -98,7 +99,7 @@ def train_grid(
         OutputError: if the folder cannot be written.
     """
     folder = Path(folder)
-    _prepared(folder, grid, resume=resume)
+    _begun(folder, grid, resume=resume)
     found = {run.name: there for run in grid.runs if (there := _finished(folder / run.name)) is not None}
     missing = [run for run in grid.runs if run.name not in found]
     reused = len(found)
@@ -126,7 +127,7 @@ def _trained(job: Job, _how: None) -> _Trained:
 
 def _kept(folder: Path, done: _Trained) -> TrainingRun:
     """Write the files of a run, the record last."""
-    _made(folder)
+    prepared(folder)
     write_bytes(folder / WEIGHTS, done.weights)
     write_bytes(folder / RUN, done.record)
     return load_run(folder)
@@ -140,9 +141,9 @@ def _finished(folder: Path) -> TrainingRun | None:
     return found if found.finished else None
 
 
-def _prepared(folder: Path, grid: TrainingGrid, *, resume: bool) -> None:
+def _begun(folder: Path, grid: TrainingGrid, *, resume: bool) -> None:
     """Make the folder, with the grid in it."""
-    _made(folder)
+    prepared(folder)
     there = folder / GRID
     if there.exists():
         if not resume:
@@ -155,10 +156,3 @@ def _prepared(folder: Path, grid: TrainingGrid, *, resume: bool) -> None:
     if any(folder.iterdir()):
         raise TrainingError(f"{folder}: this folder is not empty: choose another one")
     write_text(there, grid.text)
-
-
-def _made(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise refusal(folder, error, folder.parent) from error

@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.dataset.jobs import COLUMNS, PROMPTED_COLUMNS, Tokens
-from tm2tfr.dataset.runs import CheckedRun, ManyChecked, TokenCodes
-from tm2tfr.dataset.spec import FORMS, Splitting
-from tm2tfr.dataset.writing.files import ExampleColumn, ExampleColumns, Lists, Texts
+from tm2tfr.dataset.files import ExampleColumn, ExampleColumns, Lists, Texts
+from tm2tfr.dataset.jobs import TokenCodes, Tokens
+from tm2tfr.dataset.machines.prompting import MachineHow
+from tm2tfr.dataset.machines.runs import CheckedRun, ManyChecked
+from tm2tfr.dataset.shard import Making, SplitExamples
+from tm2tfr.dataset.spec import FORMS
 from tm2tfr.transformer.matrix import Ints
 
 ANSWER, SHOWN, SCORED = FORMS
@@ -48,15 +50,10 @@ class MachineExamples:
     """The runs of a job of machines as examples.
 
     Args:
-        keep_unfinished: whether a run that is cut off is an example.
-        in_prompts: whether the machines stand in the prompt of one decoder.
         left_out: the number of runs that are not examples.
     """
 
-    forms: tuple[str, ...]
-    splitting: Splitting
-    keep_unfinished: bool
-    in_prompts: bool
+    making: Making[MachineHow]
     tokens: Tokens = field(default_factory=Tokens)
     left_out: int = 0
     _parts: list[_Part] = field(default_factory=list)
@@ -104,14 +101,14 @@ class MachineExamples:
         cuts: tuple[Ints, ...],
     ) -> None:
         """Take runs; cuts: the last four of `_Part`."""
-        if not self.keep_unfinished and (steps < 0).any():
+        if not self.making.keep_unfinished and (steps < 0).any():
             kept = steps >= 0
             self.left_out += int(np.count_nonzero(~kept))
             words, tapes, outcomes = (list(compress(each, kept)) for each in (words, tapes, outcomes))
             steps, cuts = steps[kept], tuple(each[kept] for each in cuts)
         self._words += words
         self._tapes += tapes
-        known, of, key, places = self._outcomes, self.splitting.of, self._key, self._places
+        known, of, key, places = self._outcomes, self.making.splitting.of, self._key, self._places
         self._parts.append(
             _Part(
                 np.full(len(words), len(self._machines) - 1),
@@ -126,9 +123,9 @@ class MachineExamples:
 
     @property
     def _places(self) -> dict[str, int]:
-        return {name: n for n, (name, _) in enumerate(self.splitting.splits)}
+        return {name: n for n, (name, _) in enumerate(self.making.splitting.splits)}
 
-    def of_splits(self) -> Iterator[tuple[str, ExampleColumns, dict[str, int]]]:
+    def of_splits(self) -> Iterator[SplitExamples]:
         """Yield each split that has examples: its name, its examples, and how many of each form there are."""
         if not self._parts:
             return
@@ -136,17 +133,17 @@ class MachineExamples:
         for name, place in self._places.items():
             run, form = np.nonzero(self._scored(whole) & (whole.split == place)[:, None])
             if len(run):
-                many = np.bincount(form, minlength=len(self.forms)).tolist()
-                yield name, self._columns(whole, run, form), dict(zip(self.forms, many, strict=True))
+                many = np.bincount(form, minlength=len(self.making.forms)).tolist()
+                yield name, self._columns(whole, run, form), dict(zip(self.making.forms, many, strict=True))
 
     def _scored(self, whole: _Part) -> NDArray[np.bool_]:
         """Return in which forms something of a run is scored: (runs, forms); without an end there is no answer."""
         said, ended = whole.said_size > 0, whole.steps >= 0
-        return np.stack([said if form == SCORED else said & ended for form in self.forms], axis=1)
+        return np.stack([said if form == SCORED else said & ended for form in self.making.forms], axis=1)
 
     def _columns(self, whole: _Part, run: Ints, form: Ints) -> ExampleColumns:
         """Return examples as columns; run, form: (examples,)."""
-        alone, scored = (np.array([name == one for name in self.forms])[form] for one in (ANSWER, SCORED))
+        alone, scored = (np.array([name == one for name in self.making.forms])[form] for one in (ANSWER, SCORED))
         size, ended = whole.said_size[run], whole.steps[run] >= 0
         prompt = Lists.cut(whole.tokens, whole.prompt[run], whole.prompt_size[run])
         target = Lists.cut(whole.answers, whole.said[run] + np.where(alone, size - 1, 0), np.where(alone, 1, size))
@@ -155,7 +152,7 @@ class MachineExamples:
         columns: dict[str, ExampleColumn] = {
             "machine": Texts(whole.machine[run], self._machines),
             "input": Texts(run, self._words),
-            "form": Texts(form, self.forms),
+            "form": Texts(form, self.making.forms),
             "prompt": prompt,
             "target": target,
             "loss_mask": Lists(target.offsets, mask),
@@ -165,7 +162,7 @@ class MachineExamples:
             "prompt_ids": prompt,
             "target_ids": target,
         }
-        return {name: columns[name] for name in (PROMPTED_COLUMNS if self.in_prompts else COLUMNS)}
+        return {name: columns[name] for name in self.making.columns}
 
 
 def _joined(parts: Sequence[_Part]) -> _Part:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.dataset.jobs import AnyExample, Tokens, arrow_or_error
+from tm2tfr.dataset.jobs import Tokens, arrow_or_error
 from tm2tfr.transformer.matrix import Ints
 
 
@@ -54,7 +54,7 @@ TOKENS = ("prompt", "target")
 MASK = "loss_mask"
 
 
-def columns_of(found: Sequence[AnyExample], names: Sequence[str]) -> ExampleColumns:
+def columns_of(found: Sequence[tuple[Any, ...]], names: Sequence[str]) -> ExampleColumns:
     """Return examples, of which there is at least one, as columns."""
     columns: dict[str, ExampleColumn] = {}
     given: tuple[Sequence[Any], ...] = tuple(zip(*found, strict=True))

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tm2tfr.dataset.family import Family, Members
+from tm2tfr.dataset.machines.family import Family, Members
 from tm2tfr.errors import DatasetError, counted
 
 MOST_CELLS = 8
