@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tm2tfr.cli import COMMANDS, main
+from tm2tfr.cli import COMMANDS, app, main
+from tm2tfr.cli.commands import Command
 
-EVERY = [each for listed in COMMANDS.values() for each in listed]
+EVERY: list[Command] = [app.commands[name].command for name in COMMANDS]  # type: ignore[attr-defined]
 """All commands."""
 
 
@@ -17,3 +20,8 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     printed = capsys.readouterr()
     assert (end.value.code, printed.out, "Traceback" in printed.err) == (2, "", False)
     return printed.err.rstrip("\n")
+
+
+def params(name: str) -> list[Any]:
+    """The parameters of a command."""
+    return list(app.commands[name].command.params)  # type: ignore[attr-defined]

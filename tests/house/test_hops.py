@@ -13,8 +13,9 @@ from types import FrameType
 import pytest
 
 import tm2tfr
+from tests.cli.lines import params
 from tests.house.reading import ROOT, facts, text_of
-from tm2tfr.cli import app, main
+from tm2tfr.cli import main
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.trace.check import check
@@ -62,7 +63,7 @@ def test_the_command_line_the_library_and_the_run_have_the_same_parameters() -> 
     """First hop: the command's options become `RunOptions`; second: `carried_out` takes it; third: the engine is called."""
     known = {field.name for field in fields(RunOptions)}
     library = set(inspect.signature(tm2tfr.check).parameters)
-    command = {param.name for param in app.commands["trace"].params} | {"out", "keep_rows", "progress", "stop"}
+    command = {param.name for param in params("trace")} | {"out", "keep_rows", "progress", "stop"}
     assert known - library == {"stop"}
     assert known <= command
     assert inspect.signature(carried_out).parameters["options"].annotation == "RunOptions"

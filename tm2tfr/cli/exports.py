@@ -3,53 +3,56 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-import click
+import typer
 
 from tm2tfr.choices import DTYPES, TARGETS
 from tm2tfr.cli import options
-from tm2tfr.cli.arguments import FILE, MACHINE
+from tm2tfr.cli.arguments import machines
 from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.asked import subject as subject_asked
-from tm2tfr.cli.pages import command
+from tm2tfr.cli.expanding import but
 from tm2tfr.cli.subject import subject
 
 
-@command(
-    summary="Export a GPT-2, TransformerLens, PyTorch or ONNX model",
-    example="tm2tfr export palindromes -o gpt2",
-)
-@subject_asked(takes_alone=True)
-@options.file("--output", "-o", metavar="DIR", required=True, help="The directory to create.")
-@options.choice("--to", of=TARGETS, default="gpt2", help="The program to export to. Default: gpt2.")
-@options.count(
-    "--positions",
-    least=1,
-    help="The longest run. Default: 1,024, or fewer if the dtype requires it; for a circuit, all.",
-)
-@options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
-@options.choice("--dtype", of=DTYPES, default="float64", help="The type of the model's numbers. Default: float64.")
-@options.flag("--stock", help="gpt2: keep its own epsilon and GELU, with narrower margins.")
-@options.option(
-    "--verify/--no-verify",
-    default=True,
-    help="Load and run the model in that program before it is written. Default: --verify.",
-)
 def export(
-    output: Path,
-    asked: Asked,
-    to: str,
-    positions: int | None,
-    max_head: int | None,
-    dtype: str,
-    stock: bool,
-    verify: bool,
+    *,
+    output: Annotated[Path, options.file("--output", "-o", metavar="DIR", help="The directory to create.")],
+    to: Annotated[str, options.choice("--to", of=TARGETS, help="The program to export to. Default: gpt2.")] = "gpt2",
+    positions: Annotated[
+        int | None,
+        options.count(
+            "--positions",
+            least=1,
+            help="The longest run. Default: 1,024, or fewer if the dtype requires it; for a circuit, all.",
+        ),
+    ] = None,
+    max_head: Annotated[
+        int | None,
+        options.count(
+            "--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any."
+        ),
+    ] = None,
+    dtype: Annotated[
+        str, options.choice("--dtype", of=DTYPES, help="The type of the model's numbers. Default: float64.")
+    ] = "float64",
+    stock: Annotated[
+        bool, options.flag("--stock", help="gpt2: keep its own epsilon and GELU, with narrower margins.")
+    ] = False,
+    verify: Annotated[
+        bool,
+        options.flag(
+            "--verify/--no-verify",
+            help="Load and run the model in that program before it is written. Default: --verify.",
+        ),
+    ] = True,
+    asked: Annotated[Asked, but(takes_alone=True)],
 ) -> None:
     """Export weights as a model for another program, run it there, and compare it with the reference."""
     from tm2tfr.places import check_folder
     from tm2tfr.targets.common.directory import NAMES
 
-    check_folder(output, reading=[asked.argument], ours=[NAMES])
+    check_folder(output, reading=asked.reading, ours=[NAMES])
     found = subject(asked)
     from tm2tfr.api.targets import export_to
     from tm2tfr.cli.cautions import tell_of_size
@@ -65,21 +68,26 @@ def export(
         verify=verify,
         stock=stock,
     )
-    click.echo(str(report))
+    typer.echo(str(report))
 
 
-@command(
-    "verify-export",
-    summary="Check that an export is still its machine",
-    example="tm2tfr verify-export gpt2",
-)
-@options.argument("folder", type=FILE, help="A directory made by 'tm2tfr export'.")
-@options.option("--machine", type=MACHINE, help=f"{options.MACHINE_HELP}. Default: the one stored with it.")
-@options.word
-def verify_export(folder: Path, machine: str | None, word: str | None) -> None:
+def verify_export(
+    *,
+    folder: Annotated[Path, options.argument("FOLDER", parser=Path, help="A directory made by 'tm2tfr export'.")],
+    machine: Annotated[
+        str | None,
+        options.option(
+            "--machine",
+            metavar="NAME",
+            autocompletion=machines,
+            help=f"{options.MACHINE_HELP}. Default: the one stored with it.",
+        ),
+    ] = None,
+    word: options.Word = None,
+) -> None:
     """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
     from tm2tfr.api.targets import verify_export
 
-    verdict = verify_export(folder, machine=machine and subject(Asked(argument=machine, takes_alone=True)), word=word)
-    click.echo(str(verdict))
-    raise click.exceptions.Exit(0 if verdict.same else 1)
+    verdict = verify_export(folder, machine=machine and subject(Asked(machine=machine, takes_alone=True)), word=word)
+    typer.echo(str(verdict))
+    raise typer.Exit(0 if verdict.same else 1)
