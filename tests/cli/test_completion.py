@@ -41,9 +41,9 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     programs = [name for kind in (PROGRAMS, ATTENTION_PROGRAMS, FORMULAS) for name in shelf(kind)]
     known = list(dict.fromkeys([*shipped(), *GENERATORS, *programs]))
     names = [name for name in known if name.startswith("pa")]
-    assert completed("tm2tfr trace pa", tmp_path) == [name for name in (*names, "palace.yaml", "parts/")]
+    assert completed("tm2tfr trace pa", tmp_path) == [*names, "palace.yaml", "parts/"]
     everything = completed("tm2tfr check ", tmp_path)
-    assert everything == [name for name in (*known, "palace.yaml", "parts/")]
+    assert everything == [*known, "palace.yaml", "parts/"]
     assert completed("tm2tfr graph full", tmp_path) == ["full-adder"]
     assert completed("tm2tfr list ci", tmp_path) == ["circuits"]
     assert completed("tm2tfr check flip", tmp_path) == ["flip-flop", "flip-flops"]

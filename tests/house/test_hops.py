@@ -22,13 +22,14 @@ from tm2tfr.trace.check import check
 
 PARTS = ("api", "cli", "explorer", "runs", "softness", "trace")
 OWN = {
-    ("cli/options.py", "others"): "the other options of a command, which go to the command as they came",
-    ("cli/universal/options.py", "others"): "the other options of a command, which go to the command as they came",
-    ("cli/asked.py", "others"): "the other options of a command, which go to the command as they came",
-    ("cli/__init__.py", "about"): "what an option of the command line is declared with",
-    ("cli/options.py", "{'metavar': 'N', **kwargs}"): "how an option is declared",
-    ("cli/options.py", "{'type': FILE, 'metavar': 'FILE', **kwargs}"): "how an option is declared",
-    ("cli/pages.py", "{'prog_name': 'tm2tfr', 'complete_var': completion.VARIABLE, **extra}"): "what Click is started with",
+    (
+        "cli/expanding.py",
+        "{name: value(name, hint, default, given) for name, (hint, default) in parameters.items()}",
+    ): "the parameters of a command",
+    (
+        "cli/expanding.py",
+        "{field: value(field, of, each, given, inner) for field, (of, each) in _fields(kind).items()}",
+    ): "the fields of a group of options",
     ("runs/recording.py", "{**self._about.__dict__, 'rows': rows}"): "what a checkpoint says about itself",
     ("api/training.py", "task"): "the fields of a LearningTask, each with its type, see TaskOptions",
     ("api/targets.py", "asked"): "the options that only one target has",
@@ -78,7 +79,9 @@ def test_the_word_takes_five_steps_from_the_command_to_the_engine() -> None:
         if event == "call" and frame.f_code.co_name == "start" and frame.f_code.co_filename.endswith("engines/dense.py"):
             at: FrameType | None = frame.f_back
             while not hops or (at is not None and hops[-1] != "trace"):
-                if at is not None and {"word", "truth", "prompt"} & set(at.f_code.co_varnames[: at.f_code.co_argcount]):
+                if at is not None and {"word", "truth", "prompt"} & set(
+                    at.f_code.co_varnames[: at.f_code.co_argcount + at.f_code.co_kwonlyargcount]
+                ):
                     hops.append(at.f_code.co_name)
                 at = at.f_back if at is not None else None
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from tm2tfr.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
 from tm2tfr.cli import arguments
-from tm2tfr.cli.expanding import but, value
-from tm2tfr.cli.options import MACHINE_HELP, SOURCES, argument, choice, count, flag, option
-from tm2tfr.cli.universal.options import UniversalDecoder
+from tm2tfr.cli.expanding import But, but, value
+from tm2tfr.cli.options import MACHINE_HELP, SOURCES, argument, choice, count, option
+from tm2tfr.cli.universal.options import UniversalGroup
 from tm2tfr.errors import Tm2tfrError, UsageError, visible
 from tm2tfr.options import (
     CIRCUITS,
@@ -29,7 +29,7 @@ from tm2tfr.options import (
 PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "seed")
 """The parameters of shipped circuits, each an option of its name."""
 FORMATS = (*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES)
-From: TypeAlias = Annotated[
+FromOption: TypeAlias = Annotated[
     str | None,
     choice(
         "--from",
@@ -66,7 +66,7 @@ def _declared(name: str, known: Sequence[Declaration]) -> Any:
         case "count":
             return Annotated[int | None, count(called, least=1, panel=about.panel, help=help)]
         case "flag":
-            return Annotated[bool | None, flag(called, panel=about.panel, help=help)]
+            return Annotated[bool | None, option(called, panel=about.panel, help=help)]
     return Annotated[str | None, option(called, metavar=about.metavar, panel=about.panel, help=help)]
 
 
@@ -105,7 +105,7 @@ class Asked:
     machine: Annotated[str | None, argument("MACHINE", arguments.machines, help=f"{MACHINE_HELP}. Default: chapter.")] = (
         None
     )
-    from_: From = None
+    from_: FromOption = None
     expression: Annotated[
         str | None,
         option(
@@ -131,7 +131,7 @@ class Asked:
     construction: Construction = field(default_factory=Construction)
     cut_registers: Annotated[
         bool,
-        flag(
+        option(
             "--cut-registers",
             panel=CIRCUITS,
             help="Cut the file of a circuit at its registers: their outputs become inputs, what they take in becomes "
@@ -150,7 +150,7 @@ class Asked:
     gates: Annotated[str | None, _parameter("gates")] = None
     kinds: Annotated[str | None, _parameter("kinds")] = None
     seed: Annotated[str | None, seed()] = None
-    decoder: Annotated[UniversalDecoder, but(seed=None)] = field(default_factory=UniversalDecoder)
+    decoder: Annotated[UniversalGroup, but(seed=None)] = field(default_factory=UniversalGroup)
     command: str = ""
     typed: frozenset[str] = frozenset()
     draws: bool = False
@@ -205,15 +205,15 @@ class Asked:
         """The options of a construction, as they were given.
 
         Raises:
-            UsageError: see `UniversalDecoder.options`.
+            UsageError: see `UniversalGroup.options`.
         """
         own = self.seed if self.decoder.universal is not None else None
         given = {**vars(self.construction), **self.decoder.options(own)}
         return {name: each for name, each in given.items() if each is not None}
 
 
-NOT_COMPILED = dict.fromkeys([*COMPILED, *(each.name for each in fields(UniversalDecoder))], None)
-"""The options that a command has no use for that compiles nothing, each with its value."""
+NOT_COMPILED = But(dict.fromkeys([*(set(COMPILED) - {"basis", "define"}), *(each.name for each in fields(UniversalGroup))]))
+"""What a command changes that compiles nothing: only the options that choose or rewrite a part are asked for."""
 
 
 def check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:

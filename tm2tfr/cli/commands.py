@@ -12,6 +12,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tm2tfr.cli import usage
+from tm2tfr.cli.reading import Argument, Option
 from tm2tfr.errors import OutputError
 
 HELP = ("-h", "--help")
@@ -21,7 +22,7 @@ OLDER_OPTIONS = {"trace": {"--out": "--output"}, "check": {"--out": "--output"},
 """A command -> the older names of its options, which still work, and are not shown."""
 
 
-class Row(NamedTuple):
+class CommandRow(NamedTuple):
     """A command in the list of all.
 
     Args:
@@ -37,15 +38,19 @@ class Row(NamedTuple):
     example: str
 
 
-class Command(TyperCommand):
-    """A command whose help is about the source that is named before ``--help``."""
+class OwnParameters:
+    """A command or a group whose parameters, and ``--help`` among them, read what was typed by themselves."""
 
-    def __init__(self, *args: Any, **about: Any) -> None:
-        from tm2tfr.cli.options import Argument, Option
-
-        super().__init__(*args, **about)
-        for param in self.params:  # Typer has no place to name the class of a parameter
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; Typer has no place to name their class."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
             param.__class__ = Argument if isinstance(param, TyperArgument) else Option
+        return params
+
+
+class Command(OwnParameters, TyperCommand):
+    """A command whose help is about the source that is named before ``--help``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line.
@@ -100,7 +105,7 @@ def _with_values(words: Sequence[str]) -> Iterator[str]:
 class Later(TyperCommand):
     """A command in the list of all, which is imported when it is called."""
 
-    def __init__(self, name: str, row: Row) -> None:
+    def __init__(self, name: str, row: CommandRow) -> None:
         super().__init__(name, short_help=row.summary, rich_help_panel=row.panel)
         self.row = row
 
@@ -124,7 +129,7 @@ class Later(TyperCommand):
         return self.command.make_context(*args, **extra)
 
 
-class Group(TyperGroup):
+class Group(OwnParameters, TyperGroup):
     """The commands, in panels; what cannot be understood raises `UsageError`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -141,12 +146,6 @@ class Group(TyperGroup):
                 raise
             what = f"{name}: completion cannot be installed ({getattr(error, 'strerror', None) or error})"
             raise OutputError(f"{what}: use --show-completion, and save what it prints yourself") from error
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help."""
-        for param in self.get_params(ctx):
-            param.metavar = ""  # all are flags, and Typer would show ``<bool>``
-        super().format_help(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command, also by an older name; an error about an unknown one suggests what was probably meant."""

@@ -13,7 +13,7 @@ from tm2tfr.cli.arguments import specs
 from tm2tfr.cli.cautions import echoed
 from tm2tfr.cli.expanding import but
 from tm2tfr.cli.progress import counting
-from tm2tfr.cli.universal.options import UniversalDecoder
+from tm2tfr.cli.universal.options import UniversalGroup
 from tm2tfr.options import CONSTRUCTION
 
 SPEC_HELP = (
@@ -25,7 +25,7 @@ def dataset(
     *,
     spec: Annotated[str, options.argument("SPEC", specs, help=SPEC_HELP)],
     output: Annotated[Path, options.file("--output", "-o", metavar="DIR", help="The folder to create.")],
-    resume: Annotated[bool, options.flag("--resume", help="Resume a folder: make only what is missing.")] = False,
+    resume: Annotated[bool, options.option("--resume", help="Resume a folder: make only what is missing.")] = False,
     max_length: Annotated[
         int | None,
         options.count(
@@ -34,10 +34,10 @@ def dataset(
             help="Of a program or a formula: train on words of up to N tokens, test on longer ones, up to 4·N.",
         ),
     ] = None,
-    workers: options.Workers = None,
-    scheduler: options.Scheduler = None,
-    engine: options.Engine = "auto",
-    decoder: Annotated[UniversalDecoder, but(prompt=None)],
+    workers: options.WorkersOption = None,
+    scheduler: options.SchedulerOption = None,
+    engine: options.EngineOption = "auto",
+    decoder: Annotated[UniversalGroup, but(prompt=None)],
 ) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
     from tm2tfr.places import check_folder
@@ -72,9 +72,9 @@ def sweep(
         int | None,
         options.count("--max-steps", panel=options.RUN, help="Stop after N steps of a machine. Default: the spec's limit."),
     ] = None,
-    workers: options.Workers = None,
-    scheduler: options.Scheduler = None,
-    engine: options.Engine = "auto",
+    workers: options.WorkersOption = None,
+    scheduler: options.SchedulerOption = None,
+    engine: options.EngineOption = "auto",
     left_boundary: Annotated[
         str | None,
         options.choice(
@@ -84,7 +84,7 @@ def sweep(
             help="One-way tapes: 'chapter' to see Exercise 8.3 go wrong.",
         ),
     ] = None,
-    decoder: Annotated[UniversalDecoder, but(prompt=None)],
+    decoder: Annotated[UniversalGroup, but(prompt=None)],
 ) -> None:
     """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep

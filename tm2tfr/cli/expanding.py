@@ -21,7 +21,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.models import ParameterInfo
 
-
 MEANT = ("command", "typed")
 """The names of parameters and fields that are not options, and get a value all the same."""
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slides:
+class SlidesGroup:
     """What of a run is to be drawn as slides: a folder with what for each step, and an animation."""
 
     frames: Annotated[
@@ -124,12 +124,12 @@ class Slides:
 
 def explore(
     *,
-    word: options.Word = None,
+    word: options.WordOption = None,
     output: Annotated[
         Path | None,
         options.file("--output", "-o", help="The .html file to write. Default: run.html, unless slides are asked for."),
     ] = None,
-    show: Annotated[bool, options.flag("--open", help="Open it in the browser.")] = False,
+    show: Annotated[bool, options.option("--open", help="Open it in the browser.")] = False,
     compare: Annotated[
         str | None,
         options.choice(
@@ -139,9 +139,9 @@ def explore(
             "counts, lookup or sign.",
         ),
     ] = None,
-    slides: Slides,
+    slides: SlidesGroup,
     max_steps: Annotated[int, options.steps()] = MAX_STEPS,
-    dtype: options.Dtype = None,
+    dtype: options.DtypeOption = None,
     asked: Annotated[Asked, but(compare=None)],
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
@@ -198,7 +198,9 @@ def playground(
     port: Annotated[
         int | None, options.count("--port", help="The port to listen on; 0 is any that is free. Default: 8465.")
     ] = None,
-    hidden: Annotated[bool, options.flag("--no-open", help="Print the address without opening it in the browser.")] = False,
+    hidden: Annotated[
+        bool, options.option("--no-open", help="Print the address without opening it in the browser.")
+    ] = False,
 ) -> None:
     """Serve a page on this computer, and to nobody else, on which sources are edited and run. Ctrl-C ends it.
 
@@ -224,7 +226,7 @@ def playground(
 
 def plot(
     *,
-    word: options.Word = None,
+    word: options.WordOption = None,
     head: Annotated[
         str,
         options.option(
@@ -246,10 +248,10 @@ def plot(
         ),
     ] = None,
     everything: Annotated[
-        bool, options.flag("--all", help="Where the prompt looks as well, of a machine in the prompt.")
+        bool, options.option("--all", help="Where the prompt looks as well, of a machine in the prompt.")
     ] = False,
-    dtype: options.Dtype = None,
-    softness: options.Softness,
+    dtype: options.DtypeOption = None,
+    softness: options.SoftGroup,
     asked: Asked,
 ) -> None:
     """Draw where a head looks in a run, as a map, or its scores at one position.

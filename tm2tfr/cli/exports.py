@@ -37,11 +37,11 @@ def export(
         str, options.choice("--dtype", of=DTYPES, help="The type of the model's numbers. Default: float64.")
     ] = "float64",
     stock: Annotated[
-        bool, options.flag("--stock", help="gpt2: keep its own epsilon and GELU, with narrower margins.")
+        bool, options.option("--stock", help="gpt2: keep its own epsilon and GELU, with narrower margins.")
     ] = False,
     verify: Annotated[
         bool,
-        options.flag(
+        options.option(
             "--verify/--no-verify",
             help="Load and run the model in that program before it is written. Default: --verify.",
         ),
@@ -83,7 +83,7 @@ def verify_export(
             help=f"{options.MACHINE_HELP}. Default: the one stored with it.",
         ),
     ] = None,
-    word: options.Word = None,
+    word: options.WordOption = None,
 ) -> None:
     """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
     from tm2tfr.api.targets import verify_export

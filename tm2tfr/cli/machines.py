@@ -21,10 +21,10 @@ from tm2tfr.choices import (
     HaltVerdict,
 )
 from tm2tfr.cli.arguments import listed, machines
-from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, From
+from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
 from tm2tfr.cli.colour import styled
 from tm2tfr.cli.expanding import but
-from tm2tfr.cli.options import MACHINE_HELP, REPORTS, Output, argument, choice, flag, option
+from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, option
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tm2tfr.contract import Source
 
 TO = (*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS)
-Cone: TypeAlias = Annotated[
+ConeOption: TypeAlias = Annotated[
     str | None,
     option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part of the circuit that this output depends on."),
 ]
@@ -42,8 +42,8 @@ Cone: TypeAlias = Annotated[
 
 def graph(
     *,
-    output: Output = None,
-    cone: Cone = None,
+    output: OutputOption = None,
+    cone: ConeOption = None,
     head: Annotated[
         str | None,
         option(
@@ -66,14 +66,14 @@ def graph(
     ] = None,
     attention: Annotated[
         bool,
-        flag("--attention", panel=PROGRAMS, help="In the drawing of a run: where the heads of the weights look, too."),
+        option("--attention", panel=PROGRAMS, help="In the drawing of a run: where the heads of the weights look, too."),
     ] = False,
     everything: Annotated[
-        bool, flag("--all", help="With --head: where the prompt looks as well, of a machine in the prompt.")
+        bool, option("--all", help="With --head: where the prompt looks as well, of a machine in the prompt.")
     ] = False,
     draws: Annotated[
         bool,
-        flag("--draws", panel=PROGRAMS, help="Instead: the runs that the program's 'draw' statements ask for, as SVG."),
+        option("--draws", panel=PROGRAMS, help="Instead: the runs that the program's 'draw' statements ask for, as SVG."),
     ] = False,
     asked: Asked,
 ) -> None:
@@ -148,7 +148,7 @@ def _draw_run(
 
 def convert(
     *,
-    output: Output = None,
+    output: OutputOption = None,
     to: Annotated[
         str | None,
         choice(
@@ -179,11 +179,11 @@ def convert(
             "every run does one of the two. Where a rule is missing, accepting takes one more step.",
         ),
     ] = None,
-    cone: Cone = None,
+    cone: ConeOption = None,
     asked: Annotated[
         Asked,
+        NOT_COMPILED,
         but(
-            **{name: each for name, each in NOT_COMPILED.items() if name not in ("basis", "define")},
             command="",
             machine=argument("MACHINE", machines, help=f"{MACHINE_HELP}."),
             from_=choice(
@@ -290,7 +290,7 @@ def list_(
         ),
     ] = None,
     format: Annotated[str, choice("--format", of=REPORTS, help="Lines for people, or one JSON object for each.")] = "text",
-    from_: From = None,
+    from_: FromOption = None,
 ) -> None:
     """List what is shipped, or describe one: what it is made of, its examples, and commands to try.
 

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from typer.core import TyperArgument, TyperOption
 
 from tm2tfr.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
 from tm2tfr.cli import arguments
-from tm2tfr.errors import UsageError
 from tm2tfr.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.options import EVERY, MAX_STEPS, RunOptions
 from tm2tfr.runs.plan import Soft
@@ -30,97 +28,42 @@ MACHINE_HELP = (
 )
 
 
-# ── how a value is read ─────────────────────────────────────────────────────────────────────────────────────
-def read(param: TyperArgument | TyperOption, context: Any, value: Any) -> Any:
-    """Return the value of a parameter, as its own parser reads what was typed.
-
-    Typer has Pydantic read every value, text and words as well, whose import and adapters take longer than a short run; and
-    Pydantic's errors do not say what to write instead.
-
-    Raises:
-        UsageError: if a value is missing, or the parser refuses it.
-    """
-    parser = param.type_descriptor.parameter_info.parser
-    try:
-        if parser is not None and isinstance(value, str):
-            value = parser(value)
-        elif parser is not None and isinstance(value, list | tuple):
-            value = [parser(each) for each in value]
-    except ValueError as error:
-        raise UsageError(f"{context.command_path}: {called(param)}: {error}") from error
-    if param.required and param.value_is_missing(value):
-        missing = f"{called(param)} {param.metavar}" if isinstance(param, TyperOption) else called(param)
-        where = context.command_path
-        raise UsageError(f"{where}: {called(param)} is missing: add {missing}, see '{where} --help'")
-    return value if param.callback is None else param.callback(context, param, value)
-
-
-def called(param: TyperArgument | TyperOption) -> str:
-    """Return the name of a parameter in messages: the long name of an option."""
-    return next((name for name in param.opts if name.startswith("--")), param.metavar or param.opts[0])
-
-
-class Option(TyperOption):
-    """An option that `read` reads."""
-
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        """Return the value."""
-        return read(self, ctx, value)
-
-
-class Argument(TyperArgument):
-    """An argument that `read` reads."""
-
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        """Return the value."""
-        return read(self, ctx, value)
-
-    def display_type(self, ctx: Any) -> str:
-        """Return nothing: its name says what it is."""
-        return ""
-
-
 # ── how an option is declared: within ``Annotated`` ─────────────────────────────────────────────────────────
-def option(*names: str, help: str, panel: str = "", **about: Any) -> Any:
+def option(*names: str, help: str, panel: str = "", **kwargs: Any) -> Any:
     """Return an option, see `typer.Option`; its help says its default in words."""
-    return typer.Option(*names, help=help, rich_help_panel=panel or None, show_default=False, **about)
+    return typer.Option(*names, help=help, rich_help_panel=panel or None, show_default=False, **kwargs)
 
 
-def argument(name: str, complete: Callable[[str], list[str]] | None = None, **about: Any) -> Any:
+def argument(name: str, complete: Callable[[str], list[str]] | None = None, **kwargs: Any) -> Any:
     """Return an argument, see `typer.Argument`."""
-    return typer.Argument(metavar=name, autocompletion=complete, show_default=False, **about)
+    return typer.Argument(metavar=name, autocompletion=complete, show_default=False, **kwargs)
 
 
-def file(*names: str, metavar: str = "FILE", **about: Any) -> Any:
+def file(*names: str, metavar: str = "FILE", **kwargs: Any) -> Any:
     """Return an option that names a file; the shell completes it."""
-    return option(*names, metavar=metavar, parser=Path, **about)
+    return option(*names, metavar=metavar, parser=Path, **kwargs)
 
 
 def choice(
-    *names: str, of: Sequence[str], metavar: str = "", commands: Mapping[str, str] | None = None, **about: Any
+    *names: str, of: Sequence[str], metavar: str = "", commands: Mapping[str, str] | None = None, **kwargs: Any
 ) -> Any:
     """Return an option that takes one of several words; of others it may be known which command is meant."""
     shown, reader = metavar or f"<{'|'.join(of)}>", arguments.one_of(of, commands or {})
-    return option(*names, metavar=shown, parser=reader, autocompletion=arguments.among(of), **about)
+    return option(*names, metavar=shown, parser=reader, autocompletion=arguments.among(of), **kwargs)
 
 
-def count(*names: str, least: int = 0, metavar: str = "N", **about: Any) -> Any:
+def count(*names: str, least: int = 0, metavar: str = "N", **kwargs: Any) -> Any:
     """Return an option that takes a whole number."""
-    return option(*names, metavar=metavar, parser=arguments.counted_from(least), **about)
+    return option(*names, metavar=metavar, parser=arguments.counted_from(least), **kwargs)
 
 
-def number(*names: str, **about: Any) -> Any:
+def number(*names: str, **kwargs: Any) -> Any:
     """Return an option that takes a number."""
-    return option(*names, metavar="X", parser=arguments.real_number, **about)
-
-
-def flag(*names: str, **about: Any) -> Any:
-    """Return an option without a value, of which the help shows no type."""
-    return option(*names, metavar="", **about)
+    return option(*names, metavar="X", parser=arguments.real_number, **kwargs)
 
 
 # ── options of several commands ─────────────────────────────────────────────────────────────────────────────
-Word: TypeAlias = Annotated[
+WordOption: TypeAlias = Annotated[
     str | None,
     option(
         "--input",
@@ -147,12 +90,14 @@ BYTES = option(
     panel=CIRCUITS,
     help="The input is what this file contains, byte for byte: of sha256.",
 )
-Bytes: TypeAlias = Annotated[Path | None, BYTES]
-Output: TypeAlias = Annotated[Path | None, file("--output", "-o", help="Write to this file instead of standard output.")]
-Dtype: TypeAlias = Annotated[
+BytesOption: TypeAlias = Annotated[Path | None, BYTES]
+OutputOption: TypeAlias = Annotated[
+    Path | None, file("--output", "-o", help="Write to this file instead of standard output.")
+]
+DtypeOption: TypeAlias = Annotated[
     str | None, choice("--dtype", of=DTYPES, panel=RUN, help="The dense engine's numbers. Default: float64.")
 ]
-Engine: TypeAlias = Annotated[
+EngineOption: TypeAlias = Annotated[
     str,
     choice(
         "--engine",
@@ -161,10 +106,10 @@ Engine: TypeAlias = Annotated[
         help="The engine that runs the weights. Default: auto (fast if Numba is installed, otherwise dense).",
     ),
 ]
-Workers: TypeAlias = Annotated[
+WorkersOption: TypeAlias = Annotated[
     int | None, count("--workers", least=1, panel=RUN, help="Use N processes. Default: one per core.")
 ]
-Scheduler: TypeAlias = Annotated[
+SchedulerOption: TypeAlias = Annotated[
     str | None,
     option("--scheduler", metavar="tcp://HOST:PORT", panel=RUN, help="Use this Dask cluster instead of this machine."),
 ]
@@ -176,13 +121,13 @@ def steps(default: int = MAX_STEPS) -> Any:
     return count("--max-steps", help=help, panel=RUN)
 
 
-Weighting: TypeAlias = Annotated[
+AttentionOption: TypeAlias = Annotated[
     str | None,
     choice(
         "--attention", of=WEIGHTINGS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."
     ),
 ]
-Temperature: TypeAlias = Annotated[
+TemperatureOption: TypeAlias = Annotated[
     str | None,
     option(
         "--temperature",
@@ -194,11 +139,11 @@ Temperature: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Softness:
+class SoftGroup:
     """Soft attention."""
 
-    attention: Weighting = None
-    temperature: Temperature = None
+    attention: AttentionOption = None
+    temperature: TemperatureOption = None
 
     @property
     def soft(self) -> Soft:
@@ -207,7 +152,7 @@ class Softness:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Running(RunOptions):
+class RunGroup(RunOptions):
     """How a run is carried out."""
 
     max_steps: Annotated[int | None, steps()] = MAX_STEPS
@@ -220,11 +165,11 @@ class Running(RunOptions):
             help="Run with numpy, exact rationals or compiled code. Default: auto (dense, or fast for long runs).",
         ),
     ] = AUTO
-    dtype: Dtype = None
+    dtype: DtypeOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded(Running):
+class RecordedGroup(RunGroup):
     """How a run is carried out, and recorded."""
 
     out: Annotated[

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from copy import copy
 from typing import Any
-
-from typer.core import TyperOption
 
 from tm2tfr.cli.asked import PARAMETERS, options_class
 from tm2tfr.cli.options import UNIVERSAL
@@ -37,7 +34,6 @@ def for_help(command: Any, context: Any) -> Any:
     for param in params:
         param.help = escaped(param.help or "")
     shown.help, shown.params = escaped(command.help or ""), params
-    without_types([command.get_help_option(context)])
     return shown
 
 
@@ -64,10 +60,3 @@ def kinds_of(param: Any) -> list[type[Any]]:
 def escaped(text: str) -> str:
     """Return a text that Rich prints as it is."""
     return _MARKUP.sub(r"\\", text)
-
-
-def without_types(params: Iterable[Any]) -> None:
-    """Have the help show no type of options without a value; Typer shows ``<bool>``."""
-    for param in params:
-        if isinstance(param, TyperOption) and param.is_flag:
-            param.metavar = ""

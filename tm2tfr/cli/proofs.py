@@ -122,7 +122,7 @@ def certify(
 
 def soften(
     *,
-    word: options.Word = None,
+    word: options.WordOption = None,
     temperature: Annotated[
         str | None,
         options.option(
@@ -132,7 +132,7 @@ def soften(
             "right.",
         ),
     ] = None,
-    everything: Annotated[bool, options.flag("--all", help="Show every position, however many there are.")] = False,
+    everything: Annotated[bool, options.option("--all", help="Show every position, however many there are.")] = False,
     figure: Annotated[
         str | None,
         options.choice(
@@ -159,12 +159,12 @@ def soften(
             help="Tables for people, or every measurement; of the figure also Markdown and LaTeX, but no CSV.",
         ),
     ] = "text",
-    output: options.Output = None,
+    output: options.OutputOption = None,
     plot: Annotated[
         Path | None, options.file("--plot", help="Draw a plot in this .png, .svg or .pdf file (extra: plot).")
     ] = None,
     max_steps: Annotated[int, options.steps(SOFT_STEPS)] = SOFT_STEPS,
-    dtype: options.Dtype = None,
+    dtype: options.DtypeOption = None,
     asked: Asked,
 ) -> None:
     """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""

@@ -109,7 +109,7 @@ def compile(
             help="The number of positions that --temperature auto covers. Default: 1,024.",
         ),
     ] = None,
-    softness: options.Softness,
+    softness: options.SoftGroup,
     asked: Annotated[Asked, but(takes_alone=True)],
 ) -> None:
     """Compile a machine, a circuit, a program or a formula: print a summary, write the weights, or explain them."""
@@ -134,22 +134,22 @@ def compile(
 
 def trace(
     *,
-    word: options.Word = None,
-    contents: options.Bytes = None,
-    everything: Annotated[bool, options.flag("--all", help="Print every row, however many there are.")] = False,
+    word: options.WordOption = None,
+    contents: options.BytesOption = None,
+    everything: Annotated[bool, options.option("--all", help="Print every row, however many there are.")] = False,
     quiet: Annotated[
-        bool, options.flag("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
+        bool, options.option("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
     ] = False,
     at: Annotated[int | None, options.count("--at", help="Print the activation vectors at position N as well.")] = None,
     step: Annotated[
         bool,
-        options.flag(
+        options.option(
             "--step",
             help="Step through the run in the terminal: forward, back, to any position, to what differs (extra: step).",
         ),
     ] = False,
-    run: options.Recorded,
-    softness: options.Softness,
+    run: options.RecordedGroup,
+    softness: options.SoftGroup,
     asked: Asked,
 ) -> None:
     """Run a decoder, print its table, and compare every cell with the reference.
@@ -185,18 +185,18 @@ def trace(
 
 def table(
     *,
-    word: options.Word = None,
-    contents: options.Bytes = None,
+    word: options.WordOption = None,
+    contents: options.BytesOption = None,
     format: Annotated[
         str | None,
         options.choice("--format", of=TABLES, help="Default: from the extension of the output file, otherwise text."),
     ] = None,
-    output: options.Output = None,
+    output: options.OutputOption = None,
     everything: Annotated[
-        bool, options.flag("--all", help="Show each token of a machine's description in the prompt as well.")
+        bool, options.option("--all", help="Show each token of a machine's description in the prompt as well.")
     ] = False,
-    run: options.Running,
-    softness: options.Softness,
+    run: options.RunGroup,
+    softness: options.SoftGroup,
     asked: Asked,
 ) -> None:
     """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
@@ -223,12 +223,12 @@ def table(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked(options.Recorded, Plan):
+class CheckGroup(options.RecordedGroup, Plan):
     """Which inputs a check goes through, and how they are run."""
 
-    every: Annotated[bool, options.flag("--all", help="All inputs of a circuit, at most 2^20 of them.", panel=CIRCUITS)] = (
-        False
-    )
+    every: Annotated[
+        bool, options.option("--all", help="All inputs of a circuit, at most 2^20 of them.", panel=CIRCUITS)
+    ] = False
     random: Annotated[
         int | None,
         options.count("--random", least=1, metavar="K", help="K random inputs, with --seed.", panel=options.RUN),
@@ -267,8 +267,8 @@ def check(
     format: Annotated[
         str, options.choice("--format", of=options.REPORTS, help="Lines for people, or one JSON object per run.")
     ] = "text",
-    plan: Checked,
-    softness: options.Softness,
+    plan: CheckGroup,
+    softness: options.SoftGroup,
     asked: Annotated[Asked, but(draws=True, seed=seed(options.RUN, RANDOM_SEED))],
 ) -> None:
     """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""

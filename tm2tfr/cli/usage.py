@@ -22,10 +22,6 @@ def told(error: misunderstood.UsageError, given: Sequence[str] = ()) -> UsageErr
     see = f"see '{where} --help'"
     match error:
         case misunderstood.NoSuchOption():
-            if set_to := next((w for w in given if w.partition("=-")[2].startswith(error.option_name[1:])), None):
-                name, _, value = set_to.partition("=")
-                remedy = "use sizes from 1 on, such as 8,4" if name == "--universal" else see
-                return UsageError(f"{where}: {name} cannot be {value!r}: {remedy}")
             single = (w.partition("=")[0] for w in given if w.startswith(error.option_name))
             typed = next((w for w in single if f"-{w}" in _options(error.ctx)), None)
             close = f" (did you mean '-{typed}'?)" if typed else did_you_mean(error.option_name, _options(error.ctx))

@@ -50,7 +50,7 @@ def disguise(
     ] = None,
     rename_tokens: Annotated[
         bool,
-        options.flag("--rename-tokens", help="Call tokens t0, t1, … in another order; the key says which is which."),
+        options.option("--rename-tokens", help="Call tokens t0, t1, … in another order; the key says which is which."),
     ] = False,
     all_up_to: Annotated[
         int | None,
@@ -70,9 +70,9 @@ def disguise(
     ] = None,
     suite: Annotated[
         bool,
-        options.flag("--suite", help="Write 40 hidden models of all sources to the folder --output, with keys."),
+        options.option("--suite", help="Write 40 hidden models of all sources to the folder --output, with keys."),
     ] = False,
-    resume: Annotated[bool, options.flag("--resume", help="Resume a suite: make only what is missing.")] = False,
+    resume: Annotated[bool, options.option("--resume", help="Resume a suite: make only what is missing.")] = False,
     asked: Annotated[
         Asked, but(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
     ],
@@ -243,9 +243,9 @@ def score(
         options.argument("CLAIM", parser=Path, help="The claim, in JSON; '-' for standard input."),
     ] = None,
     template: Annotated[
-        bool, options.flag("--template", help="Print a claim without content instead, to be filled in.")
+        bool, options.option("--template", help="Print a claim without content instead, to be filled in.")
     ] = False,
-    as_json: Annotated[bool, options.flag("--json", help="Print JSON, with each role and variable.")] = False,
+    as_json: Annotated[bool, options.option("--json", help="Print JSON, with each role and variable.")] = False,
 ) -> None:
     """Compare a claim about hidden weights with the truth: precision and recall of each kind of thing.
 

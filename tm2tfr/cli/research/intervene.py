@@ -23,7 +23,7 @@ RANDOM = "Random interventions"
 
 def intervene(
     *,
-    word: options.Word = None,
+    word: options.WordOption = None,
     texts: Annotated[
         list[str] | None,
         options.option(
@@ -35,16 +35,16 @@ def intervene(
     ] = None,
     variables: Annotated[
         bool,
-        options.flag(
+        options.option(
             "--variables", help="List the variables that can be set, with their names in weights, tables and labels."
         ),
     ] = False,
-    as_json: Annotated[bool, options.flag("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, options.option("--json", help="Print JSON.")] = False,
     engine: Annotated[
         str,
         options.choice("--engine", of=("dense", "exact"), panel=options.RUN, help="Run with numpy, or exact rationals."),
     ] = "dense",
-    dtype: options.Dtype = None,
+    dtype: options.DtypeOption = None,
     max_positions: Annotated[
         int | None,
         options.count("--max-positions", least=1, panel=options.RUN, help="Stop each run after N positions. Default: 200."),
@@ -60,10 +60,10 @@ def intervene(
         ),
     ] = None,
     parquet: Annotated[
-        bool, options.flag("--parquet", panel=RANDOM, help="Write Parquet files beside the JSON Lines.")
+        bool, options.option("--parquet", panel=RANDOM, help="Write Parquet files beside the JSON Lines.")
     ] = False,
     resume: Annotated[
-        bool, options.flag("--resume", panel=RANDOM, help="Resume the folder: make only what is missing.")
+        bool, options.option("--resume", panel=RANDOM, help="Resume the folder: make only what is missing.")
     ] = False,
     asked: Annotated[Asked, but(draws=True, seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:

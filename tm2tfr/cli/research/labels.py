@@ -66,10 +66,10 @@ def labels(
     shard_size: Annotated[
         int, options.count("--shard-size", least=1, panel=options.RUN, help="The runs in a file. Default: 10,000.")
     ] = 10_000,
-    resume: Annotated[bool, options.flag("--resume", help="Resume a folder: make only what is missing.")] = False,
-    workers: options.Workers = None,
-    scheduler: options.Scheduler = None,
-    engine: options.Engine = "auto",
+    resume: Annotated[bool, options.option("--resume", help="Resume a folder: make only what is missing.")] = False,
+    workers: options.WorkersOption = None,
+    scheduler: options.SchedulerOption = None,
+    engine: options.EngineOption = "auto",
     asked: Annotated[Asked, but(draws=True, seed=seed("", RANDOM_SEED))],
 ) -> None:
     """Write tokens, every variable, and where each head looks, for many runs: Parquet that datasets.load_dataset reads.

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tm2tfr.cli.arguments import specs
-from tm2tfr.cli.options import argument, choice, count, file, flag, number, option
+from tm2tfr.cli.options import argument, choice, count, file, number, option
 from tm2tfr.cli.progress import training
 from tm2tfr.errors import Interrupted, UsageError
 from tm2tfr.training.options import DEVICES, MODELS, POSITIONS, REGIMES, ModelOptions, Positions, Regime, TrainingOptions
@@ -33,7 +33,7 @@ def _config(text: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class TaskGroup:
     """What is to be learned."""
 
     regime: Annotated[
@@ -93,7 +93,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model(ModelOptions):
+class ModelGroup(ModelOptions):
     """The shape of a model."""
 
     kind: Annotated[
@@ -133,7 +133,7 @@ class Model(ModelOptions):
             help="Of mingpt: the weights' standard deviation at the start. Default: as torch draws them.",
         ),
     ] = None
-    frozen: Annotated[bool, flag("--frozen", panel=MODEL, help="Of gpt2: its body stays random.")] = False
+    frozen: Annotated[bool, option("--frozen", panel=MODEL, help="Of gpt2: its body stays random.")] = False
     noise: Annotated[
         float, number("--noise", panel=MODEL, help="Of compiled: what is added to the weights. Default: 0.")
     ] = 0.0
@@ -144,7 +144,7 @@ class Model(ModelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training(TrainingOptions):
+class TrainingGroup(TrainingOptions):
     """How a model is trained."""
 
     steps: Annotated[int, count("--steps", panel=TRAINING, help="At most N steps. Default: 3,000.")] = 3_000
@@ -185,11 +185,11 @@ def train(
         ),
     ] = None,
     output: Annotated[Path, file("--output", "-o", metavar="DIR", help="The folder of the run.")],
-    resume: Annotated[bool, flag("--resume", help="Go on with the run, or the grid, in that folder.")] = False,
-    as_json: Annotated[bool, flag("--json", help="Print the record as JSON.")] = False,
-    task: Task,
-    model: Model,
-    how: Training,
+    resume: Annotated[bool, option("--resume", help="Go on with the run, or the grid, in that folder.")] = False,
+    as_json: Annotated[bool, option("--json", help="Print the record as JSON.")] = False,
+    task: TaskGroup,
+    model: ModelGroup,
+    how: TrainingGroup,
     grid: Annotated[
         Path | None,
         file("--grid", panel=GRID, help="Train all combinations of this YAML: options with lists of values."),
@@ -274,7 +274,7 @@ def compare(
         Path | None, file("--plot", help="Draw both side by side in this .png, .svg or .pdf file (extra: plot).")
     ] = None,
     inputs: Annotated[int, count("--inputs", least=1, help="Look at N unseen inputs. Default: 100.")] = 100,
-    as_json: Annotated[bool, flag("--json", help="Print the numbers as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", help="Print the numbers as JSON.")] = False,
 ) -> None:
     """Compare where a trained model looks with where the compiled weights look, in numbers and as a picture."""
     from tm2tfr.places import check_file

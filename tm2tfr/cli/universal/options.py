@@ -24,7 +24,7 @@ SEED = option(
 
 
 @dataclass(frozen=True, kw_only=True)
-class UniversalDecoder:
+class UniversalGroup:
     """A universal decoder, and the machine in its prompt, as the command line asks for them."""
 
     universal: Annotated[

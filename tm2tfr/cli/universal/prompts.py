@@ -11,10 +11,10 @@ import typer
 from tm2tfr.choices import PROMPT_FORMATS
 from tm2tfr.cli import options
 from tm2tfr.cli.arguments import machines
-from tm2tfr.cli.asked import Asked, From, check_one
+from tm2tfr.cli.asked import Asked, FromOption, check_one
 from tm2tfr.cli.output import write
 from tm2tfr.cli.subject import subject
-from tm2tfr.cli.universal.options import UniversalDecoder, prompted
+from tm2tfr.cli.universal.options import UniversalGroup, prompted
 
 
 def prompt(
@@ -28,7 +28,7 @@ def prompt(
             "1RB1LB_1LA1RZ, or '-' for standard input. Default: chapter.",
         ),
     ] = None,
-    word: options.Word = None,
+    word: options.WordOption = None,
     format: Annotated[
         str,
         options.choice(
@@ -38,9 +38,9 @@ def prompt(
             "text.",
         ),
     ] = "text",
-    output: options.Output = None,
-    from_: From = None,
-    decoder: UniversalDecoder,
+    output: options.OutputOption = None,
+    from_: FromOption = None,
+    decoder: UniversalGroup,
 ) -> None:
     """Write the prompt that has a universal decoder run a machine: its rules, the input, BOS.
 
