@@ -18,128 +18,90 @@ from tm2tfr._version import __version__
 from tm2tfr.cli.commands import HELP, CommandRow, Group, Later
 from tm2tfr.cli.guarded import guarded
 
-INSPECT, VERIFY, EXPORT, RESEARCH = "Inspect", "Verify", "Export", "Research"
-"""The panels of the commands."""
 COMMANDS: Mapping[str, CommandRow] = {
     "trace": CommandRow(
-        INSPECT,
-        "runs:trace",
-        "Run a decoder, print its table, and check every cell",
-        "tm2tfr trace palindromes --input abba",
+        "Inspect", "runs:trace", "Run a decoder, print its table, and check every cell", "palindromes --input abba"
     ),
     "table": CommandRow(
-        INSPECT,
-        "runs:table",
-        "Write the table as markdown, LaTeX, CSV, JSON or HTML",
-        "tm2tfr table --input 11 -o run.tex",
+        "Inspect", "runs:table", "Write the table as markdown, LaTeX, CSV, JSON or HTML", "--input 11 -o run.tex"
     ),
     "explore": CommandRow(
-        INSPECT,
-        "exploring:explore",
-        "Watch the transformer compute, in the browser",
-        "tm2tfr explore palindromes --input abba --open",
+        "Inspect", "exploring:explore", "Watch the transformer compute, in the browser", "palindromes --input abba --open"
     ),
     "playground": CommandRow(
-        INSPECT,
-        "exploring:playground",
-        "Edit a source and watch its run, in the browser",
-        "tm2tfr playground binary-increment",
+        "Inspect", "exploring:playground", "Edit a source and watch its run, in the browser", "binary-increment"
     ),
     "plot": CommandRow(
-        INSPECT,
+        "Inspect",
         "exploring:plot",
         "Draw where a head looks, or its scores at one position",
-        "tm2tfr plot palindromes --input abba --head 4.1 -o head.svg",
+        "palindromes --input abba --head 4.1 -o head.svg",
     ),
     "graph": CommandRow(
-        INSPECT,
+        "Inspect",
         "machines:graph",
         "Draw a state graph, a circuit, a program, a formula, or a run",
-        "tm2tfr graph palindromes -o palindromes.svg",
+        "palindromes -o palindromes.svg",
     ),
-    "list": CommandRow(
-        INSPECT, "machines:list_", "List what is shipped, or describe one entry", "tm2tfr list binary-adder"
-    ),
+    "list": CommandRow("Inspect", "machines:list_", "List what is shipped, or describe one entry", "binary-adder"),
     "check": CommandRow(
-        VERIFY,
-        "runs:check",
-        "Compare a decoder with what is right, on examples or inputs",
-        "tm2tfr check palindromes --input abba",
+        "Verify", "runs:check", "Compare a decoder with what is right, on examples or inputs", "palindromes --input abba"
     ),
-    "sweep": CommandRow(
-        VERIFY, "datasets:sweep", "Compare them on every program and input of a spec", "tm2tfr sweep two-states"
-    ),
+    "sweep": CommandRow("Verify", "datasets:sweep", "Compare them on every program and input of a spec", "two-states"),
     "certify": CommandRow(
-        VERIFY,
+        "Verify",
         "proofs:certify",
         "Prove, for every input, how long a run stays right",
-        "tm2tfr certify busy-beaver-5 --engine fast --max-steps 1e6",
+        "busy-beaver-5 --engine fast --max-steps 1e6",
     ),
     "soften": CommandRow(
-        VERIFY, "proofs:soften", "Measure the errors of a run under softmax", "tm2tfr soften palindromes --input abba"
+        "Verify", "proofs:soften", "Measure the errors of a run under softmax", "palindromes --input abba"
     ),
-    "verify-export": CommandRow(
-        VERIFY, "exports:verify_export", "Check that an export is still its machine", "tm2tfr verify-export gpt2"
-    ),
+    "verify-export": CommandRow("Verify", "exports:verify_export", "Check that an export is still its machine", "gpt2"),
     "compile": CommandRow(
-        EXPORT,
+        "Export",
         "runs:compile",
         "Compile a machine, circuit, program or formula to weights",
-        "tm2tfr compile chapter -o chapter.safetensors",
+        "chapter -o chapter.safetensors",
     ),
     "prompt": CommandRow(
-        EXPORT,
+        "Export",
         "universal.prompts:prompt",
         "Write a machine as the prompt of a universal decoder",
-        "tm2tfr prompt palindromes --input abba",
+        "palindromes --input abba",
     ),
     "export": CommandRow(
-        EXPORT,
-        "exports:export",
-        "Export a GPT-2, TransformerLens, PyTorch or ONNX model",
-        "tm2tfr export palindromes -o gpt2",
+        "Export", "exports:export", "Export a GPT-2, TransformerLens, PyTorch or ONNX model", "palindromes -o gpt2"
     ),
     "convert": CommandRow(
-        EXPORT,
+        "Export",
         "machines:convert",
         "Write a machine, a circuit or a formula in another format",
-        "tm2tfr convert palindromes -o palindromes.jff",
+        "palindromes -o palindromes.jff",
     ),
-    "dataset": CommandRow(
-        EXPORT, "datasets:dataset", "Write checked runs as training data", "tm2tfr dataset palindromes -o data"
-    ),
+    "dataset": CommandRow("Export", "datasets:dataset", "Write checked runs as training data", "palindromes -o data"),
     "labels": CommandRow(
-        RESEARCH,
+        "Research",
         "research.labels:labels",
         "Write what every position and head of many runs holds",
-        "tm2tfr labels palindromes --random 1000 -o labels",
+        "palindromes --random 1000 -o labels",
     ),
     "intervene": CommandRow(
-        RESEARCH,
+        "Research",
         "research.intervene:intervene",
         "Set variables of a run, in the reference and in the weights",
-        "tm2tfr intervene chapter --input 11 --set 'q@5=q1'",
+        "chapter --input 11 --set 'q@5=q1'",
     ),
     "disguise": CommandRow(
-        RESEARCH,
+        "Research",
         "research.hidden:disguise",
         "Hide a model's answer in its weights, with a key",
-        "tm2tfr disguise busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
+        "busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
     ),
-    "score": CommandRow(
-        RESEARCH,
-        "research.hidden:score",
-        "Score a claim about hidden weights",
-        "tm2tfr score key.json claim.json",
-    ),
-    "train": CommandRow(
-        RESEARCH, "research.train:train", "Train a transformer on runs", "tm2tfr train binary-adder --bits 8 -o run"
-    ),
+    "score": CommandRow("Research", "research.hidden:score", "Score a claim about hidden weights", "key.json claim.json"),
+    "train": CommandRow("Research", "research.train:train", "Train a transformer on runs", "binary-adder --bits 8 -o run"),
     "compare": CommandRow(
-        RESEARCH,
-        "research.train:compare",
-        "Compare learned attention with compiled",
-        "tm2tfr compare run --plot figure-2.svg",
+        "Research", "research.train:compare", "Compare learned attention with compiled", "run --plot figure-2.svg"
     ),
 }
 """The commands by name, as ``--help`` lists them."""

@@ -26,66 +26,63 @@ from tm2tfr.options import (
     everything,
 )
 
-PARAMETERS = ("bits", "order", "select", "number", "inputs", "gates", "kinds", "seed")
-"""The parameters of shipped circuits, each an option of its name."""
 FORMATS = (*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES)
 FromOption: TypeAlias = Annotated[
     str | None,
     choice(
-        "--from",
+        "The format of the file, such as jflap; 'tm2tfr convert --help' lists all. Default: by its ending or content.",
         of=FORMATS,
         metavar="FORMAT",
-        help="The format of the file, such as jflap; 'tm2tfr convert --help' lists all. Default: by its ending or content.",
     ),
 ]
-
-
-def seed(
-    panel: str = CONSTRUCTION, help: str = "The seed of the circuit 'random', and of the rules' order in prompts."
-) -> Any:
-    """Return the option ``--seed``, which a command that has something random of its own declares again."""
-    return option("--seed", metavar="N", panel=panel, help=help)
-
-
 RANDOM_SEED = "The seed of --random, of the circuit 'random', and of the rules' order in prompts."
+"""The help of ``--seed`` where the command itself has something random."""
 
 
-def _parameter(name: str, metavar: str = "VALUE", help: str = "") -> Any:
-    """Return the option of a parameter; without a help, that is in 'tm2tfr list NAME' alone."""
-    return option(f"--{name}", metavar=metavar, panel=CIRCUITS, help=help, hidden=not help)
+def seed(panel: str, help: str) -> Any:
+    """Return the option ``--seed`` of a command that has something random."""
+    return option(help, metavar="N", panel=panel)
 
 
-def _declared(name: str, known: Sequence[Declaration]) -> Any:
+PARAMETERS: Mapping[str, Any] = {
+    "bits": option("Of a shipped circuit, such as binary-adder: the number of bits.", metavar="N", panel=CIRCUITS),
+    "order": option("Of binary-adder: the order of its gates, paper-1 or paper-2.", metavar="ORDER", panel=CIRCUITS),
+    **{name: option("", hidden=True) for name in ("select", "number", "inputs", "gates", "kinds")},
+    "seed": seed(CONSTRUCTION, "The seed of the circuit 'random', and of the rules' order in prompts."),
+}
+"""The parameters of shipped circuits; 'tm2tfr list NAME' says more of them."""
+
+
+def _declared(known: Sequence[Declaration]) -> Any:
     """Return an option of one construction or several, with the words and the help of each."""
-    about, called = known[0].about, f"--{name.replace('_', '-')}"
-    help = " ".join(dict.fromkeys(each.about.help for each in known))
+    about, help = known[0].about, " ".join(dict.fromkeys(each.about.help for each in known))
     match known[0].kind:
         case "words":
             words = tuple(dict.fromkeys(word for each in known for word in each.words))
-            return Annotated[str | None, choice(called, of=words, panel=about.panel, help=help)]
+            return Annotated[str | None, choice(help, of=words, panel=about.panel)]
         case "count":
-            return Annotated[int | None, count(called, least=1, panel=about.panel, help=help)]
+            return Annotated[int | None, count(help, least=1, panel=about.panel)]
         case "flag":
-            return Annotated[bool | None, option(called, panel=about.panel, help=help)]
-    return Annotated[str | None, option(called, metavar=about.metavar, panel=about.panel, help=help)]
+            return Annotated[bool | None, option(help, panel=about.panel)]
+    return Annotated[str | None, option(help, metavar=about.metavar, panel=about.panel)]
+
+
+def _group(name: str, options: Mapping[str, Any]) -> Any:
+    """Return a group of options, each of which is None if it is not given."""
+    hints = [(option, hint, field(default=None)) for option, hint in options.items()]
+    return make_dataclass(name, hints, namespace={"__module__": __name__}, frozen=True, kw_only=True)
 
 
 COMPILED = {
-    name: _declared(name, known)
-    for name, known in everything().items()
-    if not known[0].about.hidden and not known[0].about.aside
+    name: _declared(known) for name, known in everything().items() if not known[0].about.hidden | known[0].about.aside
 }
 """The options of the constructions, but for those of a universal decoder."""
 if TYPE_CHECKING:
-    Construction: TypeAlias = Any
+    ConstructionGroup: TypeAlias = Any
+    ParameterGroup: TypeAlias = Any
 else:
-    Construction = make_dataclass(
-        "Construction",
-        [(name, hint, field(default=None)) for name, hint in COMPILED.items()],
-        namespace={"__module__": __name__},
-        frozen=True,
-        kw_only=True,
-    )
+    ConstructionGroup = _group("ConstructionGroup", COMPILED)
+    ParameterGroup = _group("ParameterGroup", {name: Annotated[str | None, each] for name, each in PARAMETERS.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,49 +104,24 @@ class Asked:
     )
     from_: FromOption = None
     expression: Annotated[
-        str | None,
-        option(
-            "--expression", "-e", metavar="TEXT", panel=SOURCES, help='A circuit as an expression, such as "a ^ b & ~c".'
-        ),
+        str | None, option('A circuit as an expression, such as "a ^ b & ~c".', "-e", metavar="TEXT", panel=SOURCES)
     ] = None
     truth_table: Annotated[
         str | None,
-        option(
-            "--truth-table", "--table", metavar="BITS", panel=SOURCES, help="A circuit as its truth table, such as 0110."
-        ),
+        option("A circuit as its truth table, such as 0110.", "--truth-table", "--table", metavar="BITS", panel=SOURCES),
     ] = None
     formula: Annotated[
-        str | None,
-        option(
-            "--formula",
-            "-f",
-            metavar="TEXT",
-            panel=SOURCES,
-            help="A formula of temporal logic, such as 'once Q[a] & !Q[b]'.",
-        ),
+        str | None, option("A formula of temporal logic, such as 'once Q[a] & !Q[b]'.", "-f", metavar="TEXT", panel=SOURCES)
     ] = None
-    construction: Construction = field(default_factory=Construction)
+    construction: ConstructionGroup = field(default_factory=ConstructionGroup)
     cut_registers: Annotated[
         bool,
         option(
-            "--cut-registers",
+            "Cut the file of a circuit at its registers: their outputs become inputs, what they take in becomes outputs.",
             panel=CIRCUITS,
-            help="Cut the file of a circuit at its registers: their outputs become inputs, what they take in becomes "
-            "outputs.",
         ),
     ] = False
-    bits: Annotated[
-        str | None, _parameter("bits", "N", "Of a shipped circuit, such as binary-adder: the number of bits.")
-    ] = None
-    order: Annotated[
-        str | None, _parameter("order", "ORDER", "Of binary-adder: the order of its gates, paper-1 or paper-2.")
-    ] = None
-    select: Annotated[str | None, _parameter("select")] = None
-    number: Annotated[str | None, _parameter("number")] = None
-    inputs: Annotated[str | None, _parameter("inputs")] = None
-    gates: Annotated[str | None, _parameter("gates")] = None
-    kinds: Annotated[str | None, _parameter("kinds")] = None
-    seed: Annotated[str | None, seed()] = None
+    circuit: ParameterGroup = field(default_factory=ParameterGroup)
     decoder: Annotated[UniversalGroup, but(seed=None)] = field(default_factory=UniversalGroup)
     command: str = ""
     typed: frozenset[str] = frozenset()
@@ -197,8 +169,8 @@ class Asked:
     @property
     def parameters(self) -> dict[str, str]:
         """The parameters of a shipped circuit, as they were given; a universal decoder's seed is that of its rules."""
-        names = (name for name in PARAMETERS if name != "seed" or self.decoder.universal is None)
-        return {name: text for name in names if (text := getattr(self, name)) is not None}
+        given = {name: text for name, text in vars(self.circuit).items() if text is not None}
+        return {name: text for name, text in given.items() if name != "seed" or self.decoder.universal is None}
 
     @cached_property
     def options(self) -> Mapping[str, Any]:
@@ -207,8 +179,8 @@ class Asked:
         Raises:
             UsageError: see `UniversalGroup.options`.
         """
-        own = self.seed if self.decoder.universal is not None else None
-        given = {**vars(self.construction), **self.decoder.options(own)}
+        seed = self.circuit.seed if self.decoder.universal is not None else None
+        given = {**vars(self.construction), **self.decoder.options(seed)}
         return {name: each for name, each in given.items() if each is not None}
 
 

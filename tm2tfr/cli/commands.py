@@ -29,7 +29,7 @@ class CommandRow(NamedTuple):
         panel: its panel there.
         function: its module in `tm2tfr.cli`, and its function there.
         summary: its line.
-        example: a command line to paste.
+        example: what may stand behind it, in a line to paste.
     """
 
     panel: str
@@ -118,7 +118,7 @@ class Later(TyperCommand):
         function = getattr(import_module(f"tm2tfr.cli.{module}"), name)
         paragraphs = [" ".join(each.split()) for each in (function.__doc__ or "").split("\n\n")]
         app = typer.Typer(add_completion=False)
-        help = "\n\n".join([*paragraphs, f"Example: {self.row.example}"])
+        help = "\n\n".join([*paragraphs, f"Example: tm2tfr {self.name} {self.row.example}"])
         app.command(self.name, cls=Command, help=help, context_settings={"help_option_names": list(HELP)})(
             expanded(function)
         )

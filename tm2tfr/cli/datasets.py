@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from tm2tfr.choices import LEFT_BOUNDARIES
-from tm2tfr.cli import options
 from tm2tfr.cli.arguments import specs
 from tm2tfr.cli.cautions import echoed
 from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import RUN, EngineOption, SchedulerOption, WorkersOption, argument, choice, count, file, option
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.universal.options import UniversalGroup
 from tm2tfr.options import CONSTRUCTION
@@ -23,20 +23,16 @@ SPEC_HELP = (
 
 def dataset(
     *,
-    spec: Annotated[str, options.argument("SPEC", specs, help=SPEC_HELP)],
-    output: Annotated[Path, options.file("--output", "-o", metavar="DIR", help="The folder to create.")],
-    resume: Annotated[bool, options.option("--resume", help="Resume a folder: make only what is missing.")] = False,
+    spec: Annotated[str, argument("SPEC", specs, help=SPEC_HELP)],
+    output: Annotated[Path, file("The folder to create.", "-o", metavar="DIR")],
+    resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
     max_length: Annotated[
         int | None,
-        options.count(
-            "--max-length",
-            least=1,
-            help="Of a program or a formula: train on words of up to N tokens, test on longer ones, up to 4·N.",
-        ),
+        count("Of a program or a formula: train on words of up to N tokens, test on longer ones, up to 4·N.", least=1),
     ] = None,
-    workers: options.WorkersOption = None,
-    scheduler: options.SchedulerOption = None,
-    engine: options.EngineOption = "auto",
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    engine: EngineOption = "auto",
     decoder: Annotated[UniversalGroup, but(prompt=None)],
 ) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
@@ -67,22 +63,15 @@ def dataset(
 
 def sweep(
     *,
-    spec: Annotated[str, options.argument("SPEC", specs, help=f"{SPEC_HELP} Default: two-states.")] = "two-states",
+    spec: Annotated[str, argument("SPEC", specs, help=f"{SPEC_HELP} Default: two-states.")] = "two-states",
     max_steps: Annotated[
-        int | None,
-        options.count("--max-steps", panel=options.RUN, help="Stop after N steps of a machine. Default: the spec's limit."),
+        int | None, count("Stop after N steps of a machine. Default: the spec's limit.", panel=RUN)
     ] = None,
-    workers: options.WorkersOption = None,
-    scheduler: options.SchedulerOption = None,
-    engine: options.EngineOption = "auto",
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    engine: EngineOption = "auto",
     left_boundary: Annotated[
-        str | None,
-        options.choice(
-            "--left-boundary",
-            of=LEFT_BOUNDARIES,
-            panel=CONSTRUCTION,
-            help="One-way tapes: 'chapter' to see Exercise 8.3 go wrong.",
-        ),
+        str | None, choice("One-way tapes: 'chapter' to see Exercise 8.3 go wrong.", of=LEFT_BOUNDARIES, panel=CONSTRUCTION)
     ] = None,
     decoder: Annotated[UniversalGroup, but(prompt=None)],
 ) -> None:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer.models import ParameterInfo
+from typer.models import OptionInfo, ParameterInfo
 
 MEANT = ("command", "typed")
 """The names of parameters and fields that are not options, and get a value all the same."""
@@ -65,8 +66,23 @@ def options_in(name: str, hint: Any, default: Any, changes: Mapping[str, Any] | 
     changed = (changes or {}).get(name, MISSING)
     if not is_option(hint) or (changed is not MISSING and not isinstance(changed, ParameterInfo)):
         return
-    annotation = hint if changed is MISSING else Annotated[get_args(hint)[0], changed]
+    kind, *more = get_args(hint)
+    option = next(each for each in more if isinstance(each, ParameterInfo)) if changed is MISSING else changed
+    annotation = Annotated[kind, _with_long_name(option, name)]  # type: ignore[valid-type]
     yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _with_long_name(option: ParameterInfo, name: str) -> ParameterInfo:
+    """Return an option with a long name, if it has none that of its parameter."""
+    if not isinstance(option, OptionInfo):
+        return option
+    first = () if option.default is ... else (option.default,)  # there Typer keeps the first name
+    names = (*first, *(option.param_decls or ()))
+    if not any(each.startswith("--") for each in names):
+        names = (f"--{name.rstrip('_').replace('_', '-')}", *names)
+    option = copy(option)
+    option.default, option.param_decls = ..., names
+    return option
 
 
 def value(name: str, hint: Any, default: Any, given: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Any:

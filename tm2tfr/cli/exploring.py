@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tm2tfr.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
-from tm2tfr.cli import colour, options, wording
+from tm2tfr.cli import colour, wording
 from tm2tfr.cli.arguments import machines, seconds
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.expanding import but
-from tm2tfr.cli.options import SLIDES
+from tm2tfr.cli.options import SLIDES, DtypeOption, SoftGroup, WordOption, argument, choice, count, file, option, steps
 from tm2tfr.cli.output import write
 from tm2tfr.cli.progress import drawing, showing
 from tm2tfr.cli.subject import subject
@@ -29,36 +29,16 @@ if TYPE_CHECKING:
 class SlidesGroup:
     """What of a run is to be drawn as slides: a folder with what for each step, and an animation."""
 
-    frames: Annotated[
-        Path | None,
-        options.file("--frames", metavar="DIR", panel=SLIDES, help="Write a slide of each step to this folder."),
-    ] = None
+    frames: Annotated[Path | None, file("Write a slide of each step to this folder.", metavar="DIR", panel=SLIDES)] = None
     frame_format: Annotated[
-        str | None,
-        options.choice(
-            "--frame-format",
-            of=FRAMES,
-            panel=SLIDES,
-            help="What is written there. Default: both (PNG needs the extra: plot).",
-        ),
+        str | None, choice("What is written there. Default: both (PNG needs the extra: plot).", of=FRAMES, panel=SLIDES)
     ] = None
     animation: Annotated[
-        Path | None,
-        options.file(
-            "--animation",
-            panel=SLIDES,
-            help="Write the slides as one .gif, .apng or .png (animated PNG) file (extra: plot).",
-        ),
+        Path | None, file("Write the slides as one .gif, .apng or .png (animated PNG) file (extra: plot).", panel=SLIDES)
     ] = None
     seconds: Annotated[
         float | None,
-        options.option(
-            "--seconds",
-            metavar="S",
-            parser=seconds,
-            panel=SLIDES,
-            help="How long the animation shows each slide. Default: 1.",
-        ),
+        option("How long the animation shows each slide. Default: 1.", metavar="S", parser=seconds, panel=SLIDES),
     ] = None
 
     @property
@@ -124,24 +104,22 @@ class SlidesGroup:
 
 def explore(
     *,
-    word: options.WordOption = None,
+    word: WordOption = None,
     output: Annotated[
-        Path | None,
-        options.file("--output", "-o", help="The .html file to write. Default: run.html, unless slides are asked for."),
+        Path | None, file("The .html file to write. Default: run.html, unless slides are asked for.", "-o")
     ] = None,
-    show: Annotated[bool, options.option("--open", help="Open it in the browser.")] = False,
+    show: Annotated[bool, option("Open it in the browser.", "--open")] = False,
     compare: Annotated[
         str | None,
-        options.choice(
-            "--compare",
-            of=(*LEFT_BOUNDARIES, *LOGIC_COMPARE),
-            help="Show a second run next to the first, with this left boundary: 'chapter'. Of a formula: how it compares "
+        choice(
+            "Show a second run next to the first, with this left boundary: 'chapter'. Of a formula: how it compares "
             "counts, lookup or sign.",
+            of=(*LEFT_BOUNDARIES, *LOGIC_COMPARE),
         ),
     ] = None,
     slides: SlidesGroup,
-    max_steps: Annotated[int, options.steps()] = MAX_STEPS,
-    dtype: options.DtypeOption = None,
+    max_steps: Annotated[int, steps()] = MAX_STEPS,
+    dtype: DtypeOption = None,
     asked: Annotated[Asked, but(compare=None)],
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
@@ -189,18 +167,12 @@ def playground(
     *,
     source: Annotated[
         str | None,
-        options.argument(
-            "SOURCE",
-            machines,
-            help="What the page opens with: a file, the name of something shipped, or bbchallenge text.",
+        argument(
+            "SOURCE", machines, help="What the page opens with: a file, the name of something shipped, or bbchallenge text."
         ),
     ] = None,
-    port: Annotated[
-        int | None, options.count("--port", help="The port to listen on; 0 is any that is free. Default: 8465.")
-    ] = None,
-    hidden: Annotated[
-        bool, options.option("--no-open", help="Print the address without opening it in the browser.")
-    ] = False,
+    port: Annotated[int | None, count("The port to listen on; 0 is any that is free. Default: 8465.")] = None,
+    hidden: Annotated[bool, option("Print the address without opening it in the browser.", "--no-open")] = False,
 ) -> None:
     """Serve a page on this computer, and to nobody else, on which sources are edited and run. Ctrl-C ends it.
 
@@ -226,32 +198,23 @@ def playground(
 
 def plot(
     *,
-    word: options.WordOption = None,
+    word: WordOption = None,
     head: Annotated[
         str,
-        options.option(
-            "--head",
-            metavar="[LAYER.]HEAD",
-            help="The head: by name, or by number from 1, as in the explorer. Default: the first one.",
+        option(
+            "The head: by name, or by number from 1, as in the explorer. Default: the first one.", metavar="[LAYER.]HEAD"
         ),
     ] = "1",
     position: Annotated[
-        int | None,
-        options.count("--position", help="Its scores at position N, counted from 0, instead of a map of the whole run."),
+        int | None, count("Its scores at position N, counted from 0, instead of a map of the whole run.")
     ] = None,
     output: Annotated[
         Path | None,
-        options.file(
-            "--output",
-            "-o",
-            help="Write a picture to this .svg, .png or .pdf file (extra: plot) instead of text to standard output.",
-        ),
+        file("Write a picture to this .svg, .png or .pdf file (extra: plot) instead of text to standard output.", "-o"),
     ] = None,
-    everything: Annotated[
-        bool, options.option("--all", help="Where the prompt looks as well, of a machine in the prompt.")
-    ] = False,
-    dtype: options.DtypeOption = None,
-    softness: options.SoftGroup,
+    everything: Annotated[bool, option("Where the prompt looks as well, of a machine in the prompt.", "--all")] = False,
+    dtype: DtypeOption = None,
+    softness: SoftGroup,
     asked: Asked,
 ) -> None:
     """Draw where a head looks in a run, as a map, or its scores at one position.

@@ -8,43 +8,29 @@ from typing import Annotated
 import typer
 
 from tm2tfr.choices import DTYPES, TARGETS
-from tm2tfr.cli import options
 from tm2tfr.cli.arguments import machines
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import MACHINE_HELP, WordOption, argument, choice, count, file, option
 from tm2tfr.cli.subject import subject
 
 
 def export(
     *,
-    output: Annotated[Path, options.file("--output", "-o", metavar="DIR", help="The directory to create.")],
-    to: Annotated[str, options.choice("--to", of=TARGETS, help="The program to export to. Default: gpt2.")] = "gpt2",
+    output: Annotated[Path, file("The directory to create.", "-o", metavar="DIR")],
+    to: Annotated[str, choice("The program to export to. Default: gpt2.", of=TARGETS)] = "gpt2",
     positions: Annotated[
         int | None,
-        options.count(
-            "--positions",
-            least=1,
-            help="The longest run. Default: 1,024, or fewer if the dtype requires it; for a circuit, all.",
-        ),
+        count("The longest run. Default: 1,024, or fewer if the dtype requires it; for a circuit, all.", least=1),
     ] = None,
     max_head: Annotated[
-        int | None,
-        options.count(
-            "--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any."
-        ),
+        int | None, count("Only runs with |h| ≤ H, where h is the head position. Default: any.", metavar="H")
     ] = None,
-    dtype: Annotated[
-        str, options.choice("--dtype", of=DTYPES, help="The type of the model's numbers. Default: float64.")
-    ] = "float64",
-    stock: Annotated[
-        bool, options.option("--stock", help="gpt2: keep its own epsilon and GELU, with narrower margins.")
-    ] = False,
+    dtype: Annotated[str, choice("The type of the model's numbers. Default: float64.", of=DTYPES)] = "float64",
+    stock: Annotated[bool, option("gpt2: keep its own epsilon and GELU, with narrower margins.")] = False,
     verify: Annotated[
         bool,
-        options.option(
-            "--verify/--no-verify",
-            help="Load and run the model in that program before it is written. Default: --verify.",
-        ),
+        option("Load and run the model in that program before it is written. Default: --verify.", "--verify/--no-verify"),
     ] = True,
     asked: Annotated[Asked, but(takes_alone=True)],
 ) -> None:
@@ -58,32 +44,17 @@ def export(
     from tm2tfr.cli.cautions import tell_of_size
 
     tell_of_size(to, found, dtype)
-    report = export_to(
-        to,
-        found,
-        output,
-        positions=positions,
-        max_head=max_head,
-        dtype=dtype,
-        verify=verify,
-        stock=stock,
-    )
+    report = export_to(to, found, output, positions=positions, max_head=max_head, dtype=dtype, verify=verify, stock=stock)
     typer.echo(str(report))
 
 
 def verify_export(
     *,
-    folder: Annotated[Path, options.argument("FOLDER", parser=Path, help="A directory made by 'tm2tfr export'.")],
+    folder: Annotated[Path, argument("FOLDER", parser=Path, help="A directory made by 'tm2tfr export'.")],
     machine: Annotated[
-        str | None,
-        options.option(
-            "--machine",
-            metavar="NAME",
-            autocompletion=machines,
-            help=f"{options.MACHINE_HELP}. Default: the one stored with it.",
-        ),
+        str | None, option(f"{MACHINE_HELP}. Default: the one stored with it.", metavar="NAME", autocompletion=machines)
     ] = None,
-    word: options.WordOption = None,
+    word: WordOption = None,
 ) -> None:
     """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
     from tm2tfr.api.targets import verify_export

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 TO = (*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS)
 ConeOption: TypeAlias = Annotated[
     str | None,
-    option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part of the circuit that this output depends on."),
+    option("Only the part of the circuit that this output depends on.", "--cone", metavar="OUTPUT", panel=CIRCUITS),
 ]
 
 
@@ -47,33 +47,30 @@ def graph(
     head: Annotated[
         str | None,
         option(
-            "--head",
-            metavar="[LAYER.]HEAD",
-            help="Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot). By "
+            "Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot). By "
             "name, or by number from 1, as in the explorer. A row is called by the token answered, one after the position "
             "that looks.",
+            metavar="[LAYER.]HEAD",
         ),
     ] = None,
     word: Annotated[
         str | None,
         option(
+            "The input of that run. Default: the program's own. Without --head, of a RASP program: the run itself, "
+            "every selector as a matrix, as SVG.",
             "--input",
             "-i",
             metavar="WORD",
-            help="The input of that run. Default: the program's own. Without --head, of a RASP program: the run itself, "
-            "every selector as a matrix, as SVG.",
         ),
     ] = None,
     attention: Annotated[
-        bool,
-        option("--attention", panel=PROGRAMS, help="In the drawing of a run: where the heads of the weights look, too."),
+        bool, option("In the drawing of a run: where the heads of the weights look, too.", panel=PROGRAMS)
     ] = False,
     everything: Annotated[
-        bool, option("--all", help="With --head: where the prompt looks as well, of a machine in the prompt.")
+        bool, option("With --head: where the prompt looks as well, of a machine in the prompt.", "--all")
     ] = False,
     draws: Annotated[
-        bool,
-        option("--draws", panel=PROGRAMS, help="Instead: the runs that the program's 'draw' statements ask for, as SVG."),
+        bool, option("Instead: the runs that the program's 'draw' statements ask for, as SVG.", panel=PROGRAMS)
     ] = False,
     asked: Asked,
 ) -> None:
@@ -152,31 +149,29 @@ def convert(
     to: Annotated[
         str | None,
         choice(
-            "--to",
+            f"One of {', '.join(TO)}. Default: from the extension of the output file, otherwise yaml, or ascii for a "
+            "formula.",
             of=TO,
             metavar="FORMAT",
             commands={"prompt": "tm2tfr prompt"},
-            help=f"One of {', '.join(TO)}. Default: from the extension of the output file, otherwise yaml, or ascii for a "
-            "formula.",
         ),
     ] = None,
     word: Annotated[
         str | None,
         option(
+            "An input of the machine, to be converted too: what it is there is printed, and is in the file if the "
+            "format has a place for it. Default: the machine's own.",
             "--input",
             "-i",
             metavar="WORD",
-            help="An input of the machine, to be converted too: what it is there is printed, and is in the file if the "
-            "format has a place for it. Default: the machine's own.",
         ),
     ] = None,
     verdict: Annotated[
         HaltVerdict | None,
         choice(
-            "--verdict",
-            of=HALT_VERDICTS,
-            help="Of a machine that halts without verdicts: take every halt to accept or to reject, for formats in which "
+            "Of a machine that halts without verdicts: take every halt to accept or to reject, for formats in which "
             "every run does one of the two. Where a rule is missing, accepting takes one more step.",
+            of=HALT_VERDICTS,
         ),
     ] = None,
     cone: ConeOption = None,
@@ -187,10 +182,9 @@ def convert(
             command="",
             machine=argument("MACHINE", machines, help=f"{MACHINE_HELP}."),
             from_=choice(
-                "--from",
+                f"The format of the file, one of {', '.join(FORMATS)}. Default: by its ending or content.",
                 of=FORMATS,
                 metavar="FORMAT",
-                help=f"The format of the file, one of {', '.join(FORMATS)}. Default: by its ending or content.",
             ),
         ),
     ],
@@ -289,7 +283,7 @@ def list_(
             "everything.",
         ),
     ] = None,
-    format: Annotated[str, choice("--format", of=REPORTS, help="Lines for people, or one JSON object for each.")] = "text",
+    format: Annotated[str, choice("Lines for people, or one JSON object for each.", of=REPORTS)] = "text",
     from_: FromOption = None,
 ) -> None:
     """List what is shipped, or describe one: what it is made of, its examples, and commands to try.

@@ -29,8 +29,12 @@ MACHINE_HELP = (
 
 
 # ── how an option is declared: within ``Annotated`` ─────────────────────────────────────────────────────────
-def option(*names: str, help: str, panel: str = "", **kwargs: Any) -> Any:
-    """Return an option, see `typer.Option`; its help says its default in words."""
+def option(help: str, *names: str, panel: str = "", **kwargs: Any) -> Any:
+    """Return an option, see `typer.Option`; without a long name, it has that of its parameter.
+
+    Args:
+        help: its line in the help, which says the default in words.
+    """
     return typer.Option(*names, help=help, rich_help_panel=panel or None, show_default=False, **kwargs)
 
 
@@ -39,38 +43,38 @@ def argument(name: str, complete: Callable[[str], list[str]] | None = None, **kw
     return typer.Argument(metavar=name, autocompletion=complete, show_default=False, **kwargs)
 
 
-def file(*names: str, metavar: str = "FILE", **kwargs: Any) -> Any:
+def file(help: str, *names: str, metavar: str = "FILE", **kwargs: Any) -> Any:
     """Return an option that names a file; the shell completes it."""
-    return option(*names, metavar=metavar, parser=Path, **kwargs)
+    return option(help, *names, metavar=metavar, parser=Path, **kwargs)
 
 
 def choice(
-    *names: str, of: Sequence[str], metavar: str = "", commands: Mapping[str, str] | None = None, **kwargs: Any
+    help: str, *names: str, of: Sequence[str], metavar: str = "", commands: Mapping[str, str] | None = None, **kwargs: Any
 ) -> Any:
     """Return an option that takes one of several words; of others it may be known which command is meant."""
     shown, reader = metavar or f"<{'|'.join(of)}>", arguments.one_of(of, commands or {})
-    return option(*names, metavar=shown, parser=reader, autocompletion=arguments.among(of), **kwargs)
+    return option(help, *names, metavar=shown, parser=reader, autocompletion=arguments.among(of), **kwargs)
 
 
-def count(*names: str, least: int = 0, metavar: str = "N", **kwargs: Any) -> Any:
+def count(help: str, *names: str, least: int = 0, metavar: str = "N", **kwargs: Any) -> Any:
     """Return an option that takes a whole number."""
-    return option(*names, metavar=metavar, parser=arguments.counted_from(least), **kwargs)
+    return option(help, *names, metavar=metavar, parser=arguments.counted_from(least), **kwargs)
 
 
-def number(*names: str, **kwargs: Any) -> Any:
+def number(help: str, *names: str, **kwargs: Any) -> Any:
     """Return an option that takes a number."""
-    return option(*names, metavar="X", parser=arguments.real_number, **kwargs)
+    return option(help, *names, metavar="X", parser=arguments.real_number, **kwargs)
 
 
 # ── options of several commands ─────────────────────────────────────────────────────────────────────────────
 WordOption: TypeAlias = Annotated[
     str | None,
     option(
+        "The input: a word, or a JSON list of tokens; of a circuit bits, numbers such as 0x3A+7, or text. Default: "
+        "the program's own, its first example, or of a circuit zeros.",
         "--input",
         "-i",
         metavar="WORD",
-        help="The input: a word, or a JSON list of tokens; of a circuit bits, numbers such as 0x3A+7, or text. Default: "
-        "the program's own, its first example, or of a circuit zeros.",
     ),
 ]
 
@@ -84,56 +88,52 @@ def bytes_of(text: str) -> Path:
 
 
 BYTES = option(
+    "The input is what this file contains, byte for byte: of sha256.",
     "--file",
     metavar="FILE",
     parser=bytes_of,
     panel=CIRCUITS,
-    help="The input is what this file contains, byte for byte: of sha256.",
 )
 BytesOption: TypeAlias = Annotated[Path | None, BYTES]
-OutputOption: TypeAlias = Annotated[
-    Path | None, file("--output", "-o", help="Write to this file instead of standard output.")
-]
+OutputOption: TypeAlias = Annotated[Path | None, file("Write to this file instead of standard output.", "--output", "-o")]
 DtypeOption: TypeAlias = Annotated[
-    str | None, choice("--dtype", of=DTYPES, panel=RUN, help="The dense engine's numbers. Default: float64.")
+    str | None, choice("The dense engine's numbers. Default: float64.", "--dtype", of=DTYPES, panel=RUN)
 ]
 EngineOption: TypeAlias = Annotated[
     str,
     choice(
+        "The engine that runs the weights. Default: auto (fast if Numba is installed, otherwise dense).",
         "--engine",
         of=ENGINE_WORDS,
         panel=RUN,
-        help="The engine that runs the weights. Default: auto (fast if Numba is installed, otherwise dense).",
     ),
 ]
 WorkersOption: TypeAlias = Annotated[
-    int | None, count("--workers", least=1, panel=RUN, help="Use N processes. Default: one per core.")
+    int | None, count("Use N processes. Default: one per core.", "--workers", least=1, panel=RUN)
 ]
 SchedulerOption: TypeAlias = Annotated[
     str | None,
-    option("--scheduler", metavar="tcp://HOST:PORT", panel=RUN, help="Use this Dask cluster instead of this machine."),
+    option("Use this Dask cluster instead of this machine.", "--scheduler", metavar="tcp://HOST:PORT", panel=RUN),
 ]
 
 
 def steps(default: int = MAX_STEPS) -> Any:
     """Return the option that limits a run."""
     help = f"Stop after N steps of the machine, or gates of the circuit. Default: {default:,}."
-    return count("--max-steps", help=help, panel=RUN)
+    return count(help, "--max-steps", panel=RUN)
 
 
 AttentionOption: TypeAlias = Annotated[
     str | None,
-    choice(
-        "--attention", of=WEIGHTINGS, panel=CONSTRUCTION, help="How scores become attention weights. Default: average-hard."
-    ),
+    choice("How scores become attention weights. Default: average-hard.", "--attention", of=WEIGHTINGS, panel=CONSTRUCTION),
 ]
 TemperatureOption: TypeAlias = Annotated[
     str | None,
     option(
+        "Softmax: divide queries by it, e.g. 2^-10. auto (default): by each head's own bound, or Theorem 26.",
         "--temperature",
         metavar="auto|local|theorem-26|none|τ",
         panel=CONSTRUCTION,
-        help="Softmax: divide queries by it, e.g. 2^-10. auto (default): by each head's own bound, or Theorem 26.",
     ),
 ]
 
@@ -159,10 +159,9 @@ class RunGroup(RunOptions):
     engine: Annotated[
         str,
         choice(
-            "--engine",
+            "Run with numpy, exact rationals or compiled code. Default: auto (dense, or fast for long runs).",
             of=ENGINE_WORDS,
             panel=RUN,
-            help="Run with numpy, exact rationals or compiled code. Default: auto (dense, or fast for long runs).",
         ),
     ] = AUTO
     dtype: DtypeOption = None
@@ -175,24 +174,22 @@ class RecordedGroup(RunGroup):
     out: Annotated[
         Path | None,
         file(
+            "Write the rows to this .jsonl, .csv or .parquet file during the run; of many inputs of a circuit, a line "
+            "for each run (.jsonl or .csv).",
             "--output",
             "-o",
-            help="Write the rows to this .jsonl, .csv or .parquet file during the run; of many inputs of a circuit, a line "
-            "for each run (.jsonl or .csv).",
         ),
     ] = None
     checkpoint: Annotated[
-        Path | None,
-        file("--checkpoint", panel=LONG_RUNS, help="Save the state of the run to this file regularly, and on Ctrl-C."),
+        Path | None, file("Save the state of the run to this file regularly, and on Ctrl-C.", panel=LONG_RUNS)
     ] = None
     checkpoint_every: Annotated[
         float | None,
         option(
-            "--checkpoint-every",
+            f"The time between checkpoints. Default: {EVERY:g}.",
             metavar="SECONDS",
             parser=arguments.seconds,
             panel=LONG_RUNS,
-            help=f"The time between checkpoints. Default: {EVERY:g}.",
         ),
     ] = None
-    resume: Annotated[Path | None, file("--resume", panel=LONG_RUNS, help="Resume the run from this checkpoint.")] = None
+    resume: Annotated[Path | None, file("Resume the run from this checkpoint.", panel=LONG_RUNS)] = None

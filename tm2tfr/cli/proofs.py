@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from tm2tfr.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
-from tm2tfr.cli import colour, options
+from tm2tfr.cli import colour
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import DtypeOption, OutputOption, WordOption, choice, count, file, option, steps
 from tm2tfr.cli.output import write
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
@@ -58,43 +59,28 @@ def _told(what: str) -> None:
 def certify(
     *,
     max_steps: Annotated[
-        int | None,
-        options.count(
-            "--max-steps", help="Check that all runs of at most N steps are certified, on inputs of --input-length."
-        ),
+        int | None, count("Check that all runs of at most N steps are certified, on inputs of --input-length.")
     ] = None,
     input_length: Annotated[
         int | None,
-        options.count(
-            "--input-length",
-            metavar="K",
-            help="With --max-steps: inputs of at most K symbols. Default: the length of the machine's own input.",
+        count(
+            "With --max-steps: inputs of at most K symbols. Default: the length of the machine's own input.", metavar="K"
         ),
     ] = None,
     max_positions: Annotated[
         int | None,
-        options.count(
-            "--max-positions",
-            least=1,
-            help="Check that all runs of at most N positions (prompt, BOS, and one more than the machine's steps) are "
+        count(
+            "Check that all runs of at most N positions (prompt, BOS, and one more than the machine's steps) are "
             "certified.",
+            least=1,
         ),
     ] = None,
     max_head: Annotated[
-        int | None,
-        options.count(
-            "--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any."
-        ),
+        int | None, count("Only runs with |h| ≤ H, where h is the head position. Default: any.", metavar="H")
     ] = None,
-    engine: Annotated[
-        str | None,
-        options.choice("--engine", of=CERTIFIED, help="Default: all; dense with --max-steps or --max-positions."),
-    ] = None,
-    dtype: Annotated[
-        str | None,
-        options.choice("--dtype", of=DTYPES, help="Default: all; float64 with --max-steps or --max-positions."),
-    ] = None,
-    output: Annotated[Path | None, options.file("--output", "-o", help="Write the result to this .json file.")] = None,
+    engine: Annotated[str | None, choice("Default: all; dense with --max-steps or --max-positions.", of=CERTIFIED)] = None,
+    dtype: Annotated[str | None, choice("Default: all; float64 with --max-steps or --max-positions.", of=DTYPES)] = None,
+    output: Annotated[Path | None, file("Write the result to this .json file.", "-o")] = None,
     asked: Annotated[Asked, but(takes_alone=True)],
 ) -> None:
     """Prove from the weights, for every input: how long a machine's tokens stay right, or all bits of a circuit.
@@ -122,49 +108,42 @@ def certify(
 
 def soften(
     *,
-    word: options.WordOption = None,
+    word: WordOption = None,
     temperature: Annotated[
         str | None,
-        options.option(
-            "--temperature",
+        option(
+            "Where errors are measured; local: of programs and formulas. Default: a quarter of the largest that is right.",
             metavar="auto|local|theorem-26|τ",
-            help="Where errors are measured; local: of programs and formulas. Default: a quarter of the largest that is "
-            "right.",
         ),
     ] = None,
-    everything: Annotated[bool, options.option("--all", help="Show every position, however many there are.")] = False,
+    everything: Annotated[bool, option("Show every position, however many there are.", "--all")] = False,
     figure: Annotated[
         str | None,
-        options.choice(
-            "--figure",
+        choice(
+            "Instead: measure Figure 1 of Yang et al., the temperatures that logics need by the length of words.",
             of=("1",),
             metavar="1",
-            help="Instead: measure Figure 1 of Yang et al., the temperatures that logics need by the length of words.",
         ),
     ] = None,
     length: Annotated[
         int | None,
-        options.count(
-            "--length",
-            least=1,
-            help=f"Of the figure: the longest words, behind {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to "
+        count(
+            f"Of the figure: the longest words, behind {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to "
             f"{MOST}. Default: {LONGEST}.",
+            least=1,
         ),
     ] = None,
     format: Annotated[
         str,
-        options.choice(
-            "--format",
+        choice(
+            "Tables for people, or every measurement; of the figure also Markdown and LaTeX, but no CSV.",
             of=tuple(dict.fromkeys((*SOFT_REPORTS, *FIGURES))),
-            help="Tables for people, or every measurement; of the figure also Markdown and LaTeX, but no CSV.",
         ),
     ] = "text",
-    output: options.OutputOption = None,
-    plot: Annotated[
-        Path | None, options.file("--plot", help="Draw a plot in this .png, .svg or .pdf file (extra: plot).")
-    ] = None,
-    max_steps: Annotated[int, options.steps(SOFT_STEPS)] = SOFT_STEPS,
-    dtype: options.DtypeOption = None,
+    output: OutputOption = None,
+    plot: Annotated[Path | None, file("Draw a plot in this .png, .svg or .pdf file (extra: plot).")] = None,
+    max_steps: Annotated[int, steps(SOFT_STEPS)] = SOFT_STEPS,
+    dtype: DtypeOption = None,
     asked: Asked,
 ) -> None:
     """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""

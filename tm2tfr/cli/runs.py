@@ -13,10 +13,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tm2tfr.choices import TABLES
-from tm2tfr.cli import colour, options, wording
+from tm2tfr.cli import colour, wording
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
 from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import (
+    ALL,
+    BYTES,
+    REPORTS,
+    RUN,
+    BytesOption,
+    OutputOption,
+    RecordedGroup,
+    RunGroup,
+    SoftGroup,
+    WordOption,
+    choice,
+    count,
+    file,
+    option,
+)
 from tm2tfr.cli.output import write
 from tm2tfr.cli.progress import showing
 from tm2tfr.cli.subject import bytes_in, check_places, listed, subject
@@ -75,13 +91,7 @@ def stepped(found: Subject, word: str | None, run: RunOptions, soft: Soft) -> Tr
     window = max(5, min(61, shutil.get_terminal_size().columns // 4))
     with showing(run.max_steps) as shown:
         watched = moments(
-            found,
-            word,
-            dtype=run.dtype,
-            max_steps=run.max_steps,
-            window=window,
-            soft=soft,
-            progress=shown.progress,
+            found, word, dtype=run.dtype, max_steps=run.max_steps, window=window, soft=soft, progress=shown.progress
         )
     StepApp(watched).run()
     return Traced(watched.trace, found)
@@ -89,27 +99,16 @@ def stepped(found: Subject, word: str | None, run: RunOptions, soft: Soft) -> Tr
 
 def compile(
     *,
-    output: Annotated[
-        Path | None, options.file("--output", "-o", help="Write the weights to this .safetensors file.")
-    ] = None,
+    output: Annotated[Path | None, file("Write the weights to this .safetensors file.", "-o")] = None,
     explain: Annotated[
         str | None,
-        options.option(
-            "--explain",
-            metavar="[LAYER]",
-            help="Print the weights as text, by name: of all layers, or of one (number or name).",
-        ),
+        option("Print the weights as text, by name: of all layers, or of one (number or name).", metavar="[LAYER]"),
     ] = None,
     length: Annotated[
         int | None,
-        options.count(
-            "--length",
-            least=1,
-            panel=CONSTRUCTION,
-            help="The number of positions that --temperature auto covers. Default: 1,024.",
-        ),
+        count("The number of positions that --temperature auto covers. Default: 1,024.", least=1, panel=CONSTRUCTION),
     ] = None,
-    softness: options.SoftGroup,
+    softness: SoftGroup,
     asked: Annotated[Asked, but(takes_alone=True)],
 ) -> None:
     """Compile a machine, a circuit, a program or a formula: print a summary, write the weights, or explain them."""
@@ -121,7 +120,7 @@ def compile(
     from tm2tfr.transformer.listing import listing, summary
 
     if explain is not None:
-        typer.echo(listing(found.decoder, None if explain == options.ALL else explain), nl=False)
+        typer.echo(listing(found.decoder, None if explain == ALL else explain), nl=False)
     else:
         typer.echo(wording.heading(found))
         typer.echo(summary(found.decoder), nl=False)
@@ -134,22 +133,16 @@ def compile(
 
 def trace(
     *,
-    word: options.WordOption = None,
-    contents: options.BytesOption = None,
-    everything: Annotated[bool, options.option("--all", help="Print every row, however many there are.")] = False,
-    quiet: Annotated[
-        bool, options.option("--quiet", "-q", help="Print no table, and keep no rows, however long the run.")
-    ] = False,
-    at: Annotated[int | None, options.count("--at", help="Print the activation vectors at position N as well.")] = None,
+    word: WordOption = None,
+    contents: BytesOption = None,
+    everything: Annotated[bool, option("Print every row, however many there are.", "--all")] = False,
+    quiet: Annotated[bool, option("Print no table, and keep no rows, however long the run.", "-q")] = False,
+    at: Annotated[int | None, count("Print the activation vectors at position N as well.")] = None,
     step: Annotated[
-        bool,
-        options.option(
-            "--step",
-            help="Step through the run in the terminal: forward, back, to any position, to what differs (extra: step).",
-        ),
+        bool, option("Step through the run in the terminal: forward, back, to any position, to what differs (extra: step).")
     ] = False,
-    run: options.RecordedGroup,
-    softness: options.SoftGroup,
+    run: RecordedGroup,
+    softness: SoftGroup,
     asked: Asked,
 ) -> None:
     """Run a decoder, print its table, and compare every cell with the reference.
@@ -185,18 +178,17 @@ def trace(
 
 def table(
     *,
-    word: options.WordOption = None,
-    contents: options.BytesOption = None,
+    word: WordOption = None,
+    contents: BytesOption = None,
     format: Annotated[
-        str | None,
-        options.choice("--format", of=TABLES, help="Default: from the extension of the output file, otherwise text."),
+        str | None, choice("Default: from the extension of the output file, otherwise text.", of=TABLES)
     ] = None,
-    output: options.OutputOption = None,
+    output: OutputOption = None,
     everything: Annotated[
-        bool, options.option("--all", help="Show each token of a machine's description in the prompt as well.")
+        bool, option("Show each token of a machine's description in the prompt as well.", "--all")
     ] = False,
-    run: options.RunGroup,
-    softness: options.SoftGroup,
+    run: RunGroup,
+    softness: SoftGroup,
     asked: Asked,
 ) -> None:
     """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
@@ -223,31 +215,22 @@ def table(
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckGroup(options.RecordedGroup, Plan):
+class CheckGroup(RecordedGroup, Plan):
     """Which inputs a check goes through, and how they are run."""
 
-    every: Annotated[
-        bool, options.option("--all", help="All inputs of a circuit, at most 2^20 of them.", panel=CIRCUITS)
-    ] = False
-    random: Annotated[
-        int | None,
-        options.count("--random", least=1, metavar="K", help="K random inputs, with --seed.", panel=options.RUN),
-    ] = None
+    every: Annotated[bool, option("All inputs of a circuit, at most 2^20 of them.", "--all", panel=CIRCUITS)] = False
+    random: Annotated[int | None, count("K random inputs, with --seed.", least=1, metavar="K", panel=RUN)] = None
     all_up_to: Annotated[
         int | None,
-        options.count(
-            "--all-up-to",
-            least=1,
-            panel=options.RUN,
-            help="All inputs of up to N tokens. Default of programs and formulas: as long as there are at most 20,000, "
+        count(
+            "All inputs of up to N tokens. Default of programs and formulas: as long as there are at most 20,000, "
             "then random ones.",
+            least=1,
+            panel=RUN,
         ),
     ] = None
     max_steps: Annotated[
-        int | None,
-        options.count(
-            "--max-steps", panel=options.RUN, help="Stop after N steps. Default: 10,000, or the limit of an example."
-        ),
+        int | None, count("Stop after N steps. Default: 10,000, or the limit of an example.", panel=RUN)
     ] = None
 
 
@@ -255,21 +238,19 @@ def check(
     *,
     words: Annotated[
         list[str] | None,
-        options.option(
+        option(
+            "An input; can be repeated. Default: the examples; of a circuit without any, all inputs up to 2^10, "
+            "otherwise 100 random ones.",
             "--input",
             "-i",
             metavar="WORD",
-            help="An input; can be repeated. Default: the examples; of a circuit without any, all inputs up to 2^10, "
-            "otherwise 100 random ones.",
         ),
     ] = None,
-    contents: Annotated[list[Path] | None, options.BYTES] = None,
-    format: Annotated[
-        str, options.choice("--format", of=options.REPORTS, help="Lines for people, or one JSON object per run.")
-    ] = "text",
+    contents: Annotated[list[Path] | None, BYTES] = None,
+    format: Annotated[str, choice("Lines for people, or one JSON object per run.", of=REPORTS)] = "text",
     plan: CheckGroup,
-    softness: options.SoftGroup,
-    asked: Annotated[Asked, but(draws=True, seed=seed(options.RUN, RANDOM_SEED))],
+    softness: SoftGroup,
+    asked: Annotated[Asked, but(draws=True, seed=seed(RUN, RANDOM_SEED))],
 ) -> None:
     """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""
     from tm2tfr.api.checking import check as checked

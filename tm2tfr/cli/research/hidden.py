@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tm2tfr.cli import options
 from tm2tfr.cli.arguments import dimensions as dimensions_or_least
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import Asked, seed
 from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import argument, choice, count, file, option
 from tm2tfr.cli.progress import making
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import Interrupted, UsageError, visible
@@ -30,49 +30,30 @@ GRADES = ("1", "2", "3")
 def disguise(
     *,
     output: Annotated[
-        Path | None,
-        options.file("--output", "-o", help="Write the hidden weights to this .safetensors file; of --suite, a folder."),
+        Path | None, file("Write the hidden weights to this .safetensors file; of --suite, a folder.", "-o")
     ] = None,
-    key: Annotated[Path | None, options.file("--key", help="Write the key to this .json file.")] = None,
-    grade: Annotated[
-        str | None,
-        options.choice("--grade", of=GRADES, help="How much is hidden, see the documentation. Default: 3."),
-    ] = None,
+    key: Annotated[Path | None, file("Write the key to this .json file.")] = None,
+    grade: Annotated[str | None, choice("How much is hidden, see the documentation. Default: 3.", of=GRADES)] = None,
     dimensions: Annotated[
         Any,
-        options.option(
-            "--dimensions",
+        option(
+            "Compress the stream to D dimensions first, so that variables share directions; 'least': as few as are found.",
             metavar="D",
             parser=dimensions_or_least,
-            help="Compress the stream to D dimensions first, so that variables share directions; 'least': as few as are "
-            "found.",
         ),
     ] = None,
-    rename_tokens: Annotated[
-        bool,
-        options.option("--rename-tokens", help="Call tokens t0, t1, … in another order; the key says which is which."),
-    ] = False,
+    rename_tokens: Annotated[bool, option("Call tokens t0, t1, … in another order; the key says which is which.")] = False,
     all_up_to: Annotated[
         int | None,
-        options.count(
-            "--all-up-to",
-            help="Compare on all inputs of up to N tokens too, of a circuit on all: in float64, and, as a finding, in "
-            "float32.",
+        count(
+            "Compare on all inputs of up to N tokens too, of a circuit on all: in float64, and, as a finding, in float32."
         ),
     ] = None,
     verify: Annotated[
-        Path | None,
-        options.file(
-            "--verify",
-            metavar="KEY",
-            help="Prove that these weights are the original of this key, and write nothing.",
-        ),
+        Path | None, file("Prove that these weights are the original of this key, and write nothing.", metavar="KEY")
     ] = None,
-    suite: Annotated[
-        bool,
-        options.option("--suite", help="Write 40 hidden models of all sources to the folder --output, with keys."),
-    ] = False,
-    resume: Annotated[bool, options.option("--resume", help="Resume a suite: make only what is missing.")] = False,
+    suite: Annotated[bool, option("Write 40 hidden models of all sources to the folder --output, with keys.")] = False,
+    resume: Annotated[bool, option("Resume a suite: make only what is missing.")] = False,
     asked: Annotated[
         Asked, but(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
     ],
@@ -237,15 +218,12 @@ def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | N
 
 def score(
     *,
-    key: Annotated[Path, options.argument("KEY", parser=Path, help="A key made by 'tm2tfr disguise'.")],
+    key: Annotated[Path, argument("KEY", parser=Path, help="A key made by 'tm2tfr disguise'.")],
     claim: Annotated[
-        Path | None,
-        options.argument("CLAIM", parser=Path, help="The claim, in JSON; '-' for standard input."),
+        Path | None, argument("CLAIM", parser=Path, help="The claim, in JSON; '-' for standard input.")
     ] = None,
-    template: Annotated[
-        bool, options.option("--template", help="Print a claim without content instead, to be filled in.")
-    ] = False,
-    as_json: Annotated[bool, options.option("--json", help="Print JSON, with each role and variable.")] = False,
+    template: Annotated[bool, option("Print a claim without content instead, to be filled in.")] = False,
+    as_json: Annotated[bool, option("Print JSON, with each role and variable.", "--json")] = False,
 ) -> None:
     """Compare a claim about hidden weights with the truth: precision and recall of each kind of thing.
 

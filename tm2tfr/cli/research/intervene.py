@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from tm2tfr.cli import options
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
 from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import RUN, DtypeOption, WordOption, choice, count, file, option
 from tm2tfr.cli.output import write_data
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.subject import subject
@@ -23,48 +23,32 @@ RANDOM = "Random interventions"
 
 def intervene(
     *,
-    word: options.WordOption = None,
+    word: WordOption = None,
     texts: Annotated[
         list[str] | None,
-        options.option(
+        option(
+            "Set a variable at a position: 'q@5=q3', or 'h@6 from 111@6' for its value in another run. Can be repeated.",
             "--set",
             metavar="VAR@POS=VALUE",
-            help="Set a variable at a position: 'q@5=q3', or 'h@6 from 111@6' for its value in another run. Can be "
-            "repeated.",
         ),
     ] = None,
     variables: Annotated[
-        bool,
-        options.option(
-            "--variables", help="List the variables that can be set, with their names in weights, tables and labels."
-        ),
+        bool, option("List the variables that can be set, with their names in weights, tables and labels.")
     ] = False,
-    as_json: Annotated[bool, options.option("--json", help="Print JSON.")] = False,
-    engine: Annotated[
-        str,
-        options.choice("--engine", of=("dense", "exact"), panel=options.RUN, help="Run with numpy, or exact rationals."),
-    ] = "dense",
-    dtype: options.DtypeOption = None,
+    as_json: Annotated[bool, option("Print JSON.", "--json")] = False,
+    engine: Annotated[str, choice("Run with numpy, or exact rationals.", of=("dense", "exact"), panel=RUN)] = "dense",
+    dtype: DtypeOption = None,
     max_positions: Annotated[
-        int | None,
-        options.count("--max-positions", least=1, panel=options.RUN, help="Stop each run after N positions. Default: 200."),
+        int | None, count("Stop each run after N positions. Default: 200.", least=1, panel=RUN)
     ] = None,
     count: Annotated[
-        int | None,
-        options.count("--random", least=1, panel=RANDOM, help="N random ones, with --seed, on random inputs, or --input."),
+        int | None, count("N random ones, with --seed, on random inputs, or --input.", "--random", least=1, panel=RANDOM)
     ] = None,
     output: Annotated[
-        Path | None,
-        options.file(
-            "--output", "-o", metavar="DIR", panel=RANDOM, help="Write the random interventions to this folder, as data."
-        ),
+        Path | None, file("Write the random interventions to this folder, as data.", "-o", metavar="DIR", panel=RANDOM)
     ] = None,
-    parquet: Annotated[
-        bool, options.option("--parquet", panel=RANDOM, help="Write Parquet files beside the JSON Lines.")
-    ] = False,
-    resume: Annotated[
-        bool, options.option("--resume", panel=RANDOM, help="Resume the folder: make only what is missing.")
-    ] = False,
+    parquet: Annotated[bool, option("Write Parquet files beside the JSON Lines.", panel=RANDOM)] = False,
+    resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
     asked: Annotated[Asked, but(draws=True, seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:
     """Set variables of a run at a position, and compare what must come out with what the weights answer.

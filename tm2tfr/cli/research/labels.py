@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from tm2tfr.choices import DTYPES
-from tm2tfr.cli import options
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
 from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import RUN, EngineOption, SchedulerOption, WorkersOption, choice, count, file, option
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import ReadError, UsageError
@@ -22,54 +22,35 @@ _LENGTHS = re.compile(r"([0-9]{1,6})(?:(?: *- *| to )([0-9]{1,6}))?")
 
 def labels(
     *,
-    output: Annotated[Path, options.file("--output", "-o", metavar="DIR", help="The folder to create.")],
-    words: Annotated[
-        list[str] | None, options.option("--input", "-i", metavar="WORD", help="An input; can be repeated.")
-    ] = None,
-    file: Annotated[Path | None, options.file("--inputs-from", help="A file with an input on each line.")] = None,
+    output: Annotated[Path, file("The folder to create.", "-o", metavar="DIR")],
+    words: Annotated[list[str] | None, option("An input; can be repeated.", "--input", "-i", metavar="WORD")] = None,
+    file: Annotated[Path | None, file("A file with an input on each line.", "--inputs-from")] = None,
     all_up_to: Annotated[
         int | None,
-        options.count(
-            "--all-up-to",
-            help="All inputs of up to N tokens; of a circuit all, if they have no more bits. With --random, random ones as "
-            "well.",
+        count(
+            "All inputs of up to N tokens; of a circuit all, if they have no more bits. With --random, random ones as well."
         ),
     ] = None,
     count: Annotated[
         int | None,
-        options.count(
+        count(
+            "K different random inputs, with --seed. Default, if nothing else is asked for: 1,000, or all there are.",
             "--random",
             least=1,
             metavar="K",
-            help="K different random inputs, with --seed. Default, if nothing else is asked for: 1,000, or all there are.",
         ),
     ] = None,
-    lengths: Annotated[
-        str | None,
-        options.option("--lengths", metavar="A-B", help="Random inputs of A to B tokens. Default: up to 10."),
-    ] = None,
-    max_steps: Annotated[
-        int | None,
-        options.count("--max-steps", panel=options.RUN, help="Stop after N steps of a machine. Default: 1,000."),
-    ] = None,
+    lengths: Annotated[str | None, option("Random inputs of A to B tokens. Default: up to 10.", metavar="A-B")] = None,
+    max_steps: Annotated[int | None, count("Stop after N steps of a machine. Default: 1,000.", panel=RUN)] = None,
     positions: Annotated[
-        int | None,
-        options.count(
-            "--positions",
-            least=1,
-            help="The longest run of the exports that hooks.json is about. Default: that of 'export'.",
-        ),
+        int | None, count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1)
     ] = None,
-    dtype: Annotated[
-        str, options.choice("--dtype", of=DTYPES, help="The numbers of these exports. Default: float64.")
-    ] = "float64",
-    shard_size: Annotated[
-        int, options.count("--shard-size", least=1, panel=options.RUN, help="The runs in a file. Default: 10,000.")
-    ] = 10_000,
-    resume: Annotated[bool, options.option("--resume", help="Resume a folder: make only what is missing.")] = False,
-    workers: options.WorkersOption = None,
-    scheduler: options.SchedulerOption = None,
-    engine: options.EngineOption = "auto",
+    dtype: Annotated[str, choice("The numbers of these exports. Default: float64.", of=DTYPES)] = "float64",
+    shard_size: Annotated[int, count("The runs in a file. Default: 10,000.", least=1, panel=RUN)] = 10_000,
+    resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    engine: EngineOption = "auto",
     asked: Annotated[Asked, but(draws=True, seed=seed("", RANDOM_SEED))],
 ) -> None:
     """Write tokens, every variable, and where each head looks, for many runs: Parquet that datasets.load_dataset reads.
@@ -79,10 +60,10 @@ def labels(
     from tm2tfr.places import check_folder
 
     check_folder(output, reading=(*asked.reading, file))
-    for option, given in (("--all-up-to", all_up_to), ("--random", count)):
+    for name, given in (("--all-up-to", all_up_to), ("--random", count)):
         for other, there in (("--input", words), ("--inputs-from", file)):
             if given is not None and there:
-                raise UsageError(f"tm2tfr labels: {option} and {other} cannot be combined: omit one of them")
+                raise UsageError(f"tm2tfr labels: {name} and {other} cannot be combined: omit one of them")
     if lengths is not None and count is None:
         raise UsageError("tm2tfr labels: --lengths is about random inputs: add --random K")
     chosen = None if lengths is None else _lengths(lengths)

@@ -39,57 +39,32 @@ class TaskGroup:
     regime: Annotated[
         Regime | None,
         choice(
-            "--regime",
+            "The answer only; steps shown, not scored; steps scored. Default: strong (of machines and circuits).",
             of=tuple(REGIMES),
             panel=TASK,
-            help="The answer only; steps shown, not scored; steps scored. Default: strong (of machines and circuits).",
         ),
     ] = None
     label: Annotated[
-        str | None,
-        option("--label", metavar="NAME", panel=TASK, help="Of a program or formula: learn this s-op or node."),
+        str | None, option("Of a program or formula: learn this s-op or node.", metavar="NAME", panel=TASK)
     ] = None
     program: Annotated[
-        str | None,
-        option("--program", metavar="NAME", panel=TASK, help="Of several machines or circuits: learn this one."),
+        str | None, option("Of several machines or circuits: learn this one.", metavar="NAME", panel=TASK)
     ] = None
-    bits: Annotated[
-        int | None, count("--bits", least=1, panel=TASK, help="Of binary-adder: bits of each number. Default: 8.")
-    ] = None
+    bits: Annotated[int | None, count("Of binary-adder: bits of each number. Default: 8.", least=1, panel=TASK)] = None
     order: Annotated[
-        Any,
-        option("--order", metavar="ORDER", panel=TASK, help="Of binary-adder: paper-1, or paper-2. Default: paper-2."),
+        Any, option("Of binary-adder: paper-1, or paper-2. Default: paper-2.", metavar="ORDER", panel=TASK)
     ] = None
     intermediates: Annotated[
         Any,
-        choice(
-            "--intermediates",
-            of=("gates", "carries"),
-            panel=TASK,
-            help="Of binary-adder: all gates, or the carry bits alone. Default: gates.",
-        ),
+        choice("Of binary-adder: all gates, or the carry bits alone. Default: gates.", of=("gates", "carries"), panel=TASK),
     ] = None
     examples: Annotated[
-        int | None,
-        count(
-            "--examples",
-            least=1,
-            panel=TASK,
-            help="Of binary-adder: training examples. Default: 10,000, or all there are.",
-        ),
+        int | None, count("Of binary-adder: training examples. Default: 10,000, or all there are.", least=1, panel=TASK)
     ] = None
     test_examples: Annotated[
-        int | None,
-        count(
-            "--test-examples",
-            least=1,
-            panel=TASK,
-            help="Of binary-adder: unseen examples. Default: 1,000, at most a quarter.",
-        ),
+        int | None, count("Of binary-adder: unseen examples. Default: 1,000, at most a quarter.", least=1, panel=TASK)
     ] = None
-    data_seed: Annotated[
-        int | None, count("--data-seed", panel=TASK, help="Of binary-adder: the seed of the pairs. Default: 0.")
-    ] = None
+    data_seed: Annotated[int | None, count("Of binary-adder: the seed of the pairs. Default: 0.", panel=TASK)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,79 +74,46 @@ class ModelGroup(ModelOptions):
     kind: Annotated[
         str,
         choice(
+            "Its kind; compiled: start at the compiled weights of binary-adder. Default: mingpt.",
             "--model",
             of=MODELS,
             panel=MODEL,
-            help="Its kind; compiled: start at the compiled weights of binary-adder. Default: mingpt.",
         ),
     ] = "mingpt"
-    layers: Annotated[int, count("--layers", least=1, panel=MODEL, help="Layers. Default: 1.")] = 1
-    heads: Annotated[int, count("--heads", least=1, panel=MODEL, help="Heads of each layer. Default: 1.")] = 1
-    width: Annotated[
-        int, count("--width", least=1, panel=MODEL, help="Dimensions of the residual stream. Default: 64.")
-    ] = 64
-    hidden: Annotated[
-        int | None, count("--hidden", least=1, panel=MODEL, help="Units of a feed-forward layer. Default: 4 · width.")
-    ] = None
+    layers: Annotated[int, count("Layers. Default: 1.", least=1, panel=MODEL)] = 1
+    heads: Annotated[int, count("Heads of each layer. Default: 1.", least=1, panel=MODEL)] = 1
+    width: Annotated[int, count("Dimensions of the residual stream. Default: 64.", least=1, panel=MODEL)] = 64
+    hidden: Annotated[int | None, count("Units of a feed-forward layer. Default: 4 · width.", least=1, panel=MODEL)] = None
     positions: Annotated[
-        Positions,
-        choice(
-            "--positions",
-            of=POSITIONS,
-            panel=MODEL,
-            help="Position embeddings of mingpt. Default: sinusoidal.",
-        ),
+        Positions, choice("Position embeddings of mingpt. Default: sinusoidal.", of=POSITIONS, panel=MODEL)
     ] = "sinusoidal"
-    dropout: Annotated[
-        float, number("--dropout", panel=MODEL, help="The share of values set to 0 in training. Default: 0.")
-    ] = 0.0
+    dropout: Annotated[float, number("The share of values set to 0 in training. Default: 0.", panel=MODEL)] = 0.0
     spread: Annotated[
         float | None,
-        number(
-            "--spread",
-            panel=MODEL,
-            help="Of mingpt: the weights' standard deviation at the start. Default: as torch draws them.",
-        ),
+        number("Of mingpt: the weights' standard deviation at the start. Default: as torch draws them.", panel=MODEL),
     ] = None
-    frozen: Annotated[bool, option("--frozen", panel=MODEL, help="Of gpt2: its body stays random.")] = False
-    noise: Annotated[
-        float, number("--noise", panel=MODEL, help="Of compiled: what is added to the weights. Default: 0.")
-    ] = 0.0
-    config: Annotated[
-        Any,
-        option("--config", metavar="JSON", parser=_config, panel=MODEL, help="Of gpt2: more of its configuration."),
-    ] = field(default_factory=dict)
+    frozen: Annotated[bool, option("Of gpt2: its body stays random.", panel=MODEL)] = False
+    noise: Annotated[float, number("Of compiled: what is added to the weights. Default: 0.", panel=MODEL)] = 0.0
+    config: Annotated[Any, option("Of gpt2: more of its configuration.", metavar="JSON", parser=_config, panel=MODEL)] = (
+        field(default_factory=dict)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingGroup(TrainingOptions):
     """How a model is trained."""
 
-    steps: Annotated[int, count("--steps", panel=TRAINING, help="At most N steps. Default: 3,000.")] = 3_000
-    batch: Annotated[int, count("--batch", least=1, panel=TRAINING, help="Sequences in each step. Default: 32.")] = 32
-    lr: Annotated[float, number("--lr", panel=TRAINING, help="The learning rate at its highest. Default: 0.003.")] = 3e-3
-    warmup: Annotated[
-        int, count("--warmup", panel=TRAINING, help="Steps in which the learning rate grows from 0. Default: 0.")
-    ] = 0
-    weight_decay: Annotated[
-        float, number("--weight-decay", panel=TRAINING, help="AdamW's, of matrices alone. Default: 0.01.")
-    ] = 0.01
-    seed: Annotated[int, count("--seed", panel=TRAINING, help="The seed of weights, order and dropout. Default: 0.")] = 0
-    evaluate_every: Annotated[
-        int, count("--evaluate-every", least=1, panel=TRAINING, help="Steps between evaluations. Default: 250.")
-    ] = 250
+    steps: Annotated[int, count("At most N steps. Default: 3,000.", panel=TRAINING)] = 3_000
+    batch: Annotated[int, count("Sequences in each step. Default: 32.", least=1, panel=TRAINING)] = 32
+    lr: Annotated[float, number("The learning rate at its highest. Default: 0.003.", panel=TRAINING)] = 3e-3
+    warmup: Annotated[int, count("Steps in which the learning rate grows from 0. Default: 0.", panel=TRAINING)] = 0
+    weight_decay: Annotated[float, number("AdamW's, of matrices alone. Default: 0.01.", panel=TRAINING)] = 0.01
+    seed: Annotated[int, count("The seed of weights, order and dropout. Default: 0.", panel=TRAINING)] = 0
+    evaluate_every: Annotated[int, count("Steps between evaluations. Default: 250.", least=1, panel=TRAINING)] = 250
     threads: Annotated[
-        int,
-        count(
-            "--threads",
-            least=1,
-            panel=TRAINING,
-            help="Threads of torch; with 1, runs can be repeated exactly. Default: 1.",
-        ),
+        int, count("Threads of torch; with 1, runs can be repeated exactly. Default: 1.", least=1, panel=TRAINING)
     ] = 1
-    device: Annotated[str, choice("--device", of=DEVICES, panel=TRAINING, help="The device to train on. Default: cpu.")] = (
-        "cpu"
-    )
+    device: Annotated[str, choice("The device to train on. Default: cpu.", of=DEVICES, panel=TRAINING)] = "cpu"
 
 
 def train(
@@ -184,21 +126,18 @@ def train(
             help="binary-adder for the paper's sums, or what tm2tfr dataset takes, or the folder of a data set.",
         ),
     ] = None,
-    output: Annotated[Path, file("--output", "-o", metavar="DIR", help="The folder of the run.")],
-    resume: Annotated[bool, option("--resume", help="Go on with the run, or the grid, in that folder.")] = False,
-    as_json: Annotated[bool, option("--json", help="Print the record as JSON.")] = False,
+    output: Annotated[Path, file("The folder of the run.", "-o", metavar="DIR")],
+    resume: Annotated[bool, option("Go on with the run, or the grid, in that folder.")] = False,
+    as_json: Annotated[bool, option("Print the record as JSON.", "--json")] = False,
     task: TaskGroup,
     model: ModelGroup,
     how: TrainingGroup,
     grid: Annotated[
-        Path | None,
-        file("--grid", panel=GRID, help="Train all combinations of this YAML: options with lists of values."),
+        Path | None, file("Train all combinations of this YAML: options with lists of values.", panel=GRID)
     ] = None,
-    workers: Annotated[
-        int | None, count("--workers", least=1, panel=GRID, help="Use N processes. Default: one per core.")
-    ] = None,
+    workers: Annotated[int | None, count("Use N processes. Default: one per core.", least=1, panel=GRID)] = None,
     scheduler: Annotated[
-        str | None, option("--scheduler", metavar="tcp://HOST:PORT", panel=GRID, help="Use this Dask cluster instead.")
+        str | None, option("Use this Dask cluster instead.", metavar="tcp://HOST:PORT", panel=GRID)
     ] = None,
     typed: frozenset[str] = frozenset(),
 ) -> None:
@@ -247,14 +186,7 @@ def train(
 
 
 def _grid(
-    spec: str | None,
-    output: Path,
-    grid: Path,
-    workers: int | None,
-    scheduler: str | None,
-    *,
-    resume: bool,
-    as_json: bool,
+    spec: str | None, output: Path, grid: Path, workers: int | None, scheduler: str | None, *, resume: bool, as_json: bool
 ) -> None:
     """Train all models of a grid."""
     from tm2tfr.api.training import train_grid
@@ -270,11 +202,9 @@ def _grid(
 def compare(
     *,
     run: Annotated[Path, argument("RUN", parser=Path, help="The folder of a finished run of tm2tfr train.")],
-    plot: Annotated[
-        Path | None, file("--plot", help="Draw both side by side in this .png, .svg or .pdf file (extra: plot).")
-    ] = None,
-    inputs: Annotated[int, count("--inputs", least=1, help="Look at N unseen inputs. Default: 100.")] = 100,
-    as_json: Annotated[bool, option("--json", help="Print the numbers as JSON.")] = False,
+    plot: Annotated[Path | None, file("Draw both side by side in this .png, .svg or .pdf file (extra: plot).")] = None,
+    inputs: Annotated[int, count("Look at N unseen inputs. Default: 100.", least=1)] = 100,
+    as_json: Annotated[bool, option("Print the numbers as JSON.", "--json")] = False,
 ) -> None:
     """Compare where a trained model looks with where the compiled weights look, in numbers and as a picture."""
     from tm2tfr.places import check_file

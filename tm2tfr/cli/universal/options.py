@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 SIZES = ""
 """The value of ``--universal`` when it is given without one: its sizes are options of their own."""
 _LONGEST_NAME = 256
-SEED = option(
-    "--seed", metavar="N", panel=UNIVERSAL, help="Shuffle the rules. Default: they are in the machine's own order."
-)
+SEED = option("Shuffle the rules. Default: they are in the machine's own order.", "--seed", metavar="N", panel=UNIVERSAL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,50 +28,41 @@ class UniversalGroup:
     universal: Annotated[
         str | None,
         option(
-            "--universal",
+            "Put the machine in the prompt of one decoder for all machines with at most S states and K symbols, such "
+            "as 8,4, or of the weights in this .safetensors file.",
             metavar="[S,K|FILE]",
             panel=UNIVERSAL,
-            help="Put the machine in the prompt of one decoder for all machines with at most S states and K symbols, such "
-            "as 8,4, or of the weights in this .safetensors file.",
         ),
     ] = None
     states: Annotated[
         int | None,
         count(
-            "--states",
+            "In place of S in --universal S,K: the states with rules, and halting states beyond the first.",
             least=1,
             metavar="S",
             panel=UNIVERSAL,
-            help="In place of S in --universal S,K: the states with rules, and halting states beyond the first.",
         ),
     ] = None
     symbols: Annotated[
         int | None,
         count(
-            "--symbols",
-            least=1,
-            metavar="K",
-            panel=UNIVERSAL,
-            help="In place of K in --universal S,K: the symbols, the blank among them.",
+            "In place of K in --universal S,K: the symbols, the blank among them.", least=1, metavar="K", panel=UNIVERSAL
         ),
     ] = None
     tape: Annotated[
         str | None,
         choice(
-            "--tape",
+            "The tape of its machines. Default: both, and the first token of the prompt says which.",
             of=UNIVERSAL_TAPES,
             panel=UNIVERSAL,
-            help="The tape of its machines. Default: both, and the first token of the prompt says which.",
         ),
     ] = None
     prompt: Annotated[
         str | None,
         option(
-            "--prompt",
+            "In place of a machine: a prompt such as 'one-way q0,1 →(q0,1,+1) 1 BOS', @FILE, or '-' for standard input.",
             metavar="TEXT",
             panel=UNIVERSAL,
-            help="In place of a machine: a prompt such as 'one-way q0,1 →(q0,1,+1) 1 BOS', @FILE, or '-' for standard "
-            "input.",
         ),
     ] = None
     seed: Annotated[str | None, SEED] = None

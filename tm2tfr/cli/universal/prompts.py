@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from tm2tfr.choices import PROMPT_FORMATS
-from tm2tfr.cli import options
 from tm2tfr.cli.arguments import machines
 from tm2tfr.cli.asked import Asked, FromOption, check_one
+from tm2tfr.cli.options import OutputOption, WordOption, argument, choice
 from tm2tfr.cli.output import write
 from tm2tfr.cli.subject import subject
 from tm2tfr.cli.universal.options import UniversalGroup, prompted
@@ -21,24 +21,22 @@ def prompt(
     *,
     machine: Annotated[
         str | None,
-        options.argument(
+        argument(
             "MACHINE",
             machines,
             help="A machine: a file, the name of a shipped one (see 'tm2tfr list machines'), bbchallenge text such as "
             "1RB1LB_1LA1RZ, or '-' for standard input. Default: chapter.",
         ),
     ] = None,
-    word: options.WordOption = None,
+    word: WordOption = None,
     format: Annotated[
         str,
-        options.choice(
-            "--format",
+        choice(
+            "Tokens with spaces between them, one JSON object with tokens, ids and names, or the ids alone. Default: text.",
             of=PROMPT_FORMATS,
-            help="Tokens with spaces between them, one JSON object with tokens, ids and names, or the ids alone. Default: "
-            "text.",
         ),
     ] = "text",
-    output: options.OutputOption = None,
+    output: OutputOption = None,
     from_: FromOption = None,
     decoder: UniversalGroup,
 ) -> None:
