@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from typer.core import TyperOption
 
-from tests.cli.lines import EVERY, params
+from tests.cli.lines import EVERY, LISTED, params
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
-from tm2tfr.cli import COMMANDS, app
-from tm2tfr.cli.commands import Command
 
 
 def titles(lines: list[str]) -> list[str]:
@@ -27,21 +25,21 @@ def test_the_help_lists_the_commands_by_what_they_are_for(capsys: pytest.Capture
     assert (code, "\n".join(bare).strip()) == (0, "\n".join(lines).strip())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", LISTED)
 def test_a_summary_is_whole_on_a_terminal_of_80_columns(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, lines = tm2tfr_here(capsys, "--help")
     (line,) = [line for line in lines if line.startswith(f"│ {name} ")]
-    assert line.strip("│ ").split(maxsplit=1) == [name, COMMANDS[name].summary]
+    assert line.strip("│ ").split(maxsplit=1) == [name, LISTED[name].short_help]
     assert len(line) == 80
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", LISTED)
 def test_every_command_is_there_with_an_example_that_can_be_read_again(name: str) -> None:
-    command: Command = app.commands[name].command  # type: ignore[attr-defined]
+    command = LISTED[name].command
     assert command.name == name
-    assert command.make_context(name, shlex.split(COMMANDS[name].example)).params
+    assert command.make_context(name, shlex.split(LISTED[name].example)).params
     assert command.help is not None
-    assert command.help.endswith(f"Example: tm2tfr {name} {COMMANDS[name].example}")
+    assert command.help.endswith(f"Example: tm2tfr {name} {LISTED[name].example}")
 
 
 def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.CaptureFixture[str]) -> None:

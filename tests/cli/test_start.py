@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.lines import LISTED
 from tests.cli.test_commands import ROOT
-from tm2tfr.cli import COMMANDS
 
 
 def imported(*arguments: str, cwd: Path) -> set[str]:
@@ -55,7 +55,7 @@ def test_help_imports_next_to_nothing(arguments: list[str], tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_the_list_of_commands_imports_none_of_them(tmp_path: Path) -> None:
-    modules = {f"tm2tfr.cli.{row.function.partition(':')[0]}" for row in COMMANDS.values()}
+    modules = {f"tm2tfr.cli.{each.function.partition(':')[0]}" for each in LISTED.values()}
     assert imported("--help", cwd=tmp_path) & modules == set()
     assert imported("trace", "--help", cwd=tmp_path) & modules == {"tm2tfr.cli.runs"}
 

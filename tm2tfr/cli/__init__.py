@@ -15,96 +15,83 @@ from typer.main import get_command
 
 from tm2tfr import interrupts
 from tm2tfr._version import __version__
-from tm2tfr.cli.commands import HELP, CommandRow, Group, Later
+from tm2tfr.cli.commands import HELP, Group, Later
 from tm2tfr.cli.guarded import guarded
 
-COMMANDS: Mapping[str, CommandRow] = {
-    "trace": CommandRow(
-        "Inspect", "runs:trace", "Run a decoder, print its table, and check every cell", "palindromes --input abba"
-    ),
-    "table": CommandRow(
-        "Inspect", "runs:table", "Write the table as markdown, LaTeX, CSV, JSON or HTML", "--input 11 -o run.tex"
-    ),
-    "explore": CommandRow(
-        "Inspect", "exploring:explore", "Watch the transformer compute, in the browser", "palindromes --input abba --open"
-    ),
-    "playground": CommandRow(
-        "Inspect", "exploring:playground", "Edit a source and watch its run, in the browser", "binary-increment"
-    ),
-    "plot": CommandRow(
-        "Inspect",
-        "exploring:plot",
-        "Draw where a head looks, or its scores at one position",
-        "palindromes --input abba --head 4.1 -o head.svg",
-    ),
-    "graph": CommandRow(
-        "Inspect",
-        "machines:graph",
-        "Draw a state graph, a circuit, a program, a formula, or a run",
-        "palindromes -o palindromes.svg",
-    ),
-    "list": CommandRow("Inspect", "machines:list_", "List what is shipped, or describe one entry", "binary-adder"),
-    "check": CommandRow(
-        "Verify", "runs:check", "Compare a decoder with what is right, on examples or inputs", "palindromes --input abba"
-    ),
-    "sweep": CommandRow("Verify", "datasets:sweep", "Compare them on every program and input of a spec", "two-states"),
-    "certify": CommandRow(
-        "Verify",
-        "proofs:certify",
-        "Prove, for every input, how long a run stays right",
-        "busy-beaver-5 --engine fast --max-steps 1e6",
-    ),
-    "soften": CommandRow(
-        "Verify", "proofs:soften", "Measure the errors of a run under softmax", "palindromes --input abba"
-    ),
-    "verify-export": CommandRow("Verify", "exports:verify_export", "Check that an export is still its machine", "gpt2"),
-    "compile": CommandRow(
-        "Export",
-        "runs:compile",
-        "Compile a machine, circuit, program or formula to weights",
-        "chapter -o chapter.safetensors",
-    ),
-    "prompt": CommandRow(
-        "Export",
-        "universal.prompts:prompt",
-        "Write a machine as the prompt of a universal decoder",
-        "palindromes --input abba",
-    ),
-    "export": CommandRow(
-        "Export", "exports:export", "Export a GPT-2, TransformerLens, PyTorch or ONNX model", "palindromes -o gpt2"
-    ),
-    "convert": CommandRow(
-        "Export",
-        "machines:convert",
-        "Write a machine, a circuit or a formula in another format",
-        "palindromes -o palindromes.jff",
-    ),
-    "dataset": CommandRow("Export", "datasets:dataset", "Write checked runs as training data", "palindromes -o data"),
-    "labels": CommandRow(
-        "Research",
-        "research.labels:labels",
-        "Write what every position and head of many runs holds",
-        "palindromes --random 1000 -o labels",
-    ),
-    "intervene": CommandRow(
-        "Research",
-        "research.intervene:intervene",
-        "Set variables of a run, in the reference and in the weights",
-        "chapter --input 11 --set 'q@5=q1'",
-    ),
-    "disguise": CommandRow(
-        "Research",
-        "research.hidden:disguise",
-        "Hide a model's answer in its weights, with a key",
-        "busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
-    ),
-    "score": CommandRow("Research", "research.hidden:score", "Score a claim about hidden weights", "key.json claim.json"),
-    "train": CommandRow("Research", "research.train:train", "Train a transformer on runs", "binary-adder --bits 8 -o run"),
-    "compare": CommandRow(
-        "Research", "research.train:compare", "Compare learned attention with compiled", "run --plot figure-2.svg"
-    ),
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
+    "Inspect": {
+        "trace": ("runs:trace", "Run a decoder, print its table, and check every cell", "palindromes --input abba"),
+        "table": ("runs:table", "Write the table as markdown, LaTeX, CSV, JSON or HTML", "--input 11 -o run.tex"),
+        "explore": (
+            "exploring:explore",
+            "Watch the transformer compute, in the browser",
+            "palindromes --input abba --open",
+        ),
+        "playground": ("exploring:playground", "Edit a source and watch its run, in the browser", "binary-increment"),
+        "plot": (
+            "exploring:plot",
+            "Draw where a head looks, or its scores at one position",
+            "palindromes --input abba --head 4.1 -o head.svg",
+        ),
+        "graph": (
+            "machines:graph",
+            "Draw a state graph, a circuit, a program, a formula, or a run",
+            "palindromes -o palindromes.svg",
+        ),
+        "list": ("machines:list_", "List what is shipped, or describe one entry", "binary-adder"),
+    },
+    "Verify": {
+        "check": ("runs:check", "Compare a decoder with what is right, on examples or inputs", "palindromes --input abba"),
+        "sweep": ("datasets:sweep", "Compare them on every program and input of a spec", "two-states"),
+        "certify": (
+            "proofs:certify",
+            "Prove, for every input, how long a run stays right",
+            "busy-beaver-5 --engine fast --max-steps 1e6",
+        ),
+        "soften": ("proofs:soften", "Measure the errors of a run under softmax", "palindromes --input abba"),
+        "verify-export": ("exports:verify_export", "Check that an export is still its machine", "gpt2"),
+    },
+    "Export": {
+        "compile": (
+            "runs:compile",
+            "Compile a machine, circuit, program or formula to weights",
+            "chapter -o chapter.safetensors",
+        ),
+        "prompt": (
+            "universal.prompts:prompt",
+            "Write a machine as the prompt of a universal decoder",
+            "palindromes --input abba",
+        ),
+        "export": ("exports:export", "Export a GPT-2, TransformerLens, PyTorch or ONNX model", "palindromes -o gpt2"),
+        "convert": (
+            "machines:convert",
+            "Write a machine, a circuit or a formula in another format",
+            "palindromes -o palindromes.jff",
+        ),
+        "dataset": ("datasets:dataset", "Write checked runs as training data", "palindromes -o data"),
+    },
+    "Research": {
+        "labels": (
+            "research.labels:labels",
+            "Write what every position and head of many runs holds",
+            "palindromes --random 1000 -o labels",
+        ),
+        "intervene": (
+            "research.intervene:intervene",
+            "Set variables of a run, in the reference and in the weights",
+            "chapter --input 11 --set 'q@5=q1'",
+        ),
+        "disguise": (
+            "research.hidden:disguise",
+            "Hide a model's answer in its weights, with a key",
+            "busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
+        ),
+        "score": ("research.hidden:score", "Score a claim about hidden weights", "key.json claim.json"),
+        "train": ("research.train:train", "Train a transformer on runs", "binary-adder --bits 8 -o run"),
+        "compare": ("research.train:compare", "Compare learned attention with compiled", "run --plot figure-2.svg"),
+    },
 }
-"""The commands by name, as ``--help`` lists them."""
+"""The panels of the help, and their commands: the function of each, its line there, and an example of what is behind it."""
 
 
 def _version(value: bool) -> None:
@@ -131,7 +118,8 @@ def _group() -> Group:
     made = typer.Typer(name="tm2tfr", cls=Group, context_settings={"help_option_names": list(HELP)})
     made.callback(invoke_without_command=True)(_root)
     group = cast(Group, get_command(made))
-    group.commands.update({name: Later(name, row) for name, row in COMMANDS.items()})
+    for panel, rows in COMMANDS.items():
+        group.commands.update({name: Later(name, panel, *row) for name, row in rows.items()})
     return group
 
 

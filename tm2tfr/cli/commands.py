@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
@@ -20,22 +20,6 @@ OLDER = {"verify-checkpoint": "verify-export", "machines": "list", "figure-1": "
 """The older name of a command -> its name, with the option that says which part of it."""
 OLDER_OPTIONS = {"trace": {"--out": "--output"}, "check": {"--out": "--output"}, "convert": {"--format": "--from"}}
 """A command -> the older names of its options, which still work, and are not shown."""
-
-
-class CommandRow(NamedTuple):
-    """A command in the list of all.
-
-    Args:
-        panel: its panel there.
-        function: its module in `tm2tfr.cli`, and its function there.
-        summary: its line.
-        example: what may stand behind it, in a line to paste.
-    """
-
-    panel: str
-    function: str
-    summary: str
-    example: str
 
 
 class OwnParameters:
@@ -103,22 +87,28 @@ def _with_values(words: Sequence[str]) -> Iterator[str]:
 
 
 class Later(TyperCommand):
-    """A command in the list of all, which is imported when it is called."""
+    """A command in the list of all, which is imported when it is called.
 
-    def __init__(self, name: str, row: CommandRow) -> None:
-        super().__init__(name, short_help=row.summary, rich_help_panel=row.panel)
-        self.row = row
+    Args:
+        panel: its panel in the list; summary: its line there.
+        function: its module in `tm2tfr.cli`, and its function there.
+        example: what may stand behind it, in a line to paste.
+    """
+
+    def __init__(self, name: str, panel: str, function: str, summary: str, example: str) -> None:
+        super().__init__(name, short_help=summary, rich_help_panel=panel)
+        self.function, self.example = function, example
 
     @cached_property
     def command(self) -> Command:
         """The command itself."""
         from tm2tfr.cli.expanding import expanded
 
-        module, _, name = self.row.function.partition(":")
+        module, _, name = self.function.partition(":")
         function = getattr(import_module(f"tm2tfr.cli.{module}"), name)
         paragraphs = [" ".join(each.split()) for each in (function.__doc__ or "").split("\n\n")]
         app = typer.Typer(add_completion=False)
-        help = "\n\n".join([*paragraphs, f"Example: tm2tfr {self.name} {self.row.example}"])
+        help = "\n\n".join([*paragraphs, f"Example: tm2tfr {self.name} {self.example}"])
         app.command(self.name, cls=Command, help=help, context_settings={"help_option_names": list(HELP)})(
             expanded(function)
         )
