@@ -9,8 +9,8 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
-import click
 import latex2mathml.converter
+import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -21,7 +21,6 @@ from figures.chapter import FIGURES
 from figures.universal import FIGURES as OF_UNIVERSAL
 
 from tm2tfr.cli import app
-from tm2tfr.cli.pages import panels
 from tm2tfr.options import table
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
@@ -89,17 +88,21 @@ def mathml(match: re.Match[str]) -> str:
 
 def commands() -> str:
     """Return the reference of the command line, from the commands themselves."""
-    return "\n".join(command(each) for listed in app.panels.values() for each in listed)
+    return "\n".join(command(each.command) for each in app.commands.values())
 
 
 def command(found: Any) -> str:
-    context = click.Context(found, info_name=f"tm2tfr {found.name}", **found.context_settings)
+    context = typer.Context(found, info_name=f"tm2tfr {found.name}", **found.context_settings)
     usage = " ".join(found.collect_usage_pieces(context))
-    lines = [f"## {found.name}", "", found.help, "", "```text", f"tm2tfr {found.name} {usage}", "```", ""]
-    lines += ["Example:", "", "```text", found.example, "```", ""]
-    for panel, params in panels(found, context).items():
-        records = [record for p in params if (record := p.get_help_record(context))]  # hidden options have none
-        cells = [(escape(left), escape(right)) for left, right in records]
+    help, _, example = found.help.rpartition("\n\nExample: ")
+    lines = [f"## {found.name}", "", help, "", "```text", f"tm2tfr {found.name} {usage}", "```", ""]
+    lines += ["Example:", "", "```text", example, "```", ""]
+    panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for param in found.get_params(context):
+        if (record := param.get_help_record(context)) is not None:  # hidden options have none
+            panel = param.rich_help_panel or f"{param.param_type_name}s".capitalize()
+            panels.setdefault(panel, []).append((escape(record[0]), escape(record[1])))
+    for panel, cells in panels.items():
         rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
-        lines += [f"**{panel}**", "", "<dl>", *rows, "</dl>", ""]
+        lines += [f"**{panel}**", "", "<dl>", *rows, "</dl>", ""] if rows else []
     return "\n".join(lines)

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tm2tfr
+from tests.cli.lines import params
 from tests.handmade import normed, tabled
 from tests.targets.matrices.programs import needs_torch
 from tm2tfr.cli import app
@@ -577,11 +578,7 @@ def said(form: Any, command: str, capsys: pytest.CaptureFixture[str]) -> tuple[i
 
 
 def test_every_command_about_a_machine_is_tried() -> None:
-    about = {
-        name
-        for name, command in app.commands.items()
-        if any(p.name == "machine" and p.opts == ["machine"] for p in command.params)
-    }
+    about = {name for name in app.commands if any(p.name == "machine" and p.opts == ["machine"] for p in params(name))}
     assert about == set(COMMANDS)
 
 
@@ -602,9 +599,7 @@ def test_every_command_takes_every_form_with_the_same_meaning(
         ), form
 
 
-@pytest.mark.parametrize(
-    "command", [c for c in COMMANDS if "--left-boundary" in str([p.opts for p in app.commands[c].params])]
-)
+@pytest.mark.parametrize("command", [c for c in COMMANDS if "--left-boundary" in str([p.opts for p in params(c)])])
 def test_a_command_refuses_an_option_of_the_construction_beside_weights(
     command: str, forms: Forms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -137,4 +137,6 @@ def _refuse_same(path: Path, reading: Iterable[str | Path | None]) -> None:
     for source in reading:
         with suppress(OSError, ValueError):
             if source is not None and path.exists() and os.path.samefile(source, path):
-                raise OutputError(f"{path}: that is the machine itself: choose another name for the output")
+                weights = Path(source).suffix == ".safetensors"
+                what = "these are the weights themselves" if weights else "that is the machine itself"
+                raise OutputError(f"{path}: {what}: choose another name for the output")

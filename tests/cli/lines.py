@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tm2tfr.cli import COMMANDS, main
+from tm2tfr.cli import app, main
+from tm2tfr.cli.commands import Command, Later
 
-EVERY = [each for listed in COMMANDS.values() for each in listed]
+LISTED: dict[str, Later] = {name: each for name, each in app.commands.items() if isinstance(each, Later)}
+"""All commands by name, as they are listed."""
+EVERY: list[Command] = [each.command for each in LISTED.values()]
 """All commands."""
 
 
@@ -17,3 +22,8 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     printed = capsys.readouterr()
     assert (end.value.code, printed.out, "Traceback" in printed.err) == (2, "", False)
     return printed.err.rstrip("\n")
+
+
+def params(name: str) -> list[Any]:
+    """The parameters of a command."""
+    return list(LISTED[name].command.params)

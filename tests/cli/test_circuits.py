@@ -212,7 +212,7 @@ def test_bytes_of_a_file_are_the_input_of_a_circuit_that_takes_them(
     assert said(capsys, "check", "full-adder", "--file", str(path)) == (
         "tm2tfr: full-adder takes no bytes, and --file is for circuits that do, such as sha256: use --input"
     )
-    assert said(capsys, "trace", "full-adder", "--file", str(tmp_path / "no")).startswith("tm2tfr trace: --file: File ")
+    assert said(capsys, "trace", "full-adder", "--file", str(tmp_path / "no")).endswith("no' is not a file: name one")
     assert said(capsys, "trace", "sha256", "--file", str(path), "--input", "a") == (
         "tm2tfr: --input and --file cannot be combined: omit one of them"
     )

@@ -49,7 +49,7 @@ def test_what_agrees_is_green_and_what_differs_is_red(tmp_path: Path) -> None:
         assert f"\x1b[31m{red}\x1b[0m" in bad
     beyond = ["--input", "", "--dtype", "float32", "--max-steps", "2000"]
     assert "\x1b[33mwarning:\x1b[0m this run" in on_a_terminal("check", "busy-beaver-5", *beyond, cwd=tmp_path)
-    assert "\x1b[1mInspect\x1b[0m:" in on_a_terminal("--help", cwd=tmp_path)
+    assert "\x1b[2m╭─\x1b[0m\x1b[2m Inspect \x1b[0m" in on_a_terminal("--help", cwd=tmp_path)
 
 
 @pytest.mark.slow

@@ -11,16 +11,16 @@ import pytest
 
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
-from tm2tfr.cli import completion
+from tm2tfr.cli.guarded import COMPLETION
 from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, shelf
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.turing.library import shipped
 
 
 def completed(line: str, cwd: Path) -> list[str]:
-    """What bash is offered for the last word of a line: ``plain,NAME``, or ``file,``, which leaves it to the shell."""
+    """What bash is offered for the last word of a line; nothing: it completes files itself."""
     words = line.split(" ")
-    env = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), completion.VARIABLE: "bash_complete"}
+    env = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), COMPLETION: "complete_bash"}
     command = [sys.executable, "-m", "tm2tfr"]
     done = subprocess.run(
         command,
@@ -41,55 +41,65 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     programs = [name for kind in (PROGRAMS, ATTENTION_PROGRAMS, FORMULAS) for name in shelf(kind)]
     known = list(dict.fromkeys([*shipped(), *GENERATORS, *programs]))
     names = [name for name in known if name.startswith("pa")]
-    assert completed("tm2tfr trace pa", tmp_path) == [f"plain,{name}" for name in (*names, "palace.yaml", "parts/")]
+    assert completed("tm2tfr trace pa", tmp_path) == [*names, "palace.yaml", "parts/"]
     everything = completed("tm2tfr check ", tmp_path)
-    assert everything == [f"plain,{name}" for name in (*known, "palace.yaml", "parts/")]
-    assert completed("tm2tfr graph full", tmp_path) == ["plain,full-adder"]
-    assert completed("tm2tfr list ci", tmp_path) == ["plain,circuits"]
-    assert completed("tm2tfr check flip", tmp_path) == ["plain,flip-flop", "plain,flip-flops"]
-    assert completed("tm2tfr trace ./pa", tmp_path) == ["file,./pa"]
-    assert completed("tm2tfr trace chapter --universal univ", tmp_path) == ["file,univ"]
-    assert completed("tm2tfr trace --universal 8,4 copy", tmp_path) == ["plain,copy"]
-    assert completed("tm2tfr trace program:par", tmp_path) == ["plain,program:parity"]
-    assert completed("tm2tfr list circuit:ma", tmp_path) == ["plain,circuit:majority"]
-    assert completed("tm2tfr trace prog:par", tmp_path) == ["file,prog:par"]
-    assert completed("tm2tfr prom", tmp_path) == ["plain,prompt"]
-    assert completed("tm2tfr sweep two", tmp_path) == [f"plain,{name}" for name in shelf(SPECS) if name.startswith("two")]
-    assert completed("tm2tfr trace --engine f", tmp_path) == ["plain,fast"]
-    assert completed("tm2tfr trace -o ro", tmp_path) == ["file,ro"]
-    assert "plain,--temperature" in completed("tm2tfr table --t", tmp_path)
+    assert everything == [*known, "palace.yaml", "parts/"]
+    assert completed("tm2tfr graph full", tmp_path) == ["full-adder"]
+    assert completed("tm2tfr list ci", tmp_path) == ["circuits"]
+    assert completed("tm2tfr check flip", tmp_path) == ["flip-flop", "flip-flops"]
+    assert completed("tm2tfr trace ./pa", tmp_path) == []
+    assert completed("tm2tfr trace chapter --universal univ", tmp_path) == []
+    assert completed("tm2tfr trace --universal 8,4 copy", tmp_path) == ["copy"]
+    assert completed("tm2tfr trace program:par", tmp_path) == ["program:parity"]
+    assert completed("tm2tfr list circuit:ma", tmp_path) == ["circuit:majority"]
+    assert completed("tm2tfr trace prog:par", tmp_path) == []
+    assert completed("tm2tfr prom", tmp_path) == ["prompt"]
+    assert completed("tm2tfr sweep two", tmp_path) == [name for name in shelf(SPECS) if name.startswith("two")]
+    assert completed("tm2tfr trace --engine f", tmp_path) == ["fast"]
+    assert completed("tm2tfr trace -o ro", tmp_path) == []
+    assert "--temperature" in completed("tm2tfr table --t", tmp_path)
 
 
-@pytest.mark.parametrize("shell", completion.SHELLS)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_installed_once(
     shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("SHELL", f"/bin/{shell}")
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    for arguments in (["--install-completion"], ["--install-completion", shell]):
-        assert tm2tfr_here(capsys, *arguments) == (0, [])
-    (script,) = [p for p in tmp_path.rglob("*") if p.is_file() and completion.VARIABLE in p.read_text(encoding="utf-8")]
-    assert script.read_text(encoding="utf-8").rstrip("\n") == "\n".join(tm2tfr_here(capsys, "--show-completion")[1]).rstrip(
-        "\n"
-    )
-    if shell != "fish":
-        assert (tmp_path / f".{shell}rc").read_text(encoding="utf-8") == f"source {script}\n"
+    monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, f"/bin/{shell}"))
+    for _ in range(2):
+        code, lines = tm2tfr_here(capsys, "--install-completion")
+        assert (code, f"{shell} completion installed in" in lines[0]) == (0, True)
+    (script,) = [p for p in tmp_path.rglob("*") if p.is_file() and COMPLETION in p.read_text(encoding="utf-8")]
+    shown = "\n".join(tm2tfr_here(capsys, "--show-completion")[1])
+    assert script.read_text(encoding="utf-8").rstrip("\n") == shown.rstrip("\n")
+    if shell == "bash":
+        assert (tmp_path / ".bashrc").read_text(encoding="utf-8").count(str(script)) == 1
 
 
-def test_a_start_file_keeps_what_it_says(
+@pytest.mark.parametrize("shell", ["powershell", "pwsh"])
+def test_powershell_has_a_script(shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, f"/bin/{shell}"))
+    code, lines = tm2tfr_here(capsys, "--show-completion")
+    assert (code, lines[0], "Register-ArgumentCompleter" in lines[-1]) == (0, "Import-Module PSReadLine", True)
+
+
+def test_a_start_file_that_cannot_be_changed_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
     (tmp_path / ".bashrc").write_bytes(b"alias l='ls'  # caf\xe9")
-    assert tm2tfr_here(capsys, "--install-completion", "bash")[0] == 0
-    first, second = (tmp_path / ".bashrc").read_bytes().splitlines()
-    assert first == b"alias l='ls'  # caf\xe9"
-    assert second == f"source {tmp_path}/config/tm2tfr/completion.bash".encode()
+    answer = said(capsys, "--install-completion")
+    assert answer.startswith("the shell's start file: completion cannot be installed ('utf-8' codec can't decode byte 0xe9")
+    assert answer.endswith(": use --show-completion, and save what it prints yourself")
+    assert (tmp_path / ".bashrc").read_bytes() == b"alias l='ls'  # caf\xe9"
+    (tmp_path / ".bashrc").unlink()
+    (tmp_path / ".bash_completions").touch()
+    assert said(capsys, "--install-completion").startswith(
+        f"{tmp_path}/.bash_completions: completion cannot be installed ("
+    )
 
 
 def test_another_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("SHELL", "/bin/tcsh")
-    assert said(capsys, "--show-completion") == "there is no completion for the shell 'tcsh': use one of bash, zsh, fish"
-    assert "(did you mean 'fish'?)" in said(capsys, "--install-completion", "fsh")
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("tcsh", "/bin/tcsh"))
+    assert tm2tfr_here(capsys, "--install-completion") == (1, ["Shell tcsh is not supported."])

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
 import pytest
+from typer.core import TyperArgument
 
 from tests.cli.lines import EVERY, said
 from tests.cli.test_commands import tm2tfr
 from tm2tfr.choices import READABLE
+from tm2tfr.cli.commands import Command
 
 WITHOUT_A_SUBJECT = {"dataset", "sweep"}
 """They take specs; a list of machines is recognised by its content."""
 
 
-def takes_a_text(command: click.Command) -> bool:
+def takes_a_text(command: Command) -> bool:
     """Whether a command takes a machine, which may be a file in any format."""
-    named = {param.name for param in command.params if isinstance(param, click.Argument)}
+    named = {param.name for param in command.params if isinstance(param, TyperArgument)}
     return bool(named & {"machine", "what"}) and command.name not in WITHOUT_A_SUBJECT
 
 

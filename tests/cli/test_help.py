@@ -3,72 +3,88 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
-import click
 import pytest
+from typer.core import TyperOption
 
-from tests.cli.lines import EVERY
+from tests.cli.lines import EVERY, LISTED, params
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
-from tm2tfr.cli import app, options
-from tm2tfr.cli.pages import Command, panels
-from tm2tfr.runs import options as run_options
 
-TITLES = ["Inspect:", "Verify:", "Export:", "Research:", "Options:"]
+
+def titles(lines: list[str]) -> list[str]:
+    """The titles of panels."""
+    return [found[1] for line in lines if (found := re.match(r"╭─ (.+?) ─", line))]
 
 
 def test_the_help_lists_the_commands_by_what_they_are_for(capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = tm2tfr_here(capsys, "--help")
-    assert code == 0
-    assert [line for line in lines if line and not line.startswith(" ")][1:] == TITLES
-    assert tm2tfr_here(capsys) == (0, lines)
+    assert (code, titles(lines)) == (0, ["Options", "Inspect", "Verify", "Export", "Research"])
+    code, bare = tm2tfr_here(capsys)
+    assert (code, "\n".join(bare).strip()) == (0, "\n".join(lines).strip())
 
 
-@pytest.mark.parametrize("command", EVERY, ids=lambda c: c.name)
-def test_a_summary_is_whole_on_a_terminal_of_80_columns(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", LISTED)
+def test_a_summary_is_whole_on_a_terminal_of_80_columns(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, lines = tm2tfr_here(capsys, "--help")
-    (line,) = [line for line in lines if line.startswith(f"  {command.name} ")]
-    assert line == f"  {command.name:<13}  {command.summary}"
-    assert len(line) < 80
-    assert command.summary
-    assert "…" not in line
+    (line,) = [line for line in lines if line.startswith(f"│ {name} ")]
+    assert line.strip("│ ").split(maxsplit=1) == [name, LISTED[name].short_help]
+    assert len(line) == 80
 
 
-@pytest.mark.parametrize("command", EVERY, ids=lambda c: c.name)
-def test_every_command_has_an_example_that_can_be_read_again(command: Command) -> None:
-    program, name, *rest = command.example.split()
-    assert (program, name) == ("tm2tfr", command.name)
-    assert command.make_context(name, rest).params
+@pytest.mark.parametrize("name", LISTED)
+def test_every_command_is_there_with_an_example_that_can_be_read_again(name: str) -> None:
+    command = LISTED[name].command
+    assert command.name == name
+    assert command.make_context(name, shlex.split(LISTED[name].example)).params
+    assert command.help is not None
+    assert command.help.endswith(f"Example: tm2tfr {name} {LISTED[name].example}")
 
 
 def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.CaptureFixture[str]) -> None:
     _, lines = tm2tfr_here(capsys, "trace", "--help")
-    headings = [line for line in lines if line and not line.startswith(" ")]
-    assert headings == [
-        "Usage: tm2tfr trace [OPTIONS] [MACHINE]",
-        "Example:",
-        "Arguments:",
-        "Options:",
-        "Running:",
-        "Long runs:",
-        "The construction:",
-        "Universal decoder:",
-        "Circuits:",
-        "RASP programs:",
-        "Temporal logic:",
-    ]
-    shown = panels(app.commands["trace"], click.Context(app.commands["trace"]))["Options"]
-    assert [param.opts[0] for param in shown] == [
-        "--input",
-        "--output",
-        "--all",
-        "--quiet",
-        "--at",
-        "--step",
-        "-h",
-        "--from",
-    ]
+    assert lines[1].strip() == "Usage: tm2tfr trace [OPTIONS] [MACHINE]"
+    assert titles(lines) == ["Arguments", "Options", "Running", "Long runs", "The construction", "Sources as text"]
+    shown = [found[1] for line in lines if (found := re.match(r"│ (--\S+)", line))]
+    assert shown[:8] == ["--input", "--all", "--quiet", "--at", "--step", "--output", "--from", "--help"]
     assert not any("--out " in line for line in lines)  # the older name works, and is not shown
+    text = " ".join(" ".join(lines).replace("│", "").split())
+    assert "name the source before --help, as in: tm2tfr trace palindromes --help" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "title", "own", "others"),
+    [
+        (
+            ["palindromes"],
+            "Turing machines",
+            ["--left-boundary", "--universal", "--seed"],
+            ["--sop", "--basis", "--define"],
+        ),
+        (["full-adder"], "Circuits", ["--variant <lookup|paper-hard|paper>", "--bits", "--file"], ["--universal", "--sop"]),
+        (["program:parity"], "RASP programs", ["--sop", "--alphabet", "--mask"], ["--universal", "--variant", "--define"]),
+        (["--formula", "once Q[a]"], "Formulas", ["--variant <ours|paper>", "--alphabet"], ["--universal", "--sop"]),
+        (["--truth-table", "0110"], "Circuits", ["--basis"], ["--sop"]),
+    ],
+)
+def test_the_help_behind_a_source_has_its_own_options(
+    source: list[str], title: str, own: list[str], others: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, lines = tm2tfr_here(capsys, "trace", *source, "--help")
+    text = " ".join(" ".join(lines).replace("│", "").split())
+    assert title in titles(lines)
+    assert "name the source before --help" not in text
+    assert [words for words in own if words not in text] == []
+    assert [words for words in others if f" {words} " in text] == []
+
+
+def test_the_help_behind_nothing_that_can_be_read_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tm2tfr_here(capsys, "trace", "nonsense", "--help") == tm2tfr_here(capsys, "trace", "--help")
+
+
+def test_the_help_says_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "'once Q[a] & !Q[b]'" in " ".join(tm2tfr_here(capsys, "trace", "--help")[1])
 
 
 def test_what_a_default_is_said_to_be_is_the_default() -> None:
@@ -76,23 +92,22 @@ def test_what_a_default_is_said_to_be_is_the_default() -> None:
         (re.search(r"Default: ([^ ]+)\.$", getattr(param, "help", None) or ""), param.default)
         for command in EVERY
         for param in command.params
-        if isinstance(param, click.Option) and isinstance(param.default, (int, float, str)) and not param.is_flag
+        if isinstance(param, TyperOption) and isinstance(param.default, (int, float, str)) and not param.is_flag
     ]
     found = [
         (match[1].replace(",", ""), f"{real:g}" if isinstance(real, float) else str(real))
         for match, real in said_and_real
         if match
     ]
-    assert len(found) >= 7
+    assert len(found) >= 20
     assert [said for said, _ in found] == [real for _, real in found]
-    assert (options.MAX_STEPS, options.EVERY) == (run_options.MAX_STEPS, run_options.EVERY)
 
 
 def test_table_takes_what_trace_takes_for_the_run() -> None:
-    names = {name: {param.name for param in app.commands[name].params} for name in ("trace", "table")}
-    recording = {"checkpoint", "checkpoint_every", "resume"}
+    names = {name: {param.name for param in params(name)} for name in ("trace", "table")}
+    recording = {"checkpoint", "checkpoint_every", "resume", "out"}
     assert names["trace"] - names["table"] == {*recording, "quiet", "at", "step"}
-    assert names["table"] - names["trace"] == {"format"}
+    assert names["table"] - names["trace"] == {"format", "output"}
 
 
 @pytest.mark.slow
@@ -111,23 +126,22 @@ def test_a_soft_table(tmp_path: Path) -> None:
         ("trace", "the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs."),
         ("trace", "The input: a word, or a JSON list of tokens; of a circuit bits, numbers such as 0x3A+7, or text."),
         ("sweep", "Compare decoders with the reference on every program and every input of a spec"),
-        ("soften", "--temperature auto|local|theorem-26|τ"),
+        ("soften", "auto|local|theorem-26|τ"),
     ],
 )
 def test_the_help_speaks_of_all_that_goes_in(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert words in " ".join(" ".join(tm2tfr_here(capsys, command, "--help")[1]).split())
+    assert words in " ".join(" ".join(tm2tfr_here(capsys, command, "--help")[1]).replace("│", "").split())
 
 
 @pytest.mark.parametrize(
     ("command", "panel"),
     [
         ("check", "Running"),
-        ("disguise", "Options"),
+        ("disguise", None),
         ("intervene", "Random interventions"),
-        ("labels", "Options"),
+        ("labels", None),
         ("trace", "The construction"),
     ],
 )
-def test_the_seed_is_among_what_it_is_of(command: str, panel: str) -> None:
-    found = panels(app.commands[command], click.Context(app.commands[command]))
-    assert [title for title, params in found.items() for param in params if "--seed" in param.opts] == [panel]
+def test_the_seed_is_among_what_it_is_of(command: str, panel: str | None) -> None:
+    assert [param.rich_help_panel for param in params(command) if "--seed" in param.opts] == [panel]

@@ -85,13 +85,14 @@ def commanded(body: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "sys.argv = ['tm2tfr']",
         "from tm2tfr import interrupts",
         "from tm2tfr.cli.guarded import guarded",
-        "import click",
+        "import typer, typer.main",
         "def press(*_): os.kill(os.getpid(), signal.SIGINT)",
         "class Thing: pass",
-        "@click.command()",
-        "def app():",
+        "app = typer.Typer(add_completion=False)",
+        "@app.command()",
+        "def command():",
         *(f"    {line}" for line in body.splitlines()),
-        "sys.exit(interrupts.finished(guarded(app, [])))",
+        "sys.exit(interrupts.finished(guarded(typer.main.get_command(app), [])))",
     ]
     (folder / "pressed.py").write_text("\n".join(lines), encoding="utf-8")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}

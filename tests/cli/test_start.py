@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.lines import LISTED
 from tests.cli.test_commands import ROOT
 
 
@@ -46,9 +47,17 @@ HEAVY = {
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["trace", "--help"], ["export", "--help"]])
 def test_help_imports_next_to_nothing(arguments: list[str], tmp_path: Path) -> None:
     found = imported(*arguments, cwd=tmp_path)
-    assert found & {*HEAVY, "numpy", "yaml"} == set()
-    parts = "machine|engines|compiler|transformer|trace|tables|runs|softness|targets|text|certificate|api"
+    drawn = {"rich"} if "--help" in arguments else set()
+    assert found & {*HEAVY, "numpy", "yaml"} == drawn
+    parts = r"sources\.\w+\.compiler|engines|transformer|trace|tables|softness|targets|text|api"
     assert {m for m in found if re.match(rf"tm2tfr\.({parts})\b", m)} == set()
+
+
+@pytest.mark.slow
+def test_the_list_of_commands_imports_none_of_them(tmp_path: Path) -> None:
+    modules = {f"tm2tfr.cli.{each.function.partition(':')[0]}" for each in LISTED.values()}
+    assert imported("--help", cwd=tmp_path) & modules == set()
+    assert imported("trace", "--help", cwd=tmp_path) & modules == {"tm2tfr.cli.runs"}
 
 
 @pytest.mark.slow
@@ -63,7 +72,7 @@ def test_a_short_run_imports_no_more_than_it_needs(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["list machines", "table busy-beaver-2x4 --max-steps 3000", "compile universal --explain"])
 def test_a_reader_that_goes_away_has_seen_enough(line: str, tmp_path: Path) -> None:
-    """Click makes a failure of it, and forgets why."""
+    """Typer makes a failure of it, and forgets why."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     script = f"'{sys.executable}' -m tm2tfr {line} | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, encoding="utf-8", check=True)

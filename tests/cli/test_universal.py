@@ -295,7 +295,7 @@ REFUSED = {
     "trace chapter -universal 8,4": (
         "tm2tfr trace: unknown option '-universal' (did you mean '--universal'?): see 'tm2tfr trace --help'"
     ),
-    "trace chapter --universal=-1,4": ("tm2tfr trace: --universal cannot be '-1,4': use sizes from 1 on, such as 8,4"),
+    "trace chapter --universal=-1,4": ("a universal decoder cannot have -1 states: use a whole number from 1 on"),
     "prompt chapter --universal 8,4 --prompt BOS": (
         "tm2tfr: a name and --prompt cannot be combined: give one thing to work on"
     ),

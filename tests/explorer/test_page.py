@@ -7,8 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
+import typer
 
 import tm2tfr
 from tests.explorer.reading import buffer, column, embedded
@@ -161,7 +161,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_the_page_is_called_run_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(click, "launch", opened.append)
+    monkeypatch.setattr(typer, "launch", opened.append)
     assert command("palindromes", "--input", "ab", "--open") == 0
     assert opened == ["run.html"]
     assert (tmp_path / "run.html").is_file()

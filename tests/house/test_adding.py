@@ -11,7 +11,7 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
-from tm2tfr.cli import completion
+from tm2tfr.cli.guarded import COMPLETION
 
 ROOT = Path(__file__).parents[2]
 MODULE = '''"""Rules as lines ``state symbol state symbol move``, after a line ``arrows``."""
@@ -62,7 +62,7 @@ def ran(copy: Path, *arguments: str, **more: str) -> str:
 
 def completed(copy: Path, line: str) -> str:
     words = line.split(" ")
-    return ran(copy, **{"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), completion.VARIABLE: "bash_complete"})
+    return ran(copy, **{"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), COMPLETION: "complete_bash"})
 
 
 @pytest.mark.slow

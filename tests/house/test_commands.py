@@ -13,7 +13,7 @@ from types import FrameType
 import pytest
 
 from tests.house.reading import ROOT
-from tm2tfr.cli import COMMANDS, main
+from tm2tfr.cli import app, main
 
 EXAMPLES = {
     "trace": ("trace", "chapter", "--input", "11"),
@@ -86,8 +86,7 @@ ELSEWHERE = {"list", "convert", "playground", "verify-export", "train", "compare
 
 
 def test_every_command_is_among_them() -> None:
-    every = {str(command.name) for listed in COMMANDS.values() for command in listed}
-    assert every == {arguments[0] for arguments in EXAMPLES.values()} | ELSEWHERE
+    assert set(app.commands) == {arguments[0] for arguments in EXAMPLES.values()} | ELSEWHERE
 
 
 def most_calls(statements: list[ast.stmt], known: set[str]) -> int:

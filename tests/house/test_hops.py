@@ -13,21 +13,23 @@ from types import FrameType
 import pytest
 
 import tm2tfr
+from tests.cli.lines import params
 from tests.house.reading import ROOT, facts, text_of
-from tm2tfr.cli import app, main
+from tm2tfr.cli import main
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.trace.check import check
 
 PARTS = ("api", "cli", "explorer", "runs", "softness", "trace")
 OWN = {
-    ("cli/options.py", "others"): "the other options of a command, which go to the command as they came",
-    ("cli/universal/options.py", "others"): "the other options of a command, which go to the command as they came",
-    ("cli/asked.py", "others"): "the other options of a command, which go to the command as they came",
-    ("cli/__init__.py", "about"): "what an option of the command line is declared with",
-    ("cli/options.py", "{'metavar': 'N', **kwargs}"): "how an option is declared",
-    ("cli/options.py", "{'type': FILE, 'metavar': 'FILE', **kwargs}"): "how an option is declared",
-    ("cli/pages.py", "{'prog_name': 'tm2tfr', 'complete_var': completion.VARIABLE, **extra}"): "what Click is started with",
+    (
+        "cli/expanding.py",
+        "{name: value(name, hint, default, given) for name, (hint, default) in parameters.items()}",
+    ): "the parameters of a command",
+    (
+        "cli/expanding.py",
+        "{field: value(field, of, each, given, inner) for field, (of, each) in _fields(kind).items()}",
+    ): "the fields of a group of options",
     ("runs/recording.py", "{**self._about.__dict__, 'rows': rows}"): "what a checkpoint says about itself",
     ("api/training.py", "task"): "the fields of a LearningTask, each with its type, see TaskOptions",
     ("api/targets.py", "asked"): "the options that only one target has",
@@ -62,7 +64,7 @@ def test_the_command_line_the_library_and_the_run_have_the_same_parameters() -> 
     """First hop: the command's options become `RunOptions`; second: `carried_out` takes it; third: the engine is called."""
     known = {field.name for field in fields(RunOptions)}
     library = set(inspect.signature(tm2tfr.check).parameters)
-    command = {param.name for param in app.commands["trace"].params} | {"out", "keep_rows", "progress", "stop"}
+    command = {param.name for param in params("trace")} | {"out", "keep_rows", "progress", "stop"}
     assert known - library == {"stop"}
     assert known <= command
     assert inspect.signature(carried_out).parameters["options"].annotation == "RunOptions"
@@ -77,7 +79,9 @@ def test_the_word_takes_five_steps_from_the_command_to_the_engine() -> None:
         if event == "call" and frame.f_code.co_name == "start" and frame.f_code.co_filename.endswith("engines/dense.py"):
             at: FrameType | None = frame.f_back
             while not hops or (at is not None and hops[-1] != "trace"):
-                if at is not None and {"word", "truth", "prompt"} & set(at.f_code.co_varnames[: at.f_code.co_argcount]):
+                if at is not None and {"word", "truth", "prompt"} & set(
+                    at.f_code.co_varnames[: at.f_code.co_argcount + at.f_code.co_kwonlyargcount]
+                ):
                     hops.append(at.f_code.co_name)
                 at = at.f_back if at is not None else None
 

@@ -9,7 +9,7 @@ from typing import get_type_hints
 import pytest
 
 import tm2tfr
-from tm2tfr.cli import app
+from tests.cli.lines import params
 from tm2tfr.cli.asked import PARAMETERS
 from tm2tfr.errors import CompileError, UsageError
 from tm2tfr.options import (
@@ -54,7 +54,7 @@ def test_the_constructions_have_the_classes_of_the_table() -> None:
 
 @pytest.mark.parametrize("command", ["trace", "check", "compile", "export"])
 def test_the_command_line_has_every_option(command: str) -> None:
-    shown = {str(param.name) for param in app.commands[command].params}
+    shown = {str(param.name) for param in params(command)}
     assert set(everything()) - HIDDEN <= shown
 
 

@@ -1,94 +1,129 @@
 """The command line: each command loads, makes a library call, prints, and sets the exit code.
 
-Exit codes: 0 for success, 1 for a failed check, 2 for bad input, 130 for Ctrl-C. Heavy imports happen inside the
-commands, so that ``--help`` is immediate.
+Exit codes: 0 for success, 1 for a failed check, 2 for bad input, 130 for Ctrl-C. A command's module is imported when the
+command is called, and heavy imports happen inside the commands, so that ``--help`` is immediate.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, cast
 
-import click
+import typer
+from typer.main import get_command
 
 from tm2tfr import interrupts
 from tm2tfr._version import __version__
-from tm2tfr.cli import completion, datasets, exploring, exports, machines, pages, proofs, runs
-from tm2tfr.cli.exploring import plot
+from tm2tfr.cli.commands import HELP, Group, Later
 from tm2tfr.cli.guarded import guarded
-from tm2tfr.cli.options import Option
-from tm2tfr.cli.research import hidden
-from tm2tfr.cli.research.intervene import intervene
-from tm2tfr.cli.research.labels import labels
-from tm2tfr.cli.research.train import compare, train
-from tm2tfr.cli.universal import prompts
 
-COMMANDS: Mapping[str, Sequence[click.Command]] = {
-    "Inspect": (
-        runs.trace,
-        runs.table,
-        exploring.explore,
-        exploring.playground,
-        plot,
-        machines.graph,
-        machines.list_,
-    ),
-    "Verify": (runs.check, datasets.sweep, proofs.certify, proofs.soften, exports.verify_export),
-    "Export": (runs.compile, prompts.prompt, exports.export, machines.convert, datasets.dataset),
-    "Research": (labels, intervene, hidden.disguise, hidden.score, train, compare),
-}
-"""The commands by panel, as ``--help`` lists them."""
-
-
-def _version(context: click.Context, _: click.Parameter, value: bool) -> None:
-    if value and not context.resilient_parsing:
-        click.echo(f"tm2tfr {__version__}")
-        context.exit()
-
-
-def _completion(context: click.Context, param: click.Parameter, value: str | None) -> None:
-    if not value or context.resilient_parsing:
-        return
-    shell = completion.shell_named(value)
-    if param.name == "show_completion":
-        click.echo(completion.script(app, shell))
-    else:
-        click.echo(f"wrote {completion.installed(app, shell)}: start a new {shell} to use it", err=True)
-    context.exit()
-
-
-def _help(context: click.Context) -> None:
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-
-
-def _shell(name: str, help: str) -> Option:
-    about: dict[str, Any] = {"metavar": "[SHELL]", "is_flag": False, "flag_value": completion.GUESS, "expose_value": False}
-    return Option([name], callback=_completion, is_eager=True, help=help, **about)
-
-
-app = pages.Group(
-    COMMANDS,
-    name="tm2tfr",
-    callback=click.pass_context(_help),
-    invoke_without_command=True,
-    params=[
-        Option(
-            ["--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_version,
-            help="Print the version and exit.",
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
+    "Inspect": {
+        "trace": ("runs:trace", "Run a decoder, print its table, and check every cell", "palindromes --input abba"),
+        "table": ("runs:table", "Write the table as markdown, LaTeX, CSV, JSON or HTML", "--input 11 -o run.tex"),
+        "explore": (
+            "exploring:explore",
+            "Watch the transformer compute, in the browser",
+            "palindromes --input abba --open",
         ),
-        _shell("--install-completion", "Complete commands, options, machines and files in bash, zsh or fish."),
-        _shell("--show-completion", "Print the completion script."),
-    ],
-    help="A Turing machine, a Boolean circuit, a RASP program or a formula of temporal logic goes in, the weights of a "
-    "transformer come out, and every token that it answers is checked against a reference that knows nothing of "
-    "transformers.",
-)
+        "playground": ("exploring:playground", "Edit a source and watch its run, in the browser", "binary-increment"),
+        "plot": (
+            "exploring:plot",
+            "Draw where a head looks, or its scores at one position",
+            "palindromes --input abba --head 4.1 -o head.svg",
+        ),
+        "graph": (
+            "machines:graph",
+            "Draw a state graph, a circuit, a program, a formula, or a run",
+            "palindromes -o palindromes.svg",
+        ),
+        "list": ("machines:list_", "List what is shipped, or describe one entry", "binary-adder"),
+    },
+    "Verify": {
+        "check": ("runs:check", "Compare a decoder with what is right, on examples or inputs", "palindromes --input abba"),
+        "sweep": ("datasets:sweep", "Compare them on every program and input of a spec", "two-states"),
+        "certify": (
+            "proofs:certify",
+            "Prove, for every input, how long a run stays right",
+            "busy-beaver-5 --engine fast --max-steps 1e6",
+        ),
+        "soften": ("proofs:soften", "Measure the errors of a run under softmax", "palindromes --input abba"),
+        "verify-export": ("exports:verify_export", "Check that an export is still its machine", "gpt2"),
+    },
+    "Export": {
+        "compile": (
+            "runs:compile",
+            "Compile a machine, circuit, program or formula to weights",
+            "chapter -o chapter.safetensors",
+        ),
+        "prompt": (
+            "universal.prompts:prompt",
+            "Write a machine as the prompt of a universal decoder",
+            "palindromes --input abba",
+        ),
+        "export": ("exports:export", "Export a GPT-2, TransformerLens, PyTorch or ONNX model", "palindromes -o gpt2"),
+        "convert": (
+            "machines:convert",
+            "Write a machine, a circuit or a formula in another format",
+            "palindromes -o palindromes.jff",
+        ),
+        "dataset": ("datasets:dataset", "Write checked runs as training data", "palindromes -o data"),
+    },
+    "Research": {
+        "labels": (
+            "research.labels:labels",
+            "Write what every position and head of many runs holds",
+            "palindromes --random 1000 -o labels",
+        ),
+        "intervene": (
+            "research.intervene:intervene",
+            "Set variables of a run, in the reference and in the weights",
+            "chapter --input 11 --set 'q@5=q1'",
+        ),
+        "disguise": (
+            "research.hidden:disguise",
+            "Hide a model's answer in its weights, with a key",
+            "busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
+        ),
+        "score": ("research.hidden:score", "Score a claim about hidden weights", "key.json claim.json"),
+        "train": ("research.train:train", "Train a transformer on runs", "binary-adder --bits 8 -o run"),
+        "compare": ("research.train:compare", "Compare learned attention with compiled", "run --plot figure-2.svg"),
+    },
+}
+"""The panels of the help, and their commands: the function of each, its line there, and an example of what is behind it."""
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"tm2tfr {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Compile Turing machines, Boolean circuits, RASP programs and formulas of temporal logic to transformer weights.
+
+    Every token that the weights answer is checked against a reference that knows nothing of transformers.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+
+
+def _group() -> Group:
+    made = typer.Typer(name="tm2tfr", cls=Group, context_settings={"help_option_names": list(HELP)})
+    made.callback(invoke_without_command=True)(_root)
+    group = cast(Group, get_command(made))
+    for panel, rows in COMMANDS.items():
+        group.commands.update({name: Later(name, panel, *row) for name, row in rows.items()})
+    return group
+
+
+app = _group()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,4 +1,7 @@
-"""The types of the command line's values: a count, seconds, a machine, a spec, a file. Errors say what is valid."""
+"""How the command line's values are read: a count, seconds, a word of several; and what a shell completes them to.
+
+A reader takes what was typed, and raises `ValueError` with what is wrong with it and what to write instead.
+"""
 
 from __future__ import annotations
 
@@ -6,43 +9,20 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import click
-
-from tm2tfr.errors import UsageError
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from tm2tfr.errors import UsageError, did_you_mean
 
 MOST = 10**18
 """No run is as long as this; a larger count is a typing error."""
+LEAST = "least"
+"""In place of a number of dimensions: as few as are found."""
 _PLAIN = re.compile(r"\d+(_\d+)*|\d{1,3}(,\d{3})+", re.ASCII)
 _SECONDS = re.compile(r"\d+(\.\d*)?([eE][-+]?\d{1,3})?|\.\d+", re.ASCII)
 _POWER = re.compile(r"(\d+)(?:\.(\d+))?[eE]\+?(\d{1,3})", re.ASCII)
 
 
-class Count(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
-    """A whole number, in any of the ways people write large ones: ``10000``, ``10_000``, ``10,000``, ``1e4``."""
-
-    name = "N"
-
-    def __init__(self, least: int = 0) -> None:
-        self.least = least
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
-        number = value if isinstance(value, int) else whole_number(str(value).strip())
-        if number is None:
-            self.fail(f"{value!r} is not a whole number: write for example 10000, 10_000, 10,000 or 1e4", param, ctx)
-        if not self.least <= number <= MOST:
-            self.fail(f"{value} is out of range: use a whole number from {self.least} to 1e18", param, ctx)
-        return number
-
-
 def whole_number(text: str) -> int | None:
-    """Return `text` as a whole number, None if it is not one."""
+    """Return `text` as a whole number, None if it is not one: ``10000``, ``10_000``, ``10,000``, ``1e4``."""
     if sign := text.startswith("-"):
         text = text[1:]
     if _PLAIN.fullmatch(text) and len(text) < 100:
@@ -55,6 +35,29 @@ def whole_number(text: str) -> int | None:
     else:
         return None
     return -number if sign else number
+
+
+def counted_from(least: int) -> Callable[[str], int]:
+    """Return the reader of whole numbers from `least` on."""
+
+    def count(text: str) -> int:
+        number = whole_number(text.strip())
+        if number is None:
+            raise ValueError(f"{text!r} is not a whole number: write for example 10000, 10_000, 10,000 or 1e4")
+        if not least <= number <= MOST:
+            raise ValueError(f"{text} is out of range: use a whole number from {least} to 1e18")
+        return number
+
+    return count
+
+
+def dimensions(text: str) -> int | str:
+    """Return a whole number from 1 on, or the word ``least``."""
+    if text == LEAST:
+        return LEAST
+    if whole_number(text.strip()) is None:
+        raise ValueError(f"{text!r} is neither a whole number nor {LEAST!r}: use one of them")
+    return counted_from(1)(text)
 
 
 def seed_number(text: object, command: str) -> int:
@@ -72,52 +75,75 @@ def seed_number(text: object, command: str) -> int:
     return number
 
 
-class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
-    """A length of time: 0 or more seconds."""
-
-    name = "SECONDS"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
-        number = float(value) if isinstance(value, int | float) or _SECONDS.fullmatch(value.strip()) else math.nan
-        if not 0 <= number < math.inf:
-            self.fail(f"{value!r} is not a number of seconds: use 0 or more, for example 60", param, ctx)
-        return number
+def seconds(text: str) -> float:
+    """Return a length of time: 0 or more seconds."""
+    number = float(text) if _SECONDS.fullmatch(text.strip()) else math.nan
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{text!r} is not a number of seconds: use 0 or more, for example 60")
+    return number
 
 
-class RealNumber(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
-    """A number, such as ``3e-3``."""
-
-    name = "X"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
-        try:
-            return float(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a number: write for example 0.003 or 3e-3", param, ctx)
+def real_number(text: str) -> float:
+    """Return a number, such as ``3e-3``."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number: write for example 0.003 or 3e-3") from None
 
 
-class Named(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
-    """A file, or the name of something shipped; the shell completes both."""
+def one_of(words: Sequence[str], commands: Mapping[str, str]) -> Callable[[str], str]:
+    """Return the reader of one of a few words; `commands` has others, and the command that is meant by each."""
 
-    name = "NAME"
+    def word(text: str) -> str:
+        if text in commands:
+            raise ValueError(f"{text!r} is written by a command of its own: use {commands[text]}")
+        if text not in words:
+            raise ValueError(f"unknown value {text!r}{did_you_mean(text, words)}: use one of {', '.join(words)}")
+        return text
 
-    def __init__(self, known: Callable[[str], Iterable[str]]) -> None:
-        self._known = known
+    return word
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text unchanged: what loads it reports what is wrong with it."""
-        return str(value)
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the shipped names with this beginning, and the files; if there is no such name, leave it to the shell."""
-        from click.shell_completion import CompletionItem
+# ── what a shell is offered ─────────────────────────────────────────────────────────────────────────────────
+def among(words: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what completes one of a few words."""
 
-        names = [name for name in self._known(incomplete) if name.startswith(incomplete)]
-        if not names:
-            return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(name) for name in dict.fromkeys([*names, *_files(incomplete)])]
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+def machines(incomplete: str) -> list[str]:
+    """Return machines, circuits, programs and formulas with this beginning; behind ``kind:``, those of the kind."""
+    return _or_files(_names(incomplete), incomplete)
+
+
+def listed(incomplete: str) -> list[str]:
+    """Return what ``list`` takes, with this beginning."""
+    return _or_files(("machines", "circuits", "programs", "formulas", *_names(incomplete)), incomplete)
+
+
+def specs(incomplete: str) -> list[str]:
+    """Return the shipped specs with this beginning."""
+    from tm2tfr.shelf import SPECS, shipped
+
+    return _or_files(shipped(SPECS), incomplete)
+
+
+def _names(incomplete: str) -> Iterable[str]:
+    from tm2tfr.sources import names
+
+    kind, colon, _ = incomplete.partition(":")
+    if colon:
+        return [f"{kind}:{name}" for name in names.of_kind(kind)] if kind in names.KINDS else ()
+    return names.every()
+
+
+def _or_files(known: Iterable[str], incomplete: str) -> list[str]:
+    """Return the names with this beginning and the files of this folder; without a name none: the shell knows files."""
+    names = [name for name in known if name.startswith(incomplete)]
+    return list(dict.fromkeys([*names, *_files(incomplete)])) if names else []
 
 
 def _files(beginning: str) -> list[str]:
@@ -128,50 +154,3 @@ def _files(beginning: str) -> list[str]:
         return []
     shown = [name for name in names if name.startswith(beginning) and (beginning or not name.startswith("."))]
     return [f"{name}/" if os.path.isdir(name) else name for name in shown]
-
-
-def _machines(beginning: str) -> Iterable[str]:
-    """Return the names of machines, circuits, programs and formulas; behind ``kind:``, those of the kind."""
-    from tm2tfr.sources import names
-
-    kind, colon, _ = beginning.partition(":")
-    if colon:
-        return [f"{kind}:{name}" for name in names.of_kind(kind)] if kind in names.KINDS else ()
-    return names.every()
-
-
-def _specs(_: str) -> Iterable[str]:
-    from tm2tfr.shelf import SPECS, shipped
-
-    return shipped(SPECS)
-
-
-class OneOf(click.Choice[str]):
-    """One of a few words; of others it may be known which command is meant."""
-
-    def __init__(self, words: Sequence[str], commands: Mapping[str, str] | None = None) -> None:
-        super().__init__(words)
-        self.commands = commands or {}
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word if it is one of them."""
-        from tm2tfr.errors import did_you_mean
-
-        if value in self.commands:
-            self.fail(f"{value!r} is written by a command of its own: use {self.commands[value]}", param, ctx)
-        if value not in self.choices:
-            known = ", ".join(self.choices)
-            self.fail(f"unknown value {value!r}{did_you_mean(str(value), self.choices)}: use one of {known}", param, ctx)
-        return str(value)
-
-
-def _listed(beginning: str) -> Iterable[str]:
-    return ("machines", "circuits", "programs", "formulas", *_machines(beginning))
-
-
-LISTED = Named(_listed)
-"""What ``list`` takes."""
-MACHINE, SPEC = Named(_machines), Named(_specs)
-COUNT, ONE_OR_MORE = Count(), Count(1)
-SECONDS, NUMBER = Seconds(), RealNumber()
-FILE: click.Path = click.Path(path_type=Path)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
+import typer
 
 from tm2tfr.cli.colour import cautioned
 from tm2tfr.errors import SpecWarning
@@ -28,7 +28,7 @@ def echoed() -> Iterator[None]:
         yield
     for warning in found:
         if isinstance(warning.message, SpecWarning):
-            click.echo(cautioned(str(warning.message)), err=True)
+            typer.echo(cautioned(str(warning.message)), err=True)
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
@@ -39,7 +39,7 @@ def tell_of_homonyms(name: str) -> None:
 
     if found := names.homonyms(name):
         what = f"note: {name!r} names {len(found)} shipped things, and this is {found[0]}"
-        click.echo(cautioned(f"{what}: use {' or '.join(found[1:])} for another"), err=True)
+        typer.echo(cautioned(f"{what}: use {' or '.join(found[1:])} for another"), err=True)
 
 
 def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
@@ -56,10 +56,10 @@ def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
     right = reference_of(subject.program, subject.decoder)
     size = least(right, dtype).bytes
     if size >= LARGE:
-        click.echo(f"{right.named()} becomes a GPT-2 of {size / 2**30:.2f} GiB: this takes a while", err=True)
+        typer.echo(f"{right.named()} becomes a GPT-2 of {size / 2**30:.2f} GiB: this takes a while", err=True)
 
 
 @functools.cache
 def warn_once(warning: str) -> None:
     """Print a warning on standard error, unless it has been printed before."""
-    click.echo(cautioned(warning), err=True)
+    typer.echo(cautioned(warning), err=True)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
 
-import click
+import typer
 
 from tm2tfr import interrupts
 from tm2tfr.cli import output as streams
+from tm2tfr.cli import usage
 from tm2tfr.cli.cautions import warn_once
-from tm2tfr.cli.options import ALL
 from tm2tfr.cli.progress import telling_of_compiling
-from tm2tfr.cli.subject import names_machine
 from tm2tfr.errors import Interrupted, Tm2tfrError
 
+COMPLETION = "_TM2TFR_COMPLETE"
+"""The variable with which a shell asks Typer how a line goes on."""
 OUT_OF_MEMORY = "out of memory: the run is too long for this engine: lower --max-steps"
 
 
-def guarded(app: click.Group, arguments: list[str]) -> int:
-    """Run `app` and return the exit code; errors become messages on standard error."""
+def guarded(app: Any, arguments: list[str]) -> int:
+    """Run a group of commands, or a command, and return the exit code; errors become messages on standard error."""
     warnings.simplefilter("ignore")
     streams.prepare()
     warn_once.cache_clear()
@@ -30,36 +32,52 @@ def guarded(app: click.Group, arguments: list[str]) -> int:
     return code
 
 
-def _ran(app: click.Group, arguments: list[str]) -> int:
+def _ran(app: Any, arguments: list[str]) -> int:
     try:
         try:
             interrupts.raising(True)
             with telling_of_compiling(arguments):
-                answer = app(args=_with_optional_layer(arguments), standalone_mode=False)
+                code = _run(app, arguments)
             sys.stdout.flush()
         finally:
             interrupts.raising(False)
     except (KeyboardInterrupt, Exception, SystemExit) as error:  # noqa: BLE001  (the last line of defence)
-        return _code_of(error)
-    return answer if isinstance(answer, int) else 0
+        return _code_of(error, arguments)
+    return code
 
 
-def _code_of(error: BaseException) -> int:
+def _run(app: Any, arguments: list[str]) -> int:
+    """Read the command line and run the command; Typer's own `main` would turn errors of streams into exit codes."""
+    if os.environ.get(COMPLETION):
+        app.main(arguments, prog_name="tm2tfr")
+    try:
+        with app.make_context("tm2tfr", arguments.copy()) as context:
+            app.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    return 0
+
+
+def _code_of(error: BaseException, arguments: list[str]) -> int:
     """Say what went wrong and return the exit code: no traceback for users."""
     told = isinstance(error, Interrupted)
-    if told or interrupts.heard() or isinstance(error, KeyboardInterrupt | click.Abort):
+    if told or interrupts.heard() or isinstance(error, KeyboardInterrupt | typer.Abort):
         _say(f"{error}" if told else "interrupted")
         return interrupts.CODE
+    if isinstance(error, usage.Misunderstood):
+        error = usage.told(error, arguments)
     if isinstance(error, Tm2tfrError | MemoryError):
         _say(f"{error}" if isinstance(error, Tm2tfrError) else OUT_OF_MEMORY)
         return 2
     lost = _output_lost(error)
+    if lost is None and isinstance(error, SystemExit):  # this is how Typer answers a shell, and installs completion
+        return int(error.code or 0)
     return _unexpected(error) if lost is None else lost
 
 
 def _say(message: str) -> None:
     try:
-        click.echo(message, err=True)
+        typer.echo(message, err=True)
     except OSError:  # there is nobody left to tell
         streams.silence(sys.stderr)
 
@@ -80,15 +98,5 @@ def _unexpected(error: BaseException) -> int:
     if os.environ.get("TM2TFR_DEBUG"):
         raise error
     what = f"{type(error).__name__}: {error}"
-    click.echo(f"internal error: {what}: this is a bug, please report it with the command and TM2TFR_DEBUG=1", err=True)
+    typer.echo(f"internal error: {what}: this is a bug, please report it with the command and TM2TFR_DEBUG=1", err=True)
     return 70
-
-
-def _with_optional_layer(arguments: list[str]) -> list[str]:
-    """Return the arguments with the LAYER of ``--explain`` filled in where it was omitted."""
-    if "--explain" not in arguments:
-        return arguments
-    at = arguments.index("--explain") + 1
-    following = arguments[at] if at < len(arguments) else "-"
-    machine = following.startswith("-") or names_machine(following)
-    return [*arguments[:at], ALL, *arguments[at:]] if machine else arguments

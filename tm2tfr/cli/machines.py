@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import click
+import typer
 
 from tm2tfr.choices import (
     CIRCUIT_FORMATS,
@@ -20,13 +20,12 @@ from tm2tfr.choices import (
     WRITABLE,
     HaltVerdict,
 )
-from tm2tfr.cli.arguments import LISTED
-from tm2tfr.cli.asked import Asked, from_format
-from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.arguments import listed, machines
+from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.options import REPORTS, argument, choice, flag, option, output
+from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, option
 from tm2tfr.cli.output import tell, write
-from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
 from tm2tfr.options import CIRCUITS, PROGRAMS
@@ -34,42 +33,46 @@ from tm2tfr.options import CIRCUITS, PROGRAMS
 if TYPE_CHECKING:
     from tm2tfr.contract import Source
 
-_cone = option("--cone", metavar="OUTPUT", panel=CIRCUITS, help="Only the part of the circuit that this output depends on.")
+TO = (*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS)
+ConeOption: TypeAlias = Annotated[
+    str | None,
+    option("Only the part of the circuit that this output depends on.", "--cone", metavar="OUTPUT", panel=CIRCUITS),
+]
 
 
-@command(
-    summary="Draw a state graph, a circuit, a program, a formula, or a run",
-    example="tm2tfr graph palindromes -o palindromes.svg",
-)
-@subject_asked()
-@output
-@_cone
-@option(
-    "--head",
-    metavar="[LAYER.]HEAD",
-    help="Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot). By name, or by "
-    "number from 1, as in the explorer. A row is called by the token answered, one after the position that looks.",
-)
-@option(
-    "--input",
-    "-i",
-    "word",
-    metavar="WORD",
-    help="The input of that run. Default: the program's own. Without --head, of a RASP program: the run itself, every "
-    "selector as a matrix, as SVG.",
-)
-@flag("--attention", panel=PROGRAMS, help="In the drawing of a run: where the heads of the weights look, too.")
-@flag("--all", "everything", help="With --head: where the prompt looks as well, of a machine in the prompt.")
-@flag("--draws", panel=PROGRAMS, help="Instead: the runs that the program's 'draw' statements ask for, as SVG.")
 def graph(
+    *,
+    output: OutputOption = None,
+    cone: ConeOption = None,
+    head: Annotated[
+        str | None,
+        option(
+            "Instead: where this head looks in a run, as text, or as a .svg, .png or .pdf file (extra: plot). By "
+            "name, or by number from 1, as in the explorer. A row is called by the token answered, one after the position "
+            "that looks.",
+            metavar="[LAYER.]HEAD",
+        ),
+    ] = None,
+    word: Annotated[
+        str | None,
+        option(
+            "The input of that run. Default: the program's own. Without --head, of a RASP program: the run itself, "
+            "every selector as a matrix, as SVG.",
+            "--input",
+            "-i",
+            metavar="WORD",
+        ),
+    ] = None,
+    attention: Annotated[
+        bool, option("In the drawing of a run: where the heads of the weights look, too.", panel=PROGRAMS)
+    ] = False,
+    everything: Annotated[
+        bool, option("With --head: where the prompt looks as well, of a machine in the prompt.", "--all")
+    ] = False,
+    draws: Annotated[
+        bool, option("Instead: the runs that the program's 'draw' statements ask for, as SVG.", panel=PROGRAMS)
+    ] = False,
     asked: Asked,
-    output: Path | None,
-    cone: str | None,
-    head: str | None,
-    word: str | None,
-    attention: bool,
-    everything: bool,
-    draws: bool,
 ) -> None:
     """Draw a state graph, a circuit, the flow of a RASP program, or the syntax of a formula.
 
@@ -90,13 +93,13 @@ def graph(
         _draw_run(asked, output, word, cone, attention=attention, draws=draws)
         return
 
-    check_file(output, reading=[asked.argument], what="drawings", endings=DRAWN)
+    check_file(output, reading=asked.reading, what="drawings", endings=DRAWN)
     found, construction = _program(asked, cone)
     if output is None:
         write(construction.dot(found), None, asked.argument)
         return
     construction.draw(found, output)
-    click.echo(f"wrote {output}", err=True)
+    typer.echo(f"wrote {output}", err=True)
 
 
 def _draw_head(
@@ -108,7 +111,7 @@ def _draw_head(
 
     if cone is not None:
         raise UsageError("tm2tfr graph: --cone is a part of a drawing, and --head draws a run: omit one of them")
-    check_file(output, reading=[asked.argument], what="pictures of attention", endings=ATTENTION_FORMATS)
+    check_file(output, reading=asked.reading, what="pictures of attention", endings=ATTENTION_FORMATS)
     from tm2tfr.api.attention import attention_of
 
     found = attention_of(subject(asked), word, head=head, prompt=everything)
@@ -116,7 +119,7 @@ def _draw_head(
         write(found.text(), None, asked.argument)
         return
     plot_attention(found, output)
-    click.echo(f"wrote {output}", err=True)
+    typer.echo(f"wrote {output}", err=True)
 
 
 def _draw_run(
@@ -132,7 +135,7 @@ def _draw_run(
         raise UsageError(
             f"tm2tfr graph: --draws draws runs on the inputs that the program names, without weights: omit {other}"
         )
-    check_file(output, reading=[asked.argument], what="runs", endings=(".svg",))
+    check_file(output, reading=asked.reading, what="runs", endings=(".svg",))
     from tm2tfr.api.drawings import draw_requests, draw_run
 
     found = subject(asked)
@@ -140,41 +143,59 @@ def _draw_run(
     write(svg, output, asked.argument)
 
 
-@command(
-    summary="Write a machine, a circuit or a formula in another format",
-    example="tm2tfr convert palindromes -o palindromes.jff",
-)
-@subject_asked(None, compiled=False, older_from=["--format"])
-@output
-@choice(
-    "--to",
-    of=(*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS),
-    commands={"prompt": "tm2tfr prompt"},
-    help="Default: from the extension of the output file, otherwise yaml, or ascii for a formula.",
-)
-@option(
-    "--input",
-    "-i",
-    "word",
-    metavar="WORD",
-    help="An input of the machine, to be converted too: what it is there is printed, and is in the file if the format has "
-    "a place for it. Default: the machine's own.",
-)
-@choice(
-    "--verdict",
-    of=HALT_VERDICTS,
-    help="Of a machine that halts without verdicts: take every halt to accept or to reject, for formats in which every run "
-    "does one of the two. Where a rule is missing, accepting takes one more step.",
-)
-@_cone
 def convert(
-    asked: Asked, output: Path | None, to: str | None, word: str | None, verdict: HaltVerdict | None, cone: str | None
+    *,
+    output: OutputOption = None,
+    to: Annotated[
+        str | None,
+        choice(
+            f"One of {', '.join(TO)}. Default: from the extension of the output file, otherwise yaml, or ascii for a "
+            "formula.",
+            of=TO,
+            metavar="FORMAT",
+            commands={"prompt": "tm2tfr prompt"},
+        ),
+    ] = None,
+    word: Annotated[
+        str | None,
+        option(
+            "An input of the machine, to be converted too: what it is there is printed, and is in the file if the "
+            "format has a place for it. Default: the machine's own.",
+            "--input",
+            "-i",
+            metavar="WORD",
+        ),
+    ] = None,
+    verdict: Annotated[
+        HaltVerdict | None,
+        choice(
+            "Of a machine that halts without verdicts: take every halt to accept or to reject, for formats in which "
+            "every run does one of the two. Where a rule is missing, accepting takes one more step.",
+            of=HALT_VERDICTS,
+        ),
+    ] = None,
+    cone: ConeOption = None,
+    asked: Annotated[
+        Asked,
+        NOT_COMPILED,
+        but(
+            command="",
+            machine=argument("MACHINE", machines, help=f"{MACHINE_HELP}."),
+            from_=choice(
+                f"The format of the file, one of {', '.join(FORMATS)}. Default: by its ending or content.",
+                of=FORMATS,
+                metavar="FORMAT",
+            ),
+        ),
+    ],
 ) -> None:
     """Write a machine, a circuit or a formula in another format, or say why that format cannot express it."""
     from tm2tfr.places import check_file
     from tm2tfr.sources.registry import check_target
 
-    check_file(output, reading=[asked.argument])
+    if not asked.named:
+        raise UsageError("tm2tfr convert: MACHINE is missing: add MACHINE, see 'tm2tfr convert --help'")
+    check_file(output, reading=asked.reading)
     if output is not None and to is None:
         check_target(output)
     found, construction = _program(asked, cone)
@@ -190,7 +211,7 @@ def convert(
         found, assumed = _with_verdict(found, verdict, construction.noun)
     written = construction.convert(found, target)
     for note in (*assumed, *written.notes, *_input_notes(found, written, asked=word is not None)):
-        click.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {note}", err=True)
     write(written.text, output, asked.argument)
 
 
@@ -251,16 +272,20 @@ def _program(asked: Asked, cone: str | None) -> tuple[Any, Source[Any]]:
     return construction.part(program, cone), construction
 
 
-@command("list", summary="List what is shipped, or describe one entry", example="tm2tfr list binary-adder")
-@argument(
-    "what",
-    type=LISTED,
-    required=False,
-    help="'machines', 'circuits', 'programs' or 'formulas'; or what to describe, a name or a file. Default: everything.",
-)
-@choice("--format", of=REPORTS, default="text", help="Lines for people, or one JSON object for each.")
-@from_format()
-def list_(what: str | None, format: str, from_: str | None) -> None:
+def list_(
+    *,
+    what: Annotated[
+        str | None,
+        argument(
+            "WHAT",
+            listed,
+            help="'machines', 'circuits', 'programs' or 'formulas'; or what to describe, a name or a file. Default: "
+            "everything.",
+        ),
+    ] = None,
+    format: Annotated[str, choice("Lines for people, or one JSON object for each.", of=REPORTS)] = "text",
+    from_: FromOption = None,
+) -> None:
     """List what is shipped, or describe one: what it is made of, its examples, and commands to try.
 
     Of a name that several have, all are described.
@@ -294,7 +319,7 @@ def _described(name: str, format: str | None, *, as_json: bool) -> Any:
     from tm2tfr.cli import catalogue, circuits
     from tm2tfr.cli.labellers.about import about
 
-    found = subject(Asked(argument=name, format=format))
+    found = subject(Asked(machine=name, from_=format))
     if found.construction is not None and found.construction.labels is not None:
         return about(found.construction).described(name, found.right, as_json=as_json)
     if found.machine is not None:

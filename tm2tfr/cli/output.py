@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import click
+import typer
 
 from tm2tfr.errors import OutputError, counted
 
@@ -96,7 +96,7 @@ def write(text: str | bytes, output: Path | None, argument: str) -> None:
         write_whole(output, lambda file: file.write(text))
     else:
         write_text(output, text)
-    click.echo(f"wrote {output}", err=True)
+    typer.echo(f"wrote {output}", err=True)
 
 
 def _write_bytes(data: bytes) -> None:
@@ -112,7 +112,7 @@ def tell(line: str, *, as_json: bool) -> None:
     if as_json:
         write_data(f"{line}\n")
     else:
-        click.echo(line)
+        typer.echo(line)
 
 
 def full(error: BaseException) -> bool:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-import click
+import typer
 
 from tm2tfr.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
-from tm2tfr.cli import colour, options
-from tm2tfr.cli.arguments import OneOf
+from tm2tfr.cli import colour
 from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import DtypeOption, OutputOption, WordOption, choice, count, file, option, steps
 from tm2tfr.cli.output import write
-from tm2tfr.cli.pages import command
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
 
-if TYPE_CHECKING:
-    pass
-
-
 # ── What ``soften --figure`` measures: the figures of papers.
 SHORTEST, LONGEST, MOST = 8, 64, 256
+SOFT_STEPS = 200
+"""The default limit on the steps of a run that is measured."""
 
 
 def figure_1(format: str, output: Path | None, plot: Path | None, length: int | None) -> None:
@@ -39,7 +36,7 @@ def figure_1(format: str, output: Path | None, plot: Path | None, length: int | 
         from tm2tfr.softness.figure_1.report import plot as drawn
 
         drawn(found, plot)
-        click.echo(f"wrote {plot}", err=True)
+        typer.echo(f"wrote {plot}", err=True)
 
 
 def _lengths(longest: int) -> list[int]:
@@ -56,38 +53,35 @@ def _lengths(longest: int) -> list[int]:
 
 
 def _told(what: str) -> None:
-    click.echo(f"measuring {what}", err=True)
+    typer.echo(f"measuring {what}", err=True)
 
 
-@command(
-    summary="Prove, for every input, how long a run stays right",
-    example="tm2tfr certify busy-beaver-5 --engine fast --max-steps 1e6",
-)
-@subject_asked(takes_alone=True)
-@options.count("--max-steps", help="Check that all runs of at most N steps are certified, on inputs of --input-length.")
-@options.count(
-    "--input-length",
-    metavar="K",
-    help="With --max-steps: inputs of at most K symbols. Default: the length of the machine's own input.",
-)
-@options.count(
-    "--max-positions",
-    least=1,
-    help="Check that all runs of at most N positions (prompt, BOS, and one more than the machine's steps) are certified.",
-)
-@options.count("--max-head", metavar="H", help="Only runs with |h| ≤ H, where h is the head position. Default: any.")
-@options.choice("--engine", of=CERTIFIED, help="Default: all; dense with --max-steps or --max-positions.")
-@options.choice("--dtype", of=DTYPES, help="Default: all; float64 with --max-steps or --max-positions.")
-@options.file("--output", "-o", help="Write the result to this .json file.")
 def certify(
-    asked: Asked,
-    max_steps: int | None,
-    input_length: int | None,
-    max_positions: int | None,
-    max_head: int | None,
-    engine: str | None,
-    dtype: str | None,
-    output: Path | None,
+    *,
+    max_steps: Annotated[
+        int | None, count("Check that all runs of at most N steps are certified, on inputs of --input-length.")
+    ] = None,
+    input_length: Annotated[
+        int | None,
+        count(
+            "With --max-steps: inputs of at most K symbols. Default: the length of the machine's own input.", metavar="K"
+        ),
+    ] = None,
+    max_positions: Annotated[
+        int | None,
+        count(
+            "Check that all runs of at most N positions (prompt, BOS, and one more than the machine's steps) are "
+            "certified.",
+            least=1,
+        ),
+    ] = None,
+    max_head: Annotated[
+        int | None, count("Only runs with |h| ≤ H, where h is the head position. Default: any.", metavar="H")
+    ] = None,
+    engine: Annotated[str | None, choice("Default: all; dense with --max-steps or --max-positions.", of=CERTIFIED)] = None,
+    dtype: Annotated[str | None, choice("Default: all; float64 with --max-steps or --max-positions.", of=DTYPES)] = None,
+    output: Annotated[Path | None, file("Write the result to this .json file.", "-o")] = None,
+    asked: Annotated[Asked, but(takes_alone=True)],
 ) -> None:
     """Prove from the weights, for every input: how long a machine's tokens stay right, or all bits of a circuit.
 
@@ -96,7 +90,7 @@ def certify(
     from tm2tfr.api.runs import certificate
     from tm2tfr.places import check_file
 
-    check_file(output, reading=[asked.argument], what="certificates", endings=[".json"])
+    check_file(output, reading=asked.reading, what="certificates", endings=[".json"])
     done = certificate(
         subject(asked),
         engine=engine,
@@ -106,60 +100,57 @@ def certify(
         max_positions=max_positions,
         max_head=max_head,
     )
-    click.echo(colour.judged(done.text()), nl=False)
+    typer.echo(colour.judged(done.text()), nl=False)
     if output is not None:
         write(done.json(), output, asked.argument)
-    raise click.exceptions.Exit(0 if done.granted else 1)
+    raise typer.Exit(0 if done.granted else 1)
 
 
-@command(summary="Measure the errors of a run under softmax", example="tm2tfr soften palindromes --input abba")
-@subject_asked()
-@options.word
-@options.option(
-    "--temperature",
-    metavar="auto|local|theorem-26|τ",
-    help="Where errors are measured; local: of programs and formulas. Default: a quarter of the largest that is right.",
-)
-@options.flag("--all", "everything", help="Show every position, however many there are.")
-@options.option(
-    "--figure",
-    type=OneOf(("1",)),
-    help="Instead: measure Figure 1 of Yang et al., the temperatures that logics need by the length of words.",
-)
-@options.count(
-    "--length",
-    least=1,
-    help=f"Of the figure: the longest words, behind {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to {MOST}. "
-    f"Default: {LONGEST}.",
-)
-@options.choice(
-    "--format",
-    of=tuple(dict.fromkeys((*SOFT_REPORTS, *FIGURES))),
-    default="text",
-    help="Tables for people, or every measurement; of the figure also Markdown and LaTeX, but no CSV.",
-)
-@options.output
-@options.file("--plot", help="Draw a plot in this .png, .svg or .pdf file (extra: plot).")
-@options.max_steps(200)
-@options.dtype
 def soften(
+    *,
+    word: WordOption = None,
+    temperature: Annotated[
+        str | None,
+        option(
+            "Where errors are measured; local: of programs and formulas. Default: a quarter of the largest that is right.",
+            metavar="auto|local|theorem-26|τ",
+        ),
+    ] = None,
+    everything: Annotated[bool, option("Show every position, however many there are.", "--all")] = False,
+    figure: Annotated[
+        str | None,
+        choice(
+            "Instead: measure Figure 1 of Yang et al., the temperatures that logics need by the length of words.",
+            of=("1",),
+            metavar="1",
+        ),
+    ] = None,
+    length: Annotated[
+        int | None,
+        count(
+            f"Of the figure: the longest words, behind {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to "
+            f"{MOST}. Default: {LONGEST}.",
+            least=1,
+        ),
+    ] = None,
+    format: Annotated[
+        str,
+        choice(
+            "Tables for people, or every measurement; of the figure also Markdown and LaTeX, but no CSV.",
+            of=tuple(dict.fromkeys((*SOFT_REPORTS, *FIGURES))),
+        ),
+    ] = "text",
+    output: OutputOption = None,
+    plot: Annotated[Path | None, file("Draw a plot in this .png, .svg or .pdf file (extra: plot).")] = None,
+    max_steps: Annotated[int, steps(SOFT_STEPS)] = SOFT_STEPS,
+    dtype: DtypeOption = None,
     asked: Asked,
-    word: str | None,
-    temperature: str | None,
-    everything: bool,
-    figure: str | None,
-    length: int | None,
-    format: str,
-    output: Path | None,
-    plot: Path | None,
-    max_steps: int,
-    dtype: str | None,
 ) -> None:
     """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""
     from tm2tfr.places import check_apart, check_file
 
-    check_file(output, reading=[asked.argument])
-    check_file(plot, reading=[asked.argument])
+    check_file(output, reading=asked.reading)
+    check_file(plot, reading=asked.reading)
     check_apart(output, plot, "--plot")
     if plot is not None:
         from tm2tfr.softness import plot as soft_plot
@@ -185,5 +176,5 @@ def soften(
     write(report(found, format, everything=everything), output, asked.argument)
     if plot is not None and isinstance(found, SoftRun):
         soft_plot.plot(found, plot)
-        click.echo(f"wrote {plot}", err=True)
-    raise click.exceptions.Exit(0 if found.holds else 1)
+        typer.echo(f"wrote {plot}", err=True)
+    raise typer.Exit(0 if found.holds else 1)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-from click.core import ParameterSource
+import typer
 
 from tm2tfr.choices import UNIVERSAL_TAPES
 from tm2tfr.cli.cautions import tell_of_homonyms
@@ -48,41 +47,32 @@ def subject(asked: Asked, *, seeded: bool = False) -> Subject:
     from tm2tfr.transformer.provenance import without_effect
 
     given, options = _given(asked, seeded=seeded)
-    if asked.format is not None and given is not asked.argument:
+    if asked.from_ is not None and given is not asked.argument:
         raise UsageError(f"tm2tfr: --from is the format of a text, and {asked} is none: omit it")
     try:
-        found = Subject.read(given, options=options, format=asked.format, cut_registers=asked.cut_registers)
+        found = Subject.read(given, options=options, format=asked.from_, cut_registers=asked.cut_registers)
     except SpecError as error:
-        raise (error if asked.prompt is not None else _of_prompt(asked) or error) from None
+        raise (error if asked.decoder.prompt is not None else _of_prompt(asked) or error) from None
     if given is asked.argument:
         tell_of_homonyms(asked.argument)
     if found.lacks_machine and not asked.takes_alone:
         raise _lacking(found, asked)
     for warning in found.warnings:
-        click.echo(cautioned(warning), err=True)
-    _refuse_steps(found, asked)
+        typer.echo(cautioned(warning), err=True)
+    if "max_steps" in asked.typed and found.answers_at_once:
+        what = f"{asked} answers all positions at once, and takes no steps on a tape"
+        raise UsageError(f"{asked.command}: {what}: omit --max-steps")
     if options:
         for note in without_effect(found.decoder.provenance):
-            click.echo(cautioned(f"warning: {note}"), err=True)
+            typer.echo(cautioned(f"warning: {note}"), err=True)
     return found
-
-
-def _refuse_steps(found: Subject, asked: Asked) -> None:
-    """Raise UsageError if a number of steps is given for what takes none."""
-    context = click.get_current_context(silent=True)
-    if context is None or context.get_parameter_source("max_steps") in (None, ParameterSource.DEFAULT):
-        return
-    labels = found.construction is not None and found.construction.labels is not None
-    if labels or (found.weights is not None and found.weights.labeller):
-        what = f"{asked} answers all positions at once, and takes no steps on a tape"
-        raise UsageError(f"tm2tfr {context.info_name}: {what}: omit --max-steps")
 
 
 def _of_prompt(asked: Asked) -> UsageError | None:
     """Return the error for the file of a prompt in place of a machine, with what to type instead; None for another file."""
     from tm2tfr.sources.circuit.formats.registry import by_ending
 
-    if asked.format is not None or by_ending(asked.argument) is not None:
+    if asked.from_ is not None or by_ending(asked.argument) is not None:
         return None
     path = Path(asked.argument)
     words = path.read_text(encoding="utf-8-sig", errors="replace").split() if path.is_file() else []
@@ -96,11 +86,10 @@ def _of_prompt(asked: Asked) -> UsageError | None:
 
 def _lacking(found: Subject, asked: Asked) -> CompileError:
     """Return the error for a universal decoder without a machine, with the line to type instead."""
-    context = click.get_current_context(silent=True)
     what = f"{visible(found.name)}: a universal decoder runs the machine that is in its prompt, and there is none"
-    if context is None or all(param.name != "universal" for param in context.command.params):
+    if not asked.command:
         return CompileError(f"{what}: name the machine itself")
-    return CompileError(f"{what}: use {context.command_path} MACHINE --universal {shlex.quote(str(asked))}")
+    return CompileError(f"{what}: use {asked.command} MACHINE --universal {shlex.quote(str(asked))}")
 
 
 def _given(asked: Asked, *, seeded: bool) -> tuple[Any, Mapping[str, Any]]:
@@ -108,8 +97,8 @@ def _given(asked: Asked, *, seeded: bool) -> tuple[Any, Mapping[str, Any]]:
     from tm2tfr.options import UniversalOptions, fields_of
 
     universal = fields_of(UniversalOptions)
-    if asked.prompt is not None:
-        program, left = prompted(asked.prompt, asked.options)
+    if asked.decoder.prompt is not None:
+        program, left = prompted(asked.decoder.prompt, asked.options)
         others = {name: value for name, value in asked.options.items() if name not in universal}
         return program, {**others, **left}
     if asked.alone:
@@ -128,8 +117,8 @@ def _written(asked: Asked, *, seeded: bool) -> Any:
     circuit = bool(text or registry.parameters_of(asked.argument)) or registry.is_circuit(asked.argument)
     if not circuit and names_machine(asked.argument) and "seed" in parameters and "universal" not in asked.options:
         what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
-        raise UsageError(f"{what}: omit it, or add {'--random K or ' if _draws() else ''}--universal")
-    if _draws() and "seed" in parameters and "seed" not in registry.parameters_of(asked.argument):
+        raise UsageError(f"{what}: omit it, or add {'--random K or ' if asked.draws else ''}--universal")
+    if asked.draws and "seed" in parameters and "seed" not in registry.parameters_of(asked.argument):
         what = f"{asked}: --seed is that of random inputs, and none are asked for"
         raise UsageError(f"{what}: add --random K, or omit --seed")
     if parameters and text:
@@ -141,12 +130,6 @@ def _written(asked: Asked, *, seeded: bool) -> Any:
     if asked.formula is not None:
         return registry.of_formula(asked.formula)
     return registry.built(asked.argument, parameters) if parameters else asked.argument
-
-
-def _draws() -> bool:
-    """Return whether the command has an option for random inputs."""
-    context = click.get_current_context(silent=True)
-    return context is not None and any("--random" in param.opts for param in context.command.params)
 
 
 def bytes_in(subject: Subject | MachineList, contents: Path | None, word: str | None = None) -> str | None:
@@ -178,7 +161,7 @@ def listed(asked: Asked) -> MachineList | None:
     Raises:
         SpecError, ReadError: see `tm2tfr.sources.turing.library.load_list`.
     """
-    if asked.given != asked.argument or asked.format not in (None, "bbchallenge"):
+    if asked.given != asked.argument or asked.from_ not in (None, "bbchallenge"):
         return None
     from tm2tfr.sources.turing.library import load_list
 
@@ -190,9 +173,9 @@ def listed(asked: Asked) -> MachineList | None:
     return MachineList(str(asked), found, asked.options)
 
 
-def check_places(argument: str, run: RunOptions) -> None:
+def check_places(reading: Sequence[str | None], run: RunOptions) -> None:
     """Raise OutputError if a file in which a run is to be recorded cannot be written."""
     from tm2tfr.places import check_file
 
-    check_file(run.out, reading=[argument], what="rows", endings=[".csv", ".jsonl", ".parquet"])
-    check_file(run.checkpoint, reading=[argument])
+    check_file(run.out, reading=reading, what="rows", endings=[".csv", ".jsonl", ".parquet"])
+    check_file(run.checkpoint, reading=reading)

@@ -5,41 +5,34 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-import click
-from click.exceptions import NoSuchOption
+import typer._click.exceptions as misunderstood  # no public name: Typer's own errors, raised by its parser
+from typer.core import TyperOption
 
-from tm2tfr.cli.subject import names_machine
 from tm2tfr.errors import UsageError, did_you_mean
 
+Misunderstood = misunderstood.UsageError
+"""What Typer raises about a command line."""
 
-def told(error: click.UsageError, given: Sequence[str] = ()) -> UsageError:
-    """Return an error of the command line library with our own message; `given` is the command's line, if it is known."""
+
+def told(error: misunderstood.UsageError, given: Sequence[str] = ()) -> UsageError:
+    """Return an error of Typer with our own message; `given` is the line that was typed."""
     where = error.ctx.command_path if error.ctx else "tm2tfr"
     see = f"see '{where} --help'"
     match error:
-        case NoSuchOption():
-            if set_to := next((w for w in given if w.partition("=-")[2].startswith(error.option_name[1:])), None):
-                name, _, value = set_to.partition("=")
-                remedy = "use sizes from 1 on, such as 8,4" if name == "--universal" else see
-                return UsageError(f"{where}: {name} cannot be {value!r}: {remedy}")
+        case misunderstood.NoSuchOption():
             single = (w.partition("=")[0] for w in given if w.startswith(error.option_name))
             typed = next((w for w in single if f"-{w}" in _options(error.ctx)), None)
             close = f" (did you mean '-{typed}'?)" if typed else did_you_mean(error.option_name, _options(error.ctx))
             return UsageError(f"{where}: unknown option {(typed or error.option_name)!r}{close}: {see}")
-        case click.MissingParameter(param=click.Parameter() as param):
-            hint = param.get_error_hint(error.ctx)
-            given = f"{hint} {param.metavar}" if isinstance(param, click.Option) else hint
-            return UsageError(f"{where}: {hint} is missing: add {given}, {see}")
-        case click.BadOptionUsage():
+        case misunderstood.BadOptionUsage():
             needs = "takes no value" if "not take" in error.message else "needs a value"
             return UsageError(f"{where}: {error.option_name} {needs}: {see}")
-        case click.BadParameter(param=click.Parameter() as param):
-            return UsageError(f"{where}: {param.get_error_hint(error.ctx)}: {error.message}")
     return UsageError(f"{where}: {error.format_message().rstrip('.')}: {see}")
 
 
-def _options(context: click.Context | None) -> Iterable[str]:
+def _options(context: Any) -> Iterable[str]:
     return [] if context is None else [name for param in context.command.get_params(context) for name in param.opts]
 
 
@@ -62,6 +55,7 @@ def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> 
 
 def _verb_for(name: str) -> str | None:
     """Return the command that was probably meant to run on `name`."""
+    from tm2tfr.cli.subject import names_machine
     from tm2tfr.shelf import SPECS, shipped
 
     if names_machine(name):
@@ -69,11 +63,11 @@ def _verb_for(name: str) -> str | None:
     return "sweep" if name in shipped(SPECS) else None
 
 
-def stray_arguments(context: click.Context, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
+def stray_arguments(context: Any, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
     """Return the error about extra arguments: perhaps an input word or an output file whose option was omitted."""
     where = context.command_path
     what = f"{where}: unexpected argument{'' if len(stray) == 1 else 's'} {', '.join(map(repr, stray))}"
-    options = {param.name: param for param in context.command.params if isinstance(param, click.Option)}
+    options = {param.name: param for param in context.command.params if isinstance(param, TyperOption)}
     word, output = options.get("word") or options.get("words"), options.get("output")
     kept = list(arguments)
     for each in stray:

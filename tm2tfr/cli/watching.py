@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import click
+import typer
 
 from tm2tfr.cli.cautions import warn_once
 from tm2tfr.cli.colour import cautioned, judged
@@ -50,7 +50,7 @@ class Terminal(Watcher):
         elif said.data is not None:
             tell(json.dumps(said.data(), ensure_ascii=False), as_json=True)
         elif said.good is False:
-            click.echo(said.text, err=True)
+            typer.echo(said.text, err=True)
 
 
 def warn(notes: Iterable[str]) -> None:
@@ -59,4 +59,4 @@ def warn(notes: Iterable[str]) -> None:
         if "warning:" in note or note.startswith("the dense engine"):
             warn_once(note)
         else:
-            click.echo(cautioned(note), err=True)
+            typer.echo(cautioned(note), err=True)

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from tm2tfr.trace.activations import Activation
     from tm2tfr.trace.check import Trace
 
-VERDICTS = {
-    "accept": "ACC: the machine accepts",
-    "reject": "REJ: the machine rejects",
-    "halt": "HALT: the machine halts",
-}
+VERDICTS = {"accept": "ACC: the machine accepts", "reject": "REJ: the machine rejects", "halt": "HALT: the machine halts"}
 
 
 def heading(subject: Subject) -> str:

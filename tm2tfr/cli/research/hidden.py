@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+import typer
 
-from tm2tfr.cli import options
-from tm2tfr.cli.arguments import FILE, Count, seed_number, whole_number
-from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.asked import subject as subject_asked
-from tm2tfr.cli.pages import command
+from tm2tfr.cli.arguments import dimensions as dimensions_or_least
+from tm2tfr.cli.arguments import seed_number
+from tm2tfr.cli.asked import Asked, seed
+from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import argument, choice, count, file, option
 from tm2tfr.cli.progress import making
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import Interrupted, UsageError, visible
@@ -27,59 +27,36 @@ if TYPE_CHECKING:
 GRADES = ("1", "2", "3")
 
 
-class Dimensions(Count):
-    """A whole number from 1 on, or ``least``."""
-
-    name = "D"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, or the word."""
-        if value == LEAST or isinstance(value, int):
-            return value
-        if whole_number(str(value).strip()) is None:
-            self.fail(f"{value!r} is neither a whole number nor {LEAST!r}: use one of them", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-LEAST = "least"
-DIMENSIONS = Dimensions(1)
-
-
-@command(
-    summary="Hide a model's answer in its weights, with a key",
-    example="tm2tfr disguise busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
-)
-@subject_asked(seed=("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
-@options.file(
-    "--output", "-o", metavar="FILE", help="Write the hidden weights to this .safetensors file; of --suite, a folder."
-)
-@options.file("--key", help="Write the key to this .json file.")
-@options.choice("--grade", of=GRADES, help="How much is hidden, see the documentation. Default: 3.")
-@options.option(
-    "--dimensions",
-    type=DIMENSIONS,
-    metavar="D",
-    help="Compress the stream to D dimensions first, so that variables share directions; 'least': as few as are found.",
-)
-@options.flag("--rename-tokens", help="Call tokens t0, t1, … in another order; the key says which is which.")
-@options.count(
-    "--all-up-to",
-    help="Compare on all inputs of up to N tokens too, of a circuit on all: in float64, and, as a finding, in float32.",
-)
-@options.file("--verify", metavar="KEY", help="Prove that these weights are the original of this key, and write nothing.")
-@options.flag("--suite", help="Write 40 hidden models of all sources to the folder --output, with keys.")
-@options.flag("--resume", help="Resume a suite: make only what is missing.")
 def disguise(
-    asked: Asked,
-    output: Path | None,
-    key: Path | None,
-    grade: str | None,
-    dimensions: int | Literal["least"] | None,
-    rename_tokens: bool,
-    all_up_to: int | None,
-    verify: Path | None,
-    suite: bool,
-    resume: bool,
+    *,
+    output: Annotated[
+        Path | None, file("Write the hidden weights to this .safetensors file; of --suite, a folder.", "-o")
+    ] = None,
+    key: Annotated[Path | None, file("Write the key to this .json file.")] = None,
+    grade: Annotated[str | None, choice("How much is hidden, see the documentation. Default: 3.", of=GRADES)] = None,
+    dimensions: Annotated[
+        Any,
+        option(
+            "Compress the stream to D dimensions first, so that variables share directions; 'least': as few as are found.",
+            metavar="D",
+            parser=dimensions_or_least,
+        ),
+    ] = None,
+    rename_tokens: Annotated[bool, option("Call tokens t0, t1, … in another order; the key says which is which.")] = False,
+    all_up_to: Annotated[
+        int | None,
+        count(
+            "Compare on all inputs of up to N tokens too, of a circuit on all: in float64, and, as a finding, in float32."
+        ),
+    ] = None,
+    verify: Annotated[
+        Path | None, file("Prove that these weights are the original of this key, and write nothing.", metavar="KEY")
+    ] = None,
+    suite: Annotated[bool, option("Write 40 hidden models of all sources to the folder --output, with keys.")] = False,
+    resume: Annotated[bool, option("Resume a suite: make only what is missing.")] = False,
+    asked: Annotated[
+        Asked, but(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
+    ],
 ) -> None:
     """Write weights with the same function in which nothing can be read, and the key that says what is what.
 
@@ -105,7 +82,7 @@ def disguise(
             raise UsageError("tm2tfr disguise: the key of --verify has the grade and the seed: omit --grade and --seed")
         if not asked.named:
             raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
-        if asked.format is not None:
+        if asked.from_ is not None:
             raise UsageError("tm2tfr disguise: --verify is about a .safetensors file of weights: omit --from")
         _verify(asked, verify)
     if output is None or key is None:
@@ -115,8 +92,8 @@ def disguise(
         )
     from tm2tfr.places import check_apart, check_file
 
-    check_file(output, reading=[asked.argument], what="weights", endings=[".safetensors"])
-    check_file(key, reading=[asked.argument], what="keys", endings=[".json"])
+    check_file(output, reading=asked.reading, what="weights", endings=[".safetensors"])
+    check_file(key, reading=asked.reading, what="keys", endings=[".json"])
     check_apart(output, key, "--key")
     found = subject(asked, seeded=True)
     from tm2tfr.api.hidden import disguise as hide
@@ -133,16 +110,16 @@ def disguise(
     save(made.decoder, output)
     made.key.save(key)
     for said in _told(made):
-        click.echo(said)
-    click.echo(f"wrote {output} and {key}")
-    raise click.exceptions.Exit(1 if any(each["different"] for each in _promised(made.key.equal)) else 0)
+        typer.echo(said)
+    typer.echo(f"wrote {output} and {key}")
+    raise typer.Exit(1 if any(each["different"] for each in _promised(made.key.equal)) else 0)
 
 
 def _refuse_subject(asked: Asked) -> None:
     """Raise UsageError if something to be hidden is named beside --suite, or an option that is about it."""
     given = [asked.given] if asked.named else []
     options = [name for name in (*asked.parameters, *asked.options) if name != "seed"]
-    given += [f"--{name.replace('_', '-')}" for name in options] + (["--from"] if asked.format is not None else [])
+    given += [f"--{name.replace('_', '-')}" for name in options] + (["--from"] if asked.from_ is not None else [])
     if given:
         what = "tm2tfr disguise: --suite has models of its own, 40 of all sources"
         raise UsageError(f"{what}: omit {visible(given[0])}, or omit --suite to hide one thing")
@@ -211,13 +188,13 @@ def _verify(asked: Asked, key: Path) -> NoReturn:
     opened = load_key(key)
     proof = verify_disguise(subject(asked, seeded=True), opened)
     if proof.proved:
-        click.echo(f"proved: {proof.checked:,} equalities of matrices: {_proved_same(opened)}")
-        raise click.exceptions.Exit(0)
+        typer.echo(f"proved: {proof.checked:,} equalities of matrices: {_proved_same(opened)}")
+        raise typer.Exit(0)
     for refused in proof.refusals[:10]:
-        click.echo(refused)
+        typer.echo(refused)
     more = f", {len(proof.refusals):,} in all" if len(proof.refusals) > 10 else ""
-    click.echo(f"not proved{more}: these weights are not the original of {key}")
-    raise click.exceptions.Exit(1)
+    typer.echo(f"not proved{more}: these weights are not the original of {key}")
+    raise typer.Exit(1)
 
 
 def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | None, *, resume: bool) -> NoReturn:
@@ -235,16 +212,19 @@ def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | N
             made = make_suite(output, seed=_seed(asked), progress=progress, resume=resume)
         except KeyboardInterrupt:
             raise Interrupted("interrupted while models were hidden: resume it with --resume") from None
-    click.echo(f"wrote {made}")
-    raise click.exceptions.Exit(0)
+    typer.echo(f"wrote {made}")
+    raise typer.Exit(0)
 
 
-@command(summary="Score a claim about hidden weights", example="tm2tfr score key.json claim.json")
-@options.argument("key", type=FILE, help="A key made by 'tm2tfr disguise'.")
-@options.argument("claim", type=FILE, required=False, help="The claim, in JSON; '-' for standard input.")
-@options.flag("--template", help="Print a claim without content instead, to be filled in.")
-@options.flag("--json", "as_json", help="Print JSON, with each role and variable.")
-def score(key: Path, claim: Path | None, template: bool, as_json: bool) -> None:
+def score(
+    *,
+    key: Annotated[Path, argument("KEY", parser=Path, help="A key made by 'tm2tfr disguise'.")],
+    claim: Annotated[
+        Path | None, argument("CLAIM", parser=Path, help="The claim, in JSON; '-' for standard input.")
+    ] = None,
+    template: Annotated[bool, option("Print a claim without content instead, to be filled in.")] = False,
+    as_json: Annotated[bool, option("Print JSON, with each role and variable.", "--json")] = False,
+) -> None:
     """Compare a claim about hidden weights with the truth: precision and recall of each kind of thing.
 
     Kinds: heads, decoys, layers, units and subspaces. Base: what F1 a claim has that knows only how many there are.
@@ -265,4 +245,4 @@ def score(key: Path, claim: Path | None, template: bool, as_json: bool) -> None:
     if as_json:
         write_data(json.dumps(found.as_dict(), ensure_ascii=False, indent=1) + "\n")
     else:
-        click.echo(str(found))
+        typer.echo(str(found))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated
 
-import click
+import typer
 
-from tm2tfr.cli import options
 from tm2tfr.cli.arguments import seed_number
-from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.asked import subject as subject_asked
+from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
+from tm2tfr.cli.expanding import but
+from tm2tfr.cli.options import RUN, DtypeOption, WordOption, choice, count, file, option
 from tm2tfr.cli.output import write_data
-from tm2tfr.cli.pages import command
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.subject import subject
 from tm2tfr.errors import UsageError
@@ -21,43 +21,35 @@ RANDOM = "Random interventions"
 """The panel of the help."""
 
 
-@command(
-    summary="Set variables of a run, in the reference and in the weights",
-    example="tm2tfr intervene chapter --input 11 --set 'q@5=q1'",
-)
-@subject_asked(seed=(RANDOM, "The seed of --random, of the circuit 'random', and of the rules' order in prompts."))
-@options.word
-@options.option(
-    "--set",
-    "texts",
-    multiple=True,
-    metavar="VAR@POS=VALUE",
-    help="Set a variable at a position: 'q@5=q3', or 'h@6 from 111@6' for its value in another run. Can be repeated.",
-)
-@options.choice(
-    "--engine", of=("dense", "exact"), default="dense", panel=options.RUN, help="Run with numpy, or exact rationals."
-)
-@options.dtype
-@options.count("--max-positions", least=1, panel=options.RUN, help="Stop each run after N positions. Default: 200.")
-@options.flag("--variables", help="List the variables that can be set, with their names in weights, tables and labels.")
-@options.flag("--json", "as_json", help="Print JSON.")
-@options.count("--random", "count", least=1, panel=RANDOM, help="N random ones, with --seed, on random inputs, or --input.")
-@options.file("--output", "-o", metavar="DIR", panel=RANDOM, help="Write the random interventions to this folder, as data.")
-@options.flag("--parquet", panel=RANDOM, help="Write Parquet files beside the JSON Lines.")
-@options.flag("--resume", panel=RANDOM, help="Resume the folder: make only what is missing.")
 def intervene(
-    asked: Asked,
-    word: str | None,
-    texts: tuple[str, ...],
-    engine: str,
-    dtype: str | None,
-    max_positions: int | None,
-    variables: bool,
-    as_json: bool,
-    count: int | None,
-    output: Path | None,
-    parquet: bool,
-    resume: bool,
+    *,
+    word: WordOption = None,
+    texts: Annotated[
+        list[str] | None,
+        option(
+            "Set a variable at a position: 'q@5=q3', or 'h@6 from 111@6' for its value in another run. Can be repeated.",
+            "--set",
+            metavar="VAR@POS=VALUE",
+        ),
+    ] = None,
+    variables: Annotated[
+        bool, option("List the variables that can be set, with their names in weights, tables and labels.")
+    ] = False,
+    as_json: Annotated[bool, option("Print JSON.", "--json")] = False,
+    engine: Annotated[str, choice("Run with numpy, or exact rationals.", of=("dense", "exact"), panel=RUN)] = "dense",
+    dtype: DtypeOption = None,
+    max_positions: Annotated[
+        int | None, count("Stop each run after N positions. Default: 200.", least=1, panel=RUN)
+    ] = None,
+    count: Annotated[
+        int | None, count("N random ones, with --seed, on random inputs, or --input.", "--random", least=1, panel=RANDOM)
+    ] = None,
+    output: Annotated[
+        Path | None, file("Write the random interventions to this folder, as data.", "-o", metavar="DIR", panel=RANDOM)
+    ] = None,
+    parquet: Annotated[bool, option("Write Parquet files beside the JSON Lines.", panel=RANDOM)] = False,
+    resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
+    asked: Annotated[Asked, but(draws=True, seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:
     """Set variables of a run at a position, and compare what must come out with what the weights answer.
 
@@ -79,9 +71,11 @@ def intervene(
         _refuse(folder, "this is about random interventions", "add --random N, or omit it")
         from tm2tfr.interventions.intervened import read_settings
 
-        done = intervene(subject(asked), word, read_settings(texts), engine=engine, dtype=dtype, max_positions=most)
+        done = intervene(
+            subject(asked), word, read_settings(tuple(texts or ())), engine=engine, dtype=dtype, max_positions=most
+        )
         _tell(done.as_dict() if as_json else str(done))
-        raise click.exceptions.Exit(0 if done.agrees else 1)
+        raise typer.Exit(0 if done.agrees else 1)
     if texts:
         raise UsageError("tm2tfr intervene: --random draws what is set, and --set says it: omit one of them")
     if output is None and (parquet or resume):
@@ -89,14 +83,14 @@ def intervene(
     if output is not None:
         from tm2tfr.places import check_folder
 
-        check_folder(output, reading=[asked.argument])
-    words, seed = None if word is None else [word], _seed(asked)
+        check_folder(output, reading=asked.reading)
+    words, number = None if word is None else [word], _seed(asked)
     with counting("resume it with --resume" if output else "") as progress:
         tried = intervene_many(
             subject(asked, seeded=True),
             count,
             words=words,
-            seed=seed,
+            seed=number,
             folder=output,
             parquet=parquet,
             resume=resume,
@@ -106,7 +100,7 @@ def intervene(
             progress=progress,
         )
     _tell(tried.as_dict() if as_json else str(tried))
-    raise click.exceptions.Exit(0 if tried.agrees else 1)
+    raise typer.Exit(0 if tried.agrees else 1)
 
 
 def _seed(asked: Asked) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tm2tfr.choices import UNIVERSAL_TAPES
-from tm2tfr.cli.arguments import Named, seed_number
-from tm2tfr.cli.options import UNIVERSAL, Declared, choice, count, option
-from tm2tfr.errors import NotFoundError, OutputError, UsageError, visible
+from tm2tfr.cli.arguments import seed_number
+from tm2tfr.cli.options import UNIVERSAL, choice, count, option
+from tm2tfr.errors import NotFoundError, UsageError, visible
 
 if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.program import Universal
@@ -18,110 +18,81 @@ if TYPE_CHECKING:
 SIZES = ""
 """The value of ``--universal`` when it is given without one: its sizes are options of their own."""
 _LONGEST_NAME = 256
-A_FILE = Named(tuple)
-"""A text that may be the name of a file, which the shell completes."""
-OF_THE_CLASS: Mapping[str, Declared] = {
-    "universal": option(
-        "--universal",
-        is_flag=False,
-        flag_value=SIZES,
-        type=A_FILE,
-        metavar="[S,K|FILE]",
-        panel=UNIVERSAL,
-        help="Put the machine in the prompt of one decoder for all machines with at most S states and K symbols, such as "
-        "8,4, or of the weights in this .safetensors file.",
-    ),
-    "states": count(
-        "--states",
-        least=1,
-        metavar="S",
-        panel=UNIVERSAL,
-        help="In place of S in --universal S,K: the states with rules, and halting states beyond the first.",
-    ),
-    "symbols": count(
-        "--symbols",
-        least=1,
-        metavar="K",
-        panel=UNIVERSAL,
-        help="In place of K in --universal S,K: the symbols, the blank among them.",
-    ),
-    "tape": choice(
-        "--tape",
-        of=UNIVERSAL_TAPES,
-        panel=UNIVERSAL,
-        help="The tape of its machines. Default: both, and the first token of the prompt says which.",
-    ),
-}
-"""The options that say which decoder it is."""
-SEED = option(
-    "--seed", metavar="N", panel=UNIVERSAL, help="Shuffle the rules. Default: they are in the machine's own order."
-)
-PROMPT = option(
-    "--prompt",
-    metavar="TEXT",
-    panel=UNIVERSAL,
-    help="In place of a machine: a prompt such as 'one-way q0,1 →(q0,1,+1) 1 BOS', @FILE, or '-' for standard input.",
-)
-DECLARED: tuple[Declared, ...] = (*OF_THE_CLASS.values(), PROMPT)
+SEED = option("Shuffle the rules. Default: they are in the machine's own order.", "--seed", metavar="N", panel=UNIVERSAL)
 
 
-def of_the_class(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare the options that say which decoder it is; the command gets them as `asked_options`, called ``universal``."""
+@dataclass(frozen=True, kw_only=True)
+class UniversalGroup:
+    """A universal decoder, and the machine in its prompt, as the command line asks for them."""
 
-    @functools.wraps(command)
-    def gathered(
-        *,
-        universal: str | None,
-        states: int | None,
-        symbols: int | None,
-        tape: str | None,
-        seed: str | None,
-        **others: Any,
-    ) -> Any:
-        found = asked_options(universal=universal, states=states, symbols=symbols, tape=tape, seed=seed)
-        return command(universal=found, **others)
+    universal: Annotated[
+        str | None,
+        option(
+            "Put the machine in the prompt of one decoder for all machines with at most S states and K symbols, such "
+            "as 8,4, or of the weights in this .safetensors file.",
+            metavar="[S,K|FILE]",
+            panel=UNIVERSAL,
+        ),
+    ] = None
+    states: Annotated[
+        int | None,
+        count(
+            "In place of S in --universal S,K: the states with rules, and halting states beyond the first.",
+            least=1,
+            metavar="S",
+            panel=UNIVERSAL,
+        ),
+    ] = None
+    symbols: Annotated[
+        int | None,
+        count(
+            "In place of K in --universal S,K: the symbols, the blank among them.", least=1, metavar="K", panel=UNIVERSAL
+        ),
+    ] = None
+    tape: Annotated[
+        str | None,
+        choice(
+            "The tape of its machines. Default: both, and the first token of the prompt says which.",
+            of=UNIVERSAL_TAPES,
+            panel=UNIVERSAL,
+        ),
+    ] = None
+    prompt: Annotated[
+        str | None,
+        option(
+            "In place of a machine: a prompt such as 'one-way q0,1 →(q0,1,+1) 1 BOS', @FILE, or '-' for standard input.",
+            metavar="TEXT",
+            panel=UNIVERSAL,
+        ),
+    ] = None
+    seed: Annotated[str | None, SEED] = None
 
-    for each in reversed([*OF_THE_CLASS.values(), SEED]):
-        gathered = each(gathered)
-    return gathered
+    def options(self, seed: str | None = None) -> dict[str, Any]:
+        """Return what is asked for as `tm2tfr.compile` takes it.
 
+        Args:
+            seed: that of the command, if it has its own.
 
-def asked_options(
-    *, universal: str | None, states: int | None, symbols: int | None, tape: str | None, seed: str | None
-) -> dict[str, Any]:
-    """Return these options as `tm2tfr.compile` takes them.
-
-    Raises:
-        UsageError: if they cannot be combined, or `seed` is not a number.
-    """
-    sizes = {"--states": states, "--symbols": symbols}
-    given = [name for name, value in sizes.items() if value is not None]
-    if universal is None:
-        if given or tape is not None or seed is not None:
-            what = f"{[*given, '--tape' if tape is not None else '--seed'][0]} is of a universal decoder"
-            raise UsageError(f"tm2tfr: {what}: omit it, or add --universal")
-        return {}
-    if universal == SIZES:
-        if len(given) < len(sizes):
+        Raises:
+            UsageError: if it cannot be combined, or the seed is not a number.
+        """
+        seed = self.seed if seed is None else seed
+        sizes = {"--states": self.states, "--symbols": self.symbols}
+        given = [name for name, value in sizes.items() if value is not None]
+        if self.universal is None:
+            if given or self.tape is not None or seed is not None:
+                what = f"{[*given, '--tape' if self.tape is not None else '--seed'][0]} is of a universal decoder"
+                raise UsageError(f"tm2tfr: {what}: omit it, or add --universal")
+            return {}
+        if self.universal != SIZES and given:
+            what = f"--universal {self.universal} says the size itself"
+            raise UsageError(f"tm2tfr: {what}: omit {' and '.join(given)}")
+        if self.universal == SIZES and len(given) < len(sizes):
             lacking = " and ".join(name for name in sizes if name not in given)
             what = f"tm2tfr: --universal needs its size, and {lacking} {'is' if given else 'are'} missing"
             raise UsageError(f"{what}: use for example --universal 8,4")
-        return {"universal": (states, symbols), "tape": tape, "seed": _seed(seed)}
-    if given:
-        what = f"--universal {universal} says the size itself"
-        raise UsageError(f"tm2tfr: {what}: omit {' and '.join(given)}")
-    return {"universal": universal, "tape": tape, "seed": _seed(seed)}
-
-
-def _seed(seed: str | None) -> int | None:
-    return None if seed is None else seed_number(seed, "tm2tfr")
-
-
-def keep_weights(universal: object, output: object) -> None:
-    """Raise OutputError if the output is the file of the weights that ``--universal`` names."""
-    files = isinstance(universal, str) and isinstance(output, Path) and output.is_file() and Path(universal).is_file()
-    if files and Path(str(output)).samefile(str(universal)):
-        raise OutputError(f"{output}: these are the weights themselves: choose another name for the output")
+        size = (self.states, self.symbols) if self.universal == SIZES else self.universal
+        return {"universal": size, "tape": self.tape, "seed": None if seed is None else seed_number(seed, "tm2tfr")}
 
 
 def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[str, Any]]:
