@@ -13,11 +13,10 @@ from tm2tfr.dataset.family import Family
 from tm2tfr.engines import recognise
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.dependence import sources
+from tm2tfr.engines.dependence import Same, sources
 from tm2tfr.engines.fast import Fast, fresh
 from tm2tfr.engines.fast import session as sessions
 from tm2tfr.engines.overflow import reach
-from tm2tfr.engines.same import Same
 from tm2tfr.errors import EngineError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load

@@ -19,7 +19,7 @@ from tm2tfr.dataset.tree import NormalForm, too_many
 from tm2tfr.errors import CompileError, Tm2tfrError, counted, visible
 from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
-from tm2tfr.sources.turing.formats.loaded import stem
+from tm2tfr.sources.turing.formats.draft import stem
 from tm2tfr.sources.turing.library import load_with_warnings, shipped
 from tm2tfr.sources.turing.spec import MOVES, TAPES, Machine
 from tm2tfr.sources.turing.universal.names import CHARACTERS

@@ -19,11 +19,9 @@ from typing import Any, Literal
 import numpy as np
 
 from tm2tfr.choices import DTYPES, Float
-from tm2tfr.engines.decode import Passed, Watch, refuse_ahead
-from tm2tfr.engines.dense_parts import ColumnsOf, LinearMap, finite, norm_of, parts_of
-from tm2tfr.engines.norm import Vector, read
+from tm2tfr.engines.decode import NO_PATCHES, Passed, Patch, Watch, check_patches, patched, refuse_ahead
+from tm2tfr.engines.dense_parts import ColumnsOf, LinearMap, Vector, finite, norm_of, parts_of, read
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
-from tm2tfr.engines.patching import NO_PATCHES, Patch, check_patches, patched
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from tm2tfr.engines.decode import Passed, Watch, refuse_ahead
+from tm2tfr.engines.decode import NO_PATCHES, Passed, Patch, Watch, check_patches, patched, refuse_ahead
 from tm2tfr.engines.overflow import beyond_the_table
-from tm2tfr.engines.patching import NO_PATCHES, Patch, check_patches, patched
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix, Rational, rational

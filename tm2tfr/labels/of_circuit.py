@@ -1,7 +1,7 @@
 """Labels of circuits: the bits of a run, the gate that each position answers, and where its operands are.
 
 Gates, operands and where heads look are the same in all runs; only bits differ. See
-`tm2tfr.sources.circuit.specification`, which says the same of one position after the other.
+`tm2tfr.sources.circuit.truth`, which says the same of one position after the other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tm2tfr.labels.of_turing import heads_of
 from tm2tfr.labels.variables import HeadColumn, HeldVariable, LabelVariable, Ragged, Scheme, Seen
 from tm2tfr.sources.circuit.columns import GATE_NAMES, OPERANDS, TRUTH, widened
-from tm2tfr.sources.circuit.specification import CircuitSpecification
+from tm2tfr.sources.circuit.truth import CircuitSpecification
 from tm2tfr.transformer.weights import Decoder
 
 # ── Where heads look on many words of one length, as matrices, and in the form of a column.

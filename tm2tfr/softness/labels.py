@@ -19,7 +19,7 @@ import numpy as np
 
 from tm2tfr.contract import ManyLabels, Truth
 from tm2tfr.engines.decode import Engine, prompted, run_whole
-from tm2tfr.engines.norm import Vector
+from tm2tfr.engines.dense_parts import Vector
 from tm2tfr.engines.reading import answered
 from tm2tfr.engines.watching import Observation
 from tm2tfr.softness.measure import gap_below

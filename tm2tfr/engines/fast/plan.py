@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.dense_parts import selected
-from tm2tfr.engines.dependence import TOKEN, Classes, LayerSources, Sources, rows_of, sources
+from tm2tfr.engines.dependence import KEPT, TOKEN, WIDEST, Classes, LayerSources, Same, Sources, rows_of, sources
 from tm2tfr.engines.fast.arrays import (
     Body,
     Early,
@@ -38,7 +38,6 @@ from tm2tfr.engines.fast.arrays import (
 from tm2tfr.engines.fast.heads import collect
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition
-from tm2tfr.engines.same import KEPT, WIDEST, Same
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 

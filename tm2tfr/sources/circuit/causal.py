@@ -8,7 +8,7 @@ The variables at position i, which answers the bit of symbol i + 1, in ``lookup`
 - ``y`` is the entry of the truth table for the three bits; the bit answered is 1 where it is more than ½.
 
 In ``paper-hard`` and ``paper``, ``s`` is the sign of the bit, ``mean`` that of the operands' signs; ``one`` and ``zero``
-are what each gate makes of it, see `tm2tfr.sources.circuit.specification`, and 1 is answered where ``one`` is larger.
+are what each gate makes of it, see `tm2tfr.sources.circuit.truth`, and 1 is answered where ``one`` is larger.
 ``paper`` keeps each number twice, with both signs, so that a norm finds the mean 0: an intervention sets both. Its softmax
 comes close to these numbers, and its bits are the same.
 
@@ -23,8 +23,7 @@ from typing import Any
 
 from tm2tfr.causality import CausalRun, CausalValue, CausalVariable, Settings, only
 from tm2tfr.sources.circuit.columns import OPERANDS, TRUTH, widened
-from tm2tfr.sources.circuit.specification import LOOKUP_WRITTEN, PAPER_WRITTEN, CircuitSpecification
-from tm2tfr.sources.circuit.truth import CircuitTruth
+from tm2tfr.sources.circuit.truth import LOOKUP_WRITTEN, PAPER_WRITTEN, CircuitSpecification, CircuitTruth
 from tm2tfr.transformer.weights import Decoder
 
 _PLACE = "it says where a position is, and has no cause: set the bit there, or the positions of operands"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from tm2tfr.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.evaluate import Bits
 from tm2tfr.sources.circuit.library.sha256 import digest, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit
+from tm2tfr.text.markdown import code
 
 MOST_INPUTS_OF_ALL = 20
 """Two to the power of this are a million cases."""
@@ -109,3 +111,38 @@ def _short(part: str) -> str:
 
 def _refused(circuit: Circuit, what: str, remedy: str) -> InputError:
     return InputError(f"input of {visible(circuit.name)}: {what}: {remedy}")
+
+
+# ── what an export has to say of a circuit: its nets and outputs, what it is given, and the inputs that it is tried on
+SHOWN = 24
+"""How many outputs a model card names."""
+
+
+def cases(circuit: Circuit, most: int) -> tuple[Sequence[str], bool]:
+    """Return at most `most` inputs, as bits, and whether they are all that there are; otherwise they are random ones."""
+    inputs = len(circuit.inputs)
+    every = inputs <= MOST_INPUTS_OF_ALL and 2**inputs <= most
+    found = all_cases(circuit) if every else random_cases(circuit, most, seed=0)
+    return ["".join(map(str, row)) for row in found.tolist()], every
+
+
+def described(circuit: Circuit) -> dict[str, Any]:
+    """Return the nets of inputs and gates, in the order of the symbols, and for each output the number of its symbol."""
+    return {
+        "inputs": list(circuit.inputs),
+        "gates": [gate.net for gate in circuit.gates],
+        "outputs": {name: circuit.numbers[net] for name, net in circuit.outputs},
+    }
+
+
+def paragraph(circuit: Circuit) -> str:
+    """Return what a model of `circuit` is given and generates, as Markdown."""
+    bits = f"{counted(len(circuit.inputs), 'input bit')} (`tm2tfr.json` names them, in order)"
+    outputs = [f"{code(name)}: {circuit.numbers[net]}" for name, net in circuit.outputs[:SHOWN]]
+    more = len(circuit.outputs) - len(outputs)
+    rest = f" and {more} more, see `tm2tfr.json`" if more else ""
+    gates = counted(len(circuit.gates), "gate")
+    return (
+        f"Given the {bits}\nit generates the bit of each of {gates}, one token each, `0` or `1`. "
+        f"Symbols count from 0, inputs first;\nthe outputs are symbols {', '.join(outputs)}{rest}."
+    )

@@ -119,8 +119,8 @@ SOURCE = Source(
     part=later("tm2tfr.sources.circuit.drawing", "cone"),
     causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
-    cases=later("tm2tfr.sources.circuit.exported", "cases"),
-    exported=later("tm2tfr.sources.circuit.exported", "described"),
-    card=later("tm2tfr.sources.circuit.exported", "paragraph"),
+    cases=later("tm2tfr.sources.circuit.inputs", "cases"),
+    exported=later("tm2tfr.sources.circuit.inputs", "described"),
+    card=later("tm2tfr.sources.circuit.inputs", "paragraph"),
     prepare=_prepare,
 )

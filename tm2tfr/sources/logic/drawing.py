@@ -18,10 +18,9 @@ import graphviz
 from tm2tfr.errors import OutputError, counted, visible
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node, Retrieve, leaves, looks_right
-from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.printer import escaped
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.write import text_of
+from tm2tfr.sources.logic.write import output_names, text_of
 from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 
 if TYPE_CHECKING:

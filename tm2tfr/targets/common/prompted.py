@@ -19,7 +19,7 @@ from tm2tfr.errors import CompileError, counted
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import BOS
-from tm2tfr.sources.turing.universal.compiler.layout import layout
+from tm2tfr.sources.turing.universal.compiler.compiler import layout
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read, text

@@ -14,8 +14,7 @@ from tm2tfr.engines.watching import observe_at
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.universal.compiler.compiler import renamed
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.specification import UniversalSpecification
-from tm2tfr.sources.turing.universal.truth import UniversalTruth
+from tm2tfr.sources.turing.universal.truth import UniversalSpecification, UniversalTruth
 from tm2tfr.transformer.residual import Residual, Subspace
 
 STEPS = 12

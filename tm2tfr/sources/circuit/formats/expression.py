@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 
 from tm2tfr.sources.circuit.building import TABLES, FreshNames
 from tm2tfr.sources.circuit.formats.blif import cubes
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import complement
 from tm2tfr.sources.circuit.netlist import Circuit

@@ -41,8 +41,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ConversionError, counted, did_you_mean, listing
 from tm2tfr.sources.circuit.building import FreshNames
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS, Cover
 from tm2tfr.sources.circuit.formats.truth_table import MOST_INPUTS, tables

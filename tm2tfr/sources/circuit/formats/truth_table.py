@@ -23,8 +23,7 @@ from itertools import product
 from tm2tfr.errors import ConversionError, counted
 from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.evaluate import evaluate_words
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit

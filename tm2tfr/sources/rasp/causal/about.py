@@ -11,7 +11,7 @@ from tm2tfr.errors import CompileError, Tm2tfrError
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens
-from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
+from tm2tfr.sources.rasp.specification import numeric, shown_value
 from tm2tfr.text.words import all_words
 from tm2tfr.transformer.listing import Wire, WiredHead, wiring
 from tm2tfr.transformer.residual import Subspace

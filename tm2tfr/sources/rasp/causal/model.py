@@ -14,7 +14,7 @@ from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.library import word_of
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import Atom
-from tm2tfr.sources.rasp.specification.claims import shown_value
+from tm2tfr.sources.rasp.specification import shown_value
 from tm2tfr.transformer.weights import Decoder
 
 

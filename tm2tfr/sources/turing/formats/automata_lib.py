@@ -19,8 +19,7 @@ from itertools import accumulate
 from typing import Any
 
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.formats.lossless import Translation, Written, two_way, with_verdicts
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.nodes import Node, Scalar

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tm2tfr.errors import did_you_mean
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded
 from tm2tfr.sources.turing.spec import MOVES, Rule
 from tm2tfr.text.nodes import Scalar
 from tm2tfr.text.source import Mark

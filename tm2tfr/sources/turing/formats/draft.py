@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
+from tm2tfr.errors import Diagnostic
 from tm2tfr.sources.turing.spec import Machine, MachineError, Problem
 from tm2tfr.text.nodes import Node
 from tm2tfr.text.reading import Reading
@@ -55,3 +57,17 @@ class Draft(Reading):
         while at and at not in self.marks:
             at = at[:-1]
         self.log.add(self.span(self.marks.get(at), position), problem.what, problem.remedy)
+
+
+# ── the value that every reader of a format returns ───────────────────────────────────────────────────
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A machine, and warnings about what its author may not have meant."""
+
+    machine: Machine
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def stem(file: str) -> str:
+    """Return the name of a machine that does not give its own: that of its file."""
+    return "machine" if file.startswith("<") else PurePath(file).stem or "machine"

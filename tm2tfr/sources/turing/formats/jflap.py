@@ -15,19 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from tm2tfr.sources.turing.formats.draft import Draft
+from tm2tfr.sources.turing.formats import lossless
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.formats.jflap_blocks import DEEPEST, Flat, Level, Move, by_tag, machine_within
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import (
-    Translation,
-    Written,
-    letter,
-    renumbered,
-    two_way,
-    with_states,
-    with_symbols,
-    with_verdicts,
-)
 from tm2tfr.sources.turing.spec import MOVES, Machine
 from tm2tfr.text.nodes import Node
 from tm2tfr.text.source import Log, SourceText
@@ -283,15 +273,15 @@ def _symbol(a: str) -> bool:
     return a.isprintable() and not a.isspace() and a not in MEANING
 
 
-def write(machine: Machine) -> Written:
+def write(machine: Machine) -> lossless.Written:
     """Return `machine` as a ``.jff`` file.
 
     Raises:
         ConversionError: if it halts without verdicts, or may run into the end of a one-way tape.
     """
-    t = two_way(with_verdicts(Translation(machine, "JFLAP")))
-    t = with_symbols(t, _symbol, None if _symbol(machine.blank) else "_")
-    t = with_states(t, renumbered(t.machine, lambda q: q.isprintable() and q == q.strip(), "q"))
+    t = lossless.two_way(lossless.with_verdicts(lossless.Translation(machine, "JFLAP")))
+    t = lossless.with_symbols(t, _symbol, None if _symbol(machine.blank) else "_")
+    t = lossless.with_states(t, lossless.renumbered(t.machine, lambda q: q.isprintable() and q == q.strip(), "q"))
     m = t.machine
     numbers = {q: k for k, q in enumerate(m.states)}
     lines = [
@@ -308,7 +298,9 @@ def write(machine: Machine) -> Written:
     for (q, a), rule in m.transitions.items():
         parts = {"from": str(numbers[q]), "to": str(numbers[rule.state])}
         parts |= {"read": "" if a == m.blank else a, "write": "" if rule.write == m.blank else rule.write}
-        inside = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in (parts | {"move": letter(rule)}).items())
+        inside = "".join(
+            f"<{tag}>{escape(text)}</{tag}>" for tag, text in (parts | {"move": lossless.letter(rule)}).items()
+        )
         lines.append(f"    <transition>{inside}</transition>")
     return t.written("\n".join([*lines, "  </automaton>", "</structure>", ""]))
 

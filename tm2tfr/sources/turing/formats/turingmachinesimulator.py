@@ -15,17 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tm2tfr.errors import visible
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import (
-    Translation,
-    Written,
-    renumbered,
-    two_way,
-    with_states,
-    with_symbols,
-    with_verdicts,
-)
+from tm2tfr.sources.turing.formats import lossless
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.nodes import Node, Scalar
 from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Mark, SourceText
@@ -262,15 +253,15 @@ def _state(q: str) -> bool:
     return q.isprintable() and not re.search(r"[\s,:]|//", q) and bool(q)
 
 
-def write(machine: Machine) -> Written:
+def write(machine: Machine) -> lossless.Written:
     """Return `machine` as a program.
 
     Raises:
         ConversionError: if it halts without verdicts, or may run into the end of a one-way tape.
     """
-    t = two_way(with_verdicts(Translation(machine, "turingmachinesimulator.com")))
-    t = with_symbols(t, _symbol, BLANK)
-    t = with_states(t, renumbered(t.machine, _state, "q"))
+    t = lossless.two_way(lossless.with_verdicts(lossless.Translation(machine, "turingmachinesimulator.com")))
+    t = lossless.with_symbols(t, _symbol, BLANK)
+    t = lossless.with_states(t, lossless.renumbered(t.machine, _state, "q"))
     m = t.machine
     letters = {move: sign for sign, move in MOVES.items()}
     rules = [f"{q},{a}\n{r.state},{r.write},{letters[r.move]}\n" for (q, a), r in m.transitions.items()]

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.sources.turing.proof.cases import Refusal, columns
+from tm2tfr.sources.turing.proof.cases import FEATURES, LayerInputs, Refusal, columns
 from tm2tfr.sources.turing.proof.feed_forward import Sums
-from tm2tfr.sources.turing.proof.inputs import FEATURES, LayerInputs
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, parts

@@ -306,7 +306,7 @@ class Connectives:
 
 
 def _in_the_program(node: Operation) -> bool:
-    """Return whether a node has a number in the program, see `tm2tfr.sources.logic.compiler.compiler`."""
+    """Return whether a node has a number in the program, see `tm2tfr.sources.logic.compiler`."""
     return node.key[:1] == "s" and node.key[1:].isdecimal()
 
 

@@ -14,8 +14,7 @@ from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.turing.compiler.version_1 import load
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS
-from tm2tfr.sources.turing.universal.compiler.compiler import STOP, compile_universal, renamed
-from tm2tfr.sources.turing.universal.compiler.layout import layout
+from tm2tfr.sources.turing.universal.compiler.compiler import STOP, compile_universal, layout, renamed
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.stored import restored
 from tm2tfr.transformer import provenance
