@@ -144,7 +144,7 @@ class Log:
 
     def shown(self) -> tuple[Diagnostic, ...]:
         """Return at most `most` complaints, in the order of the text, errors first; and how many more there are."""
-        found = self.inorder()
+        found = tuple(sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)))
         if len(found) <= self.most:
             return found
         errors_first = sorted(found, key=lambda d: d.severity != "error")
@@ -152,10 +152,6 @@ class Log:
         what = f"… and {len(found) - self.most:,} more"
         rest = Diagnostic(what=what, remedy="fix those above first", file=self.source.file, severity=severity)
         return (*(d for d in found if id(d) in chosen), rest)
-
-    def inorder(self) -> tuple[Diagnostic, ...]:
-        """Return the complaints in the order of the text."""
-        return tuple(sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)))
 
 
 def decoded(

@@ -41,16 +41,6 @@ def lookup_layout() -> Residual:
     return Residual(tuple(Subspace(name, holds=name) for name in names))
 
 
-def hard_layout(positions: int) -> Residual:
-    """Return the residual stream of ``paper-hard``: the sign of the bit, the mean, two flags, and one-hot positions."""
-    return _one_hot(("s", "mean", "one", "zero"), positions)
-
-
-def paper_layout(positions: int) -> Residual:
-    """Return the residual stream of ``paper``: dimensions 1 to 9 of Appendix A, then positions of their own (repair 1)."""
-    return _one_hot(("s", "-s", "-1", "mean", "-mean", "one", "zero", "-one", "-zero"), positions)
-
-
 def _one_hot(names: tuple[str, ...], positions: int) -> Residual:
     here = Subspace("here", tuple(map(str, range(positions))), holds="here")
     return Residual((*(Subspace(name, holds=name) for name in names), here))
@@ -132,7 +122,7 @@ DOUBT = 1e-3
 def paper_hard_decoder(circuit: Circuit, positions: int) -> Decoder:
     """Return the decoder without norms: signs ±1, scores 0 and 1, flags at least 1/2 apart."""
     refuse_others(circuit, "paper-hard")
-    layout = hard_layout(positions)
+    layout = _one_hot(("s", "mean", "one", "zero"), positions)
     layer = Layer(
         name="gate",
         meaning="the mean of the operands' signs, and from it the gate's value",
@@ -158,7 +148,7 @@ def paper_decoder(circuit: Circuit, positions: int, epsilon: float) -> Decoder:
             (repair 14); at 0 these are the paper's (d/4)^½ and (d/6)^½.
     """
     refuse_others(circuit, "paper")
-    layout = paper_layout(positions)
+    layout = _one_hot(("s", "-s", "-1", "mean", "-mean", "one", "zero", "-one", "-zero"), positions)
     d = layout.width
     c1, c2 = paper_constants(positions)
     embedded, attended = sqrt(4 / d + epsilon), sqrt(6 / d + epsilon)
@@ -302,7 +292,7 @@ def _position_table(circuit: Circuit, layout: Residual, positions: int) -> Matri
     entries: dict[tuple[int, int], float] = {}
     directions = [layout.index(name) for name in (*OPERANDS, *TRUTH)]
     for column, gate in enumerate(circuit.gates, start=len(circuit.inputs) - 1):
-        row = (*_addresses(gate, circuit), *map(int, _widened(gate)))
+        row = (*_addresses(gate, circuit), *map(int, "".join(bit * (len(CASES) // len(gate.table)) for bit in gate.table)))
         entries.update({(at, column): float(value) for at, value in zip(directions, row, strict=True) if value})
     return Matrix.from_entries((layout.width, positions), entries)
 
@@ -311,11 +301,6 @@ def _addresses(gate: Gate, circuit: Circuit) -> tuple[int, ...]:
     """Return the positions of three operands: the last one again for those that are missing, 0 if there is none."""
     found = [circuit.numbers[net] for net in gate.operands] or [0]
     return (*found, *found[-1:] * (len(OPERANDS) - len(found)))
-
-
-def _widened(gate: Gate) -> str:
-    """Return the truth table as one of three operands, of which it ignores those that are missing."""
-    return "".join(bit * (len(CASES) // len(gate.table)) for bit in gate.table)
 
 
 # ── from a circuit to a decoder: a token a gate, one layer, in the variant that is asked for ──────────

@@ -73,7 +73,11 @@ class _Writer:
         self.text: dict[int, str] = {}
         self.uses = Counter(part.number for node in nodes for part in rasp.made_of(node))
         self.taken = RESERVED | library_names() | words() | set(wanted)
-        self.names: dict[int, str] = {node.number: name for name, node in wanted.items() if _simple(node)}
+        self.names: dict[int, str] = {
+            node.number: name
+            for name, node in wanted.items()
+            if (not isinstance(node, rasp.Tokens | rasp.Indices | rasp.Constant))
+        }
         self.used = set(self.taken)
 
     def take(self, node: rasp.Node) -> None:
@@ -130,11 +134,6 @@ def _is_call(node: rasp.Node) -> bool:
     return isinstance(node, rasp.Select | rasp.Aggregate) or (
         isinstance(node, rasp.Elementwise) and node.operator in CALLED
     )
-
-
-def _simple(node: rasp.Node) -> bool:
-    """Return whether a node is written by a line of its own."""
-    return not isinstance(node, rasp.Tokens | rasp.Indices | rasp.Constant)
 
 
 def _elementwise(node: rasp.Elementwise, parts: list[str]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
@@ -83,13 +82,12 @@ class SelectorCluster:
         """The keys of its selectors, a negated one after ``!``, for specifications."""
         return ",".join(f"{'!' if negated else ''}{part.key}" for part, negated in self.parts)
 
-    @cached_property
-    def _tests(self) -> tuple[tuple[Test, bool], ...]:
-        return tuple((test(part, self.keys, self.queries), negated) for part, negated in self.parts)
-
     def __call__(self, keys: Tuple, queries: Tuple) -> bool:
         """Return whether a query with these values is satisfied by a key with these."""
-        return all(tested(keys, queries) != negated for tested, negated in self._tests)
+        return all(
+            tested(keys, queries) != negated
+            for tested, negated in tuple((test(part, self.keys, self.queries), negated) for part, negated in self.parts)
+        )
 
     def matrix(self, keys: Sequence[Tuple], queries: Sequence[Tuple]) -> NDArray[np.bool_]:
         """Return whether each query is satisfied by each key: (queries, keys)."""

@@ -96,10 +96,6 @@ class Interval:
         """The largest absolute value of each."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
-    def inverse_root(self) -> Interval:
-        """Return 1/√x; lo must be positive."""
-        return Interval(1 / np.sqrt(self.hi), 1 / np.sqrt(self.lo))
-
     def squared(self) -> Interval:
         """Return x²."""
         low = np.where((self.lo <= 0) & (self.hi >= 0), 0.0, np.minimum(self.lo**2, self.hi**2))
@@ -274,7 +270,7 @@ class Normed:
         whole = Interval(variance.lo / width + norm.epsilon, variance.hi / width + norm.epsilon)
         if not (whole.lo > 0).all():
             raise Refused("embedding", "a layer norm divides by a number that is not shown to be positive", "variance 0")
-        root = whole.inverse_root()
+        root = Interval(1 / np.sqrt(whole.hi), 1 / np.sqrt(whole.lo))
         extra = rounding.gamma(4)
         return cls(norm, mean, Interval(root.lo * (1 - extra), root.hi * (1 + extra)), off)
 

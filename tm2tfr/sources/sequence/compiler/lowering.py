@@ -316,7 +316,7 @@ class Lowering:
             mask = "future" if self._causal else "none"
             claim = f"{selector.key} {mask} {'|'.join(cluster.claim for cluster, each in every if not each.always)}".strip()
             scores = [pair for _, each in every for pair in each.scores]
-            looking = Looking(self._name_of(selector), claim, scores)
+            looking = Looking((selector.name or selector.key), claim, scores)
             kept = tuple((cluster, each) for cluster, each in every if not each.always)
             self._heads[selector, depth] = _Head(looking, kept)
             self._stream.head(depth, looking)
@@ -331,9 +331,6 @@ class Lowering:
                 (cluster, scored(self, self._domains, cluster, causal=self._causal, numbers=numbers)) for cluster in every
             ]
         return self._clusters[selector]
-
-    def _name_of(self, selector: seq.Selection) -> str:
-        return selector.name or selector.key
 
     def _found(self, head: _Head, selector: seq.Selection, depth: int) -> BitForm:
         """Return the bit that is 1 iff anything is selected (Lemma 3).

@@ -128,7 +128,11 @@ class _Unbounded:
 
     def _counted(self, node: seq.Apply, found: Sequence[Found]) -> Found:
         """Return a function of counts, and of finite numbers."""
-        if node.operator == "/" and isinstance(found[1], Share) and _is_one(node.arguments[0]):
+        if (
+            node.operator == "/"
+            and isinstance(found[1], Share)
+            and (isinstance(node.arguments[0], seq.Fixed) and node.arguments[0].value == 1)
+        ):
             return found[1].count or self._looked_up(node, found[1])
         counts = [self._as_count(argument) for argument in node.arguments]
         if None in counts:
@@ -347,7 +351,3 @@ class _Unbounded:
         space = self.stream.space(name, holds=f"picked {node.key}", time=Time(depth), labels=labels)
         looking.carries += [(bit, {at(space, seq.text_of(value)): 1}) for value, bit in values.bits.items()]
         return of_bits({value: {at(space, seq.text_of(value)): 1} for value in values.bits}, Time(depth))
-
-
-def _is_one(node: seq.Operation) -> bool:
-    return isinstance(node, seq.Fixed) and node.value == 1

@@ -229,7 +229,9 @@ class _Code:
 
     def rule(self, node: ast.expr, key: tuple[str, str]) -> Rule | None:
         """Return a rule, ``(state, symbol, move)``."""
-        if isinstance(node, ast.Set) or (isinstance(node, ast.List | ast.Tuple) and any(_is_tuple(e) for e in node.elts)):
+        if isinstance(node, ast.Set) or (
+            isinstance(node, ast.List | ast.Tuple) and any(isinstance(e, ast.Tuple) for e in node.elts)
+        ):
             what = f"state {key[0]!r} has a choice on {key[1]!r} (nondeterminism)"
             self.draft.error(self.node(node), what, "keep one of the rules: machines here are deterministic")
             return None
@@ -282,10 +284,6 @@ class _Code:
 def _called(call: ast.Call) -> str:
     """Return the name that is called, without its module."""
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-
-
-def _is_tuple(node: ast.expr) -> bool:
-    return isinstance(node, ast.Tuple)
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -119,7 +119,7 @@ class _Program:
         """Refuse a program for several tapes, at its first rule; its lines would be as many errors."""
         first, second = [*(fields for fields in rules if len(fields) > 1), [], []][:2]
         tapes = len(first) - 1
-        if tapes > 1 and len(second) == 2 * tapes + 1 and not _is_second(first):
+        if tapes > 1 and len(second) == 2 * tapes + 1 and not (len(first) == 3 and first[2].text in MOVES):
             self.draft.one_tape(_whole(first), str(tapes))
 
     def line(self, fields: list[Scalar]) -> None:
@@ -234,10 +234,6 @@ def _field(number: int, column: int, text: str) -> Scalar:
 
 def _fields(number: int, text: str, column: int = 0) -> list[Scalar]:
     return [_field(number, column + piece.start(), piece[0]) for piece in re.finditer(r"[^,]+|(?<=,)(?=,|$)|^(?=,)", text)]
-
-
-def _is_second(fields: list[Scalar]) -> bool:
-    return len(fields) == 3 and fields[2].text in MOVES
 
 
 def _whole(fields: list[Scalar]) -> Node:

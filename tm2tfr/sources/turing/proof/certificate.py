@@ -193,7 +193,14 @@ class Proof:
         h = n - 1 if max_head is None else min(max_head, n - 1)
         found = () if self.refusals else self.conditions(engine, dtype)
         bounds = [
-            Bound(layer=c.layer, part=c.part, where=c.where, claim=c.claim, formula=c.formula, slack=_slack(c.use(n, h)))
+            Bound(
+                layer=c.layer,
+                part=c.part,
+                where=c.where,
+                claim=c.claim,
+                formula=c.formula,
+                slack=float(1 - min(c.use(n, h), Fraction(10**6))),
+            )
             for c in found
         ]
         return Certificate(
@@ -310,7 +317,3 @@ def limit(
         EngineError: for an unknown engine or dtype.
     """
     return _remembered(decoder, machine).largest(engine, dtype, max_head)
-
-
-def _slack(use: Fraction) -> float:
-    return float(1 - min(use, Fraction(10**6)))
