@@ -29,7 +29,7 @@ from tests.engines.test_groups import (
     started,
 )
 from tests.strategies import tries
-from tm2tfr.engines.fast import Fast, fresh, session, straight
+from tm2tfr.engines.fast import Fast, expressions, fresh, session, straight
 from tm2tfr.engines.fast.arrays import Laid
 from tm2tfr.engines.fast.expressions import Guess, guess_of_maximum
 from tm2tfr.engines.fast.plan import plan
@@ -242,7 +242,7 @@ def test_a_wrong_guess_changes_nothing(wrong: str, monkeypatch: pytest.MonkeyPat
 
     decoder, given = compiled("busy-beaver-4")
     wanted, usual = run(decoder, given, sizes(1), 300)
-    monkeypatch.setattr(straight, "guess_of_maximum", guessed)
+    monkeypatch.setattr(expressions, "guess_of_maximum", guessed)
     got, _ = run(decoder, given, sizes(2), 300)
     assert joined(got) == joined(wanted)
     assert usual.hurried > 100

@@ -6,6 +6,7 @@ names, not at provenance, not at a machine.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -115,6 +116,98 @@ class Passed(NamedTuple):
     """(width,)"""
     logits: Any
     """(answers,)"""
+
+
+class LayerByLayer(ABC):
+    """A session that is run layer by layer, on the next position or on a whole sequence: the same numbers both ways.
+
+    An engine says what the embedding, the parts of a layer and the logits are. A stream x, (width,), is changed in place.
+
+    Args:
+        layers, width: of the decoder.
+    """
+
+    def __init__(self, layers: int, width: int) -> None:
+        self._depth, self._width, self._position = layers, width, 0
+        self.residual: Any = ()
+        self.logits: Any = ()
+
+    def feed(self, token: int, watch: Watch | None = None, patches: Sequence[Patch] = ()) -> int:
+        """Run the next position on `token` and return the first token with the largest logit.
+
+        Args:
+            patches: what is overwritten in the stream on the way; the watch sees it overwritten.
+
+        Raises:
+            EngineError: see `run`. The session cannot be used after that.
+        """
+        at = self._position
+        (passed,) = self.run([token], {} if watch is None else {at: watch}, {at: patches} if patches else NO_PATCHES)
+        self.residual, self.logits = passed
+        return self._first_of_the_largest()
+
+    def run(
+        self, tokens: Sequence[int], watches: Mapping[int, Watch], patches: Mapping[int, Sequence[Patch]]
+    ) -> list[Passed]:
+        """Run the next positions on `tokens`, of which heads see all that their masks let them, and return what there is.
+
+        Raises:
+            EngineError: if a number is too large for the dtype, a layer norm divides by 0, or there are more tokens than
+                positions in the position table, and for a patch that does not fit.
+        """
+        first, end = self._position, self._position + len(tokens)
+        self._position = end
+        for own in patches.values():
+            check_patches(own, self._depth, self._width)
+
+        def staged(i: int, x: Any, layer: int, part: str) -> None:
+            if i in watches:
+                watches[i].stage(layer, part, x.copy())
+
+        streams = []
+        for i, token in enumerate(tokens, first):
+            streams.append(x := self._embedded(token, i))
+            patched(x, patches.get(i, ()), -1, "embedding")
+            staged(i, x, -1, "embedding")
+        for n in range(self._depth):
+            reads = [self._taken(n, x, i) for i, x in enumerate(streams, first)]
+            for i, x in enumerate(streams, first):
+                self._attend(n, x, reads[i - first], i, end, watches.get(i))
+            for i, x in enumerate(streams, first):
+                patched(x, patches.get(i, ()), n, "attention")
+                staged(i, x, n, "attention")
+                self._feed_forward(n, x, i)
+                patched(x, patches.get(i, ()), n, "feed_forward")
+                self._checked(x, n, i)
+                staged(i, x, n, "feed_forward")
+        return [Passed(x, self._answers(x, i)) for i, x in enumerate(streams, first)]
+
+    @abstractmethod
+    def _embedded(self, token: int, position: int) -> Any:
+        """Return the stream at a position before the first layer."""
+
+    @abstractmethod
+    def _taken(self, n: int, x: Any, position: int) -> Any:
+        """Keep the keys and values of layer n for a position, and return what its heads read there."""
+
+    @abstractmethod
+    def _attend(self, n: int, x: Any, reads: Any, position: int, length: int, watch: Watch | None) -> None:
+        """Add what the heads of layer n carry to x: all of them read the stream before any writes to it."""
+
+    @abstractmethod
+    def _feed_forward(self, n: int, x: Any, position: int) -> None:
+        """Add what the feed-forward part of layer n answers to x."""
+
+    @abstractmethod
+    def _answers(self, x: Any, position: int) -> Any:
+        """Return the logits of a position: (answers,)."""
+
+    @abstractmethod
+    def _first_of_the_largest(self) -> int:
+        """Return the place of the first of the largest logits."""
+
+    def _checked(self, x: Any, after: int, position: int) -> None:  # noqa: B027  (rationals never are)
+        """Raise EngineError if a number of the stream after layer `after` is too large."""
 
 
 class Engine(Protocol):

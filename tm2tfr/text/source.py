@@ -128,13 +128,18 @@ class Log:
         """Return a log for a `source` within this one; both collect into the same place."""
         return replace(self, source=source)
 
+    @property
+    def broken(self) -> bool:
+        """Whether one of the complaints is an error."""
+        return any(d.severity == "error" for d in self.found)
+
     def conclude(self) -> tuple[Diagnostic, ...]:
         """Return the complaints, all of them warnings, in the order of the text.
 
         Raises:
             SpecError: with all of them, errors and warnings, if one is an error.
         """
-        if any(d.severity == "error" for d in self.found):
+        if self.broken:
             raise self.failure()
         return self.shown()
 

@@ -61,7 +61,7 @@ def read(text: str | bytes, *, file: str, name: str = "", language: Language | N
     stated = parse(log)
     worker = LogicElaborator(log, language, said.alphabet)
     worker.run(stated)
-    broken = any(d.severity == "error" for d in log.found)
+    broken = log.broken
     shown = {n: node for n, node in worker.definitions.items() if not n.startswith("_")} or worker.definitions
     chosen = said.define or next(reversed(shown), "")
     if not broken and not shown:

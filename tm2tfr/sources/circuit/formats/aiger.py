@@ -243,8 +243,7 @@ def read(source: SourceText, *, cut: bool = False) -> LoadedCircuit:
     there = next((k for k, text in enumerate(lines) if _COMMENT.match(text)), len(lines)) - 1
     if there < needed:
         what = f"the header announces {needed:,} lines, but only {there:,} follow"
-        draft.error(0, None, what, "check whether the file is complete, and the numbers in the header")
-        raise draft.log.failure()
+        draft.refuse(0, None, what, "check whether the file is complete, and the numbers in the header")
     first_latch = 1 + header.inputs
     first_output = first_latch + header.latches
     first_and = first_output + header.outputs
@@ -285,19 +284,16 @@ def read_header(draft: NetDraft, form: str) -> Header:
     text = draft.log.source.lines[0].rstrip()
     found = _HEADER.fullmatch(text)
     if found is None or found[1] != form:
-        draft.error(0, None, "the first line is not the header of an AIGER file", _SHAPE.replace("aag", form))
-        raise draft.log.failure()
+        draft.refuse(0, None, "the first line is not the header of an AIGER file", _SHAPE.replace("aag", form))
     words = found[2].split()
     long = next((word for word in words if len(word) > 12 or int(word) > MOST_VARIABLES), None)
     if long is not None:
         shown = long if len(long) <= 20 else f"{long[:20]}…"
-        draft.error(0, long, f"{shown} is more than {MOST_VARIABLES:,}, the most that is read", "check the header")
-        raise draft.log.failure()
+        draft.refuse(0, long, f"{shown} is more than {MOST_VARIABLES:,}, the most that is read", "check the header")
     most, inputs, latches, outputs, ands, *others = map(int, words)
     if inputs > MOST_INPUTS:
         what = f"{inputs:,} inputs are more than {MOST_INPUTS:,}, the most that are read"
-        draft.error(0, words[1], what, "check the header")
-        raise draft.log.failure()
+        draft.refuse(0, words[1], what, "check the header")
     if any(others):
         what = "this file has properties for model checkers (B, C, J or F is not 0)"
         draft.error(0, None, what, "write them as outputs: only a circuit's inputs, ANDs and outputs are read")

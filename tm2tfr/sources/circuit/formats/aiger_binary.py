@@ -39,8 +39,7 @@ def read(data: bytes, *, file: str, cut: bool = False) -> LoadedCircuit:
         latches = f"{header.latches:,} latches, " if header.latches else ""
         parts = f"{latches}{counted(header.outputs, 'output')} and {counted(header.ands, 'AND')}"
         what = f"the header announces {parts}, but the file ends before"
-        draft.error(0, None, what, _CUT)
-        raise draft.log.failure()
+        draft.refuse(0, None, what, _CUT)
     start = len(first) + 1
     lines = [first]
     for _ in range(header.latches + header.outputs):

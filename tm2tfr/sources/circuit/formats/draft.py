@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from tm2tfr.errors import Diagnostic, Span, counted, listing
 from tm2tfr.sources.circuit.building import FreshNames
@@ -110,6 +110,15 @@ class NetDraft:
         self.log.add(self.span(line, token, last=last), what, remedy)
         if len(self.log.found) >= _ENOUGH:
             raise self.log.failure()
+
+    def refuse(self, line: int | None, token: str | None, what: str, remedy: str) -> NoReturn:
+        """Record an error after which there is nothing more to read.
+
+        Raises:
+            SpecError: with every complaint.
+        """
+        self.error(line, token, what, remedy)
+        raise self.log.failure()
 
     def warn(self, line: int | None, token: str | None, what: str, remedy: str) -> None:
         """Record a warning at a token of a line."""

@@ -74,8 +74,7 @@ def parsed(source: SourceText, draft: NetDraft) -> list[ast.stmt]:
     """
     if (line := _too_long(source.text)) is not None:
         what = f"this statement is longer than {MOST_TOKENS:,} names and signs"
-        draft.error(line, None, what, "give parts of it names: t = a & b; s = t ^ c")
-        raise draft.log.failure()
+        draft.refuse(line, None, what, "give parts of it names: t = a & b; s = t ^ c")
     text = "\n".join(line.strip() for line in source.lines)
     try:
         with warnings.catch_warnings():

@@ -84,8 +84,7 @@ class _Blueprint:
         elif self.start.text not in self.states:
             remedy = f"add 'In state {self.start.text}:', and below it what is done there"
             self.draft.error(self.start, f"the state {self.start.text!r} is not described", remedy)
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.draft.values |= self.values()
         machine = self.draft.machine()
         self.without_rules()

@@ -111,8 +111,7 @@ class _Code:
 
     def read(self) -> Loaded:
         fields = self.fields(self.call())
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         values, marks = self.draft.values, self.draft.marks
         for ours, theirs, key in (
             ("states", "states", "states"),
@@ -128,8 +127,7 @@ class _Code:
             values[ours], marks[key,] = (found.text if found else ""), self.node(fields[theirs])
         values["transitions"] = self.rules(fields["transitions"])
         values["input_alphabet"] = tuple(a for a in values["input_alphabet"] if a != values["blank"])
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
     def call(self) -> ast.Call:
@@ -176,7 +174,7 @@ class _Code:
                 close = self.draft.nearest(keyword.arg, _FIELDS, {})
                 self.draft.warn(self.node(keyword.value), f"unknown argument {keyword.arg!r}{close}", "it is ignored")
         missing = [name for name in _FIELDS if name not in found]
-        if missing and not any(d.severity == "error" for d in self.draft.log.found):
+        if missing and not self.draft.log.broken:
             self.draft.error(self.node(call.func), f"there is no argument {missing[0]!r}", "add it")
         return found
 

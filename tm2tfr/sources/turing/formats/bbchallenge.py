@@ -70,11 +70,9 @@ def read(source: SourceText) -> Loaded:
     draft = Draft(Log(source), values={"name": stem(source.file)})
     rows = _rows(source)
     if not rows:
-        draft.error(None, "this text contains no machine", "write rows such as 1RB1LB_1LA1RZ")
-        raise draft.log.failure()
+        draft.refuse(None, "this text contains no machine", "write rows such as 1RB1LB_1LA1RZ")
     if len(rows) > len(LETTERS):
-        draft.error(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: write at most 26 rows")
-        raise draft.log.failure()
+        draft.refuse(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: write at most 26 rows")
     read_rows(draft, rows)
     return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
 

@@ -76,8 +76,7 @@ class _Yaml:
     def read(self, root: Node | None) -> Loaded:
         if not isinstance(root, Map):
             what = "the document is empty" if root is None else f"the document is {kind(root)}, not a mapping"
-            self.draft.error(root, what, f"write the keys {', '.join(KEYS)}")
-            raise self.draft.log.failure()
+            self.draft.refuse(root, what, f"write the keys {', '.join(KEYS)}")
         found = self.keys(root)
         self.names(found)
         for key, ours in (("start_state", "start"), ("accept_state", "accept"), ("reject_state", "reject")):

@@ -64,8 +64,7 @@ class Rules:
             SpecError: with all that is wrong.
         """
         draft, values, marks = self.draft, self.draft.values, self.draft.marks
-        if any(d.severity == "error" for d in draft.log.found):
-            raise draft.log.failure()
+        draft.log.conclude()
         extra = values.pop("tape_alphabet_extra", ())
         values["tape_alphabet"] = tuple(dict.fromkeys([*values.get("input_alphabet", ()), *extra, BLANK]))
         draft.log.too_many(sum(len(values["tape_alphabet"]) if symbol == ANY else 1 for _, symbol in self.rules))

@@ -44,8 +44,9 @@ class Draft(Reading):
     def one_tape(self, node: Node, number: str) -> None:
         """Raise SpecError unless the number of tapes is one: what else is wrong with such a text does not matter."""
         if number != "1":
-            self.error(node, f"this machine has {number} tapes, but machines here have one", "convert it to one tape first")
-            raise self.log.failure()
+            self.refuse(
+                node, f"this machine has {number} tapes, but machines here have one", "convert it to one tape first"
+            )
 
     def complain(self, problem: Problem) -> None:
         """Report a problem found by the checks of `Machine`, at its place in the text."""

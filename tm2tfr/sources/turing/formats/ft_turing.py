@@ -77,8 +77,7 @@ class _Reader:
     def read(self, root: Node | None) -> Loaded:
         if not isinstance(root, Map):
             what = "there is nothing in this text" if root is None else f"the document is {_kind(root)}, not an object"
-            self.draft.error(root, what, f"write an object with the keys {', '.join(KEYS)}")
-            raise self.draft.log.failure()
+            self.draft.refuse(root, what, f"write an object with the keys {', '.join(KEYS)}")
         found = self.keys(root)
         self.lists(found)
         for key, ours, among in (("name", "name", ""), ("blank", "blank", "alphabet"), ("initial", "start", "states")):
@@ -92,8 +91,7 @@ class _Reader:
                 self.check(node, among)
         if "transitions" in found:
             self.transitions(found["transitions"][1])
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.draft.values["transitions"] = self.rules
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
@@ -137,8 +135,7 @@ class _Reader:
     def keys(self, root: Map) -> Fields:
         """Return the entries of the document; one that is missing is an error, one that is unknown a warning."""
         if not any(isinstance(key, Scalar) and key.text in KEYS for key, _ in root.pairs):
-            self.draft.error(root, "this object has none of the keys of ft_turing", f"write {', '.join(KEYS)}")
-            raise self.draft.log.failure()
+            self.draft.refuse(root, "this object has none of the keys of ft_turing", f"write {', '.join(KEYS)}")
         found: Fields = {}
         for key, value in self.draft.entries(root, "key"):
             if key.text in KEYS:

@@ -71,8 +71,7 @@ class _Reader:
         self.tagged = by_tag(self.root)
         self.blocks = not self.older or "block" in self.tagged
         top = self.level(self.root.first("automaton") or self.root, ())
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.machine(top)
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
@@ -81,15 +80,14 @@ class _Reader:
         kind = self.root.first("type")
         if self.root.tag == "structure" and kind is None and "type" in self.root.attributes:
             what = "this is a file of JFLAP 8, whose files are not read"
-            self.draft.error(self.root.node, what, "draw the machine in JFLAP 7.1, and save it there")
-            raise self.draft.log.failure()
+            self.draft.refuse(self.root.node, what, "draw the machine in JFLAP 7.1, and save it there")
         if self.root.tag != "structure" or kind is None:
-            self.draft.error(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
-            raise self.draft.log.failure()
+            self.draft.refuse(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
         name = kind.text.strip()
         if name not in TYPES:
-            self.draft.error(kind.node, f"this is JFLAP's {name!r}, not a Turing machine", "save a Turing machine in JFLAP")
-            raise self.draft.log.failure()
+            self.draft.refuse(
+                kind.node, f"this is JFLAP's {name!r}, not a Turing machine", "save a Turing machine in JFLAP"
+            )
         self.older = name != WITH_BLOCKS
         tapes = self.root.first("tapes")
         if tapes is not None and tapes.text.strip():
@@ -194,8 +192,7 @@ class _Reader:
         draft.log.too_many(max(count, top.size()) * len(gamma) if wild or blocks else count)
         for level in top.levels():
             self.moves(level, gamma, blank, top)
-        if any(d.severity == "error" for d in draft.log.found):
-            raise draft.log.failure()
+        draft.log.conclude()
         flat = Flat(top)
         draft.marks |= {("table", q): node for q, node in flat.nodes.items()}
         draft.marks |= {("table", q, a): node for (q, a), (_, node) in flat.rules.items()}

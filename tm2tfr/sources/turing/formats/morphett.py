@@ -74,8 +74,7 @@ def read_snapshot(draft: Draft) -> SavedProgram:
     source = draft.log.source
     root = compose_json(source)
     if not isinstance(root, Map):
-        draft.error(root, "this is not a JSON object", "save the machine again, or give its program as text")
-        raise draft.log.failure()
+        draft.refuse(root, "this is not a JSON object", "save the machine again, or give its program as text")
     found: dict[str, Scalar] = {}
     for key, value in draft.entries(root, "key"):
         if key.text not in KEYS:
@@ -96,7 +95,7 @@ def read_snapshot(draft: Draft) -> SavedProgram:
     variant = found.get("variant")
     if variant is not None and variant.text not in VARIANTS:
         draft.error(variant, f"there is no variant {variant.text}", "use 0, 1 for a one-way tape, or 2 for choices")
-    if any(d.severity == "error" for d in draft.log.found) or program is None:
+    if draft.log.broken or program is None:
         raise draft.log.failure()
     steps = found.get("steps")
     if steps is not None and steps.text not in ("0", "null"):
@@ -194,8 +193,7 @@ class _Program:
             self.line(number, text.split(";")[0])
         if not self.lines and not self.draft.log.found:
             self.draft.error(None, "this text contains no rule", "write rules such as '0 1 _ r 0', one per line")
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.expand()
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 

@@ -240,14 +240,11 @@ def _read_before(text: str, name: str) -> Machine | None:
 
 def _mapping(root: Node | None, draft: Draft) -> Map:
     """Return the root of a document, which must be a mapping."""
-    if isinstance(root, Map):
-        return root
-    if root is None or (isinstance(root, Scalar) and root.null):
-        what, root = "the document is empty", None
-    else:
-        what = f"the document is {kind(root)}, not a mapping"
-    draft.error(root, what, "a machine has at least the keys 'blank', 'start state' and 'table'")
-    raise draft.log.failure()
+    if not isinstance(root, Map):
+        empty = root is None or (isinstance(root, Scalar) and root.null)
+        what = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
+        draft.refuse(None if empty else root, what, "a machine has at least the keys 'blank', 'start state' and 'table'")
+    return root
 
 
 def _unwrapped(root: Map, draft: Draft) -> Map:
@@ -263,8 +260,7 @@ def _unwrapped(root: Map, draft: Draft) -> Map:
     name, code, source = fields.get("name"), fields["source code"], draft.log.source
     if not isinstance(code, Scalar):
         remedy = "write 'source code: |', and the document below it, indented"
-        draft.error(code, f"the source code is {kind(code)}, not text", remedy)
-        raise draft.log.failure()
+        draft.refuse(code, f"the source code is {kind(code)}, not text", remedy)
     if isinstance(name, Scalar) and not name.empty:
         draft.values["name"] = name.text
     if code.block:

@@ -79,8 +79,7 @@ class _Program:
         for fields in rules:
             self.line(fields)
         self.unfinished()
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.machine()
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
