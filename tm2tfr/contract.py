@@ -165,15 +165,22 @@ class Specification(Protocol):
 
     def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[Any]:
         """Return the residual stream at position `i` after `part` of `layer`: (width,)."""
+        values, stream = self.values(i), list[Any]()
+        for subspace in layout.subspaces:
+            there = self.holds(subspace.holds, layer, part)
+            stream += vector(subspace, values[subspace.holds]) if there else [0] * subspace.width
+        return stream
 
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions to which a head with the claim `where` attends from position `i`; none: no such claim."""
 
     def remark(self, what: str, i: int) -> str | None:
         """Return what is known about a wrong value of `what` at position `i` where every head looked as it has to."""
+        return None
 
     def about(self, i: int) -> str | None:
         """Return which part of the program position `i` answers, in words; None if it is none in particular."""
+        return None
 
 
 def vector(subspace: Subspace, value: Any) -> list[Any]:
@@ -202,6 +209,33 @@ def reached(since: tuple[int, str], layer: int, part: str) -> bool:
 def written(subspace: Subspace, layer: int, part: str) -> bool:
     """Return whether a subspace is claimed to hold its value after `part` of `layer`."""
     return reached(subspace.since or (-1, "embedding"), layer, part)
+
+
+class ClaimedSpecification(Specification, Protocol):
+    """The specification for weights whose claims say of each subspace when it has its value, and what that is."""
+
+    layout: Residual
+    """The residual stream of the weights."""
+
+    def held(self, subspace: Subspace, i: int) -> Any:
+        """Return what a subspace of any layout holds at position `i` once written; None: nothing is known of it."""
+
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
+        subspace = self.layout.holding(what)
+        return subspace is None or written(subspace, layer, part)
+
+    def values(self, i: int) -> Mapping[str, Any]:
+        """Return what each subspace holds at position `i` once written."""
+        return {subspace.holds: self.held(subspace, i) for subspace in self.layout.subspaces}
+
+    def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[Any]:
+        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
+        stream: list[Any] = []
+        for subspace in layout.subspaces:
+            there = written(subspace, layer, part)
+            stream += vector(subspace, self.held(subspace, i)) if there else [0] * subspace.width
+        return stream
 
 
 class RunResult(Protocol):

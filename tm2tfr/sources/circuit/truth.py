@@ -9,7 +9,7 @@ from functools import cached_property
 from math import sqrt
 from typing import Any
 
-from tm2tfr.contract import ANY, Column, Ending, reached, readable, vector
+from tm2tfr.contract import ANY, Column, Ending, Specification, reached, readable
 from tm2tfr.errors import CompileError, InputError, counted, visible
 from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, OPERANDS, PAPER_COLUMNS, TRUTH, widened
 from tm2tfr.sources.circuit.evaluate import Evaluation, evaluate
@@ -49,7 +49,7 @@ PAPER_WRITTEN: Mapping[str, tuple[int, str]] = {
 
 
 @dataclass(frozen=True)
-class CircuitSpecification:
+class CircuitSpecification(Specification):
     """The specification of a run.
 
     Args:
@@ -95,23 +95,11 @@ class CircuitSpecification:
         """Return what every subspace holds at position `i`, once it is written."""
         return self._lookup_values(i) if self.variant == "lookup" else self._paper_values(i)
 
-    def stream(self, layout: Residual, i: int, layer: int, part: str) -> list[int | Fraction]:
-        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact but for square roots."""
-        values, stream = self.values(i), list[int | Fraction]()
-        for subspace in layout.subspaces:
-            value = values[subspace.holds] if self.holds(subspace.holds, layer, part) else 0
-            stream += vector(subspace, value)
-        return stream
-
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
         if where == "operands":
             return range(i + 1) if self.gate(i) is None else sorted(set(self.addresses(i)))
         return (self.addresses(i)[OPERANDS.index(where)],) if where in OPERANDS else ()
-
-    def remark(self, what: str, i: int) -> str | None:
-        """Nothing is known of a wrong value before it is looked at."""
-        return None
 
     def about(self, i: int) -> str | None:
         """Return the gate whose bit position `i` answers, in words; None if it answers none."""

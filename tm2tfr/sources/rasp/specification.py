@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
-from tm2tfr.contract import vector, written
+from tm2tfr.contract import ClaimedSpecification
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import Stages
 from tm2tfr.sources.rasp.program import shown_atom
@@ -154,7 +154,7 @@ class _Unknown(Exception):  # noqa: N818  (it is caught where it arises)
 
 
 @dataclass(frozen=True)
-class RaspSpecification:
+class RaspSpecification(ClaimedSpecification):
     """The specification of a run.
 
     Args:
@@ -191,38 +191,13 @@ class RaspSpecification:
         there, found = self._selectors, look(claim)
         return found is not None and all(n in there for cluster in found.clusters for n, _ in cluster)
 
-    def holds(self, what: str, layer: int, part: str) -> bool:
-        """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
-        subspace = self.layout.holding(what)
-        return subspace is None or written(subspace, layer, part)
-
-    def values(self, i: int) -> Mapping[str, Holding]:
-        """Return what each subspace holds at position `i` once written."""
-        return {subspace.holds: self._held(subspace, i) for subspace in self.layout.subspaces}
-
-    def stream(self, layout: Residual, i: int, layer: int, part: str) -> list[Any]:
-        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
-        stream: list[Any] = []
-        for subspace in layout.subspaces:
-            there = written(subspace, layer, part)
-            stream += vector(subspace, self._held(subspace, i)) if there else [0] * subspace.width
-        return stream
-
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
         found = look(where)
         return self._looked(found, i) if found is not None and self._known(where) else ()
 
-    def remark(self, what: str, i: int) -> str | None:
-        """Nothing is known of a wrong value before it is looked at."""
-        return None
-
-    def about(self, i: int) -> str | None:
-        """Every position answers with the values of the s-ops at it."""
-        return None
-
     # ── what a subspace holds ───────────────────────────────────────────────────────────────────────────────
-    def _held(self, subspace: Subspace, i: int) -> Holding:
+    def held(self, subspace: Subspace, i: int) -> Holding:
         key = subspace.name, i
         if key not in self._memory:
             try:

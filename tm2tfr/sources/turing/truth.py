@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import Self
 
-from tm2tfr.contract import AnyRow, Column, Ending, Specification, reached, vector
+from tm2tfr.contract import AnyRow, Column, Ending, Specification, reached
 from tm2tfr.errors import CompileError, listing, visible
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.simulator import Configuration, Result, Simulation
@@ -49,7 +49,7 @@ WRITTEN: Mapping[str, tuple[int, str]] = {
 
 
 @dataclass(frozen=True)
-class TuringSpecification:
+class TuringSpecification(Specification):
     """The specification of a run: `rows` are the simulator's, from position 0 on."""
 
     machine: Machine
@@ -111,14 +111,6 @@ class TuringSpecification:
             "e_y": row.y,
         }
 
-    def stream(self, layout: Residual, i: int, layer: int, part: str) -> list[int | Fraction]:
-        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
-        values, stream = self.values(i), list[int | Fraction]()
-        for subspace in layout.subspaces:
-            holds = self.holds(subspace.holds, layer, part)
-            stream += vector(subspace, values[subspace.holds]) if holds else [0] * subspace.width
-        return stream
-
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
         if where == "all":
@@ -147,10 +139,6 @@ class TuringSpecification:
             "head stays; the sum of the moves goes on to -1, and every later head position is one too small. "
             "The left-boundary repair (the default) emits m = 0 there"
         )
-
-    def about(self, i: int) -> str | None:
-        """Every position answers with the machine as a whole."""
-        return None
 
     def boundary_bump(self, i: int) -> int | None:
         """Return the first position ≤ `i` whose token says m = -1 though the head stayed at cell 0, if any."""

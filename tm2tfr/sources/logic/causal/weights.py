@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from tm2tfr.causality import CausalVariable
@@ -24,7 +24,7 @@ from tm2tfr.sources.logic.specification.claims import (
     subspace_claim,
 )
 from tm2tfr.sources.logic.truth import answered
-from tm2tfr.transformer.listing import Wire, WiredHead, wiring
+from tm2tfr.transformer.listing import wiring
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, digest
 
@@ -39,11 +39,7 @@ class LogicWeights:
 
     def __init__(self, program: LogicProgram, decoder: Decoder) -> None:
         self.program, self.decoder = program, decoder
-        self.spaces = _by_claims(decoder.layout.subspaces)
-        called = {space.name: what for what, space in self.spaces.items()}
-        wires, outputs = wiring(decoder)
-        self.wires = {called[name]: _called(wire, called) for name, wire in wires.items()}
-        self.outputs = {name: frozenset(called[each] for each in reads) for name, reads in outputs.items()}
+        self.spaces, self.wires, self.outputs = wiring(decoder)
         self.claims = {what: subspace_claim(space.holds) for what, space in self.spaces.items()}
         self.nodes = answered(program, decoder)
         self.by_number = {node.number: node for node in needed(self.nodes)}
@@ -89,24 +85,6 @@ class LogicWeights:
                 words = list(dict.fromkeys(read_by.get(what, ())))
                 found[what] = _variable(what, space, claim, ", ".join(words))
         return found
-
-
-def _by_claims(spaces: Sequence[Subspace]) -> dict[str, Subspace]:
-    found: dict[str, Subspace] = {}
-    for space in spaces:
-        what, n = space.holds, 2
-        while what in found:
-            what, n = f"{space.holds} #{n}", n + 1
-        found[what] = space
-    return found
-
-
-def _called(wire: Wire, called: Mapping[str, str]) -> Wire:
-    head = wire.head
-    if head is not None:
-        query, key = (frozenset(called[name] for name in names) for names in (head.query, head.key))
-        head = WiredHead(head.attends, query, key)
-    return Wire(head, {called[name] for name in wire.reads})
 
 
 def is_feature(claim: SubspaceClaim) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.causality import CausalValue, CausalVariable
+from tm2tfr.causality import CausalCells, CausalValue, CausalVariable
 from tm2tfr.sources.turing import causal as chapter
 from tm2tfr.sources.turing.tokens import BOS, HALT
 from tm2tfr.sources.turing.universal.names import RuleAnswer, value_token
@@ -78,7 +78,7 @@ class UniversalCausal(chapter.TuringCausal):
         yield chapter.label_variable("e_y", "the answer", (6, "feed_forward"), "the token answered", labels)
 
     # ── one position ────────────────────────────────────────────────────────────────────────────────────────
-    def _position(self, rows: Sequence[chapter.CausalCells], token: str) -> None:
+    def _position(self, rows: Sequence[CausalCells], token: str) -> None:
         here = rows[-1]
         here["e_x"] = token
         chapter.unpacked(here)
@@ -101,19 +101,19 @@ class UniversalCausal(chapter.TuringCausal):
         self._rule(rows)
         here["e_y"] = self._votes(here)
 
-    def _described(self, here: chapter.CausalCells) -> None:
+    def _described(self, here: CausalCells) -> None:
         token = here["e_x"]
         here["[key]"], here["[value]"] = int(token in self._keys), int(token in self._values)
         here["[rule]"] = int(token in self._keys or token in self._values or token in self._tapes)
 
-    def _last_key(self, rows: Sequence[chapter.CausalCells]) -> None:
+    def _last_key(self, rows: Sequence[CausalCells]) -> None:
         here = rows[-1]
         here["k/(i+1)"] = sum(row["[rule]"] for row in rows)
         place = max(range(len(rows)), key=lambda j: (rows[j]["[key]"], j))
         here["e_q(key)"], here["e_a(key)"] = self._keys.get(rows[place]["e_x"], (None, None))
         here["[one-way]"] = int(rows[0]["e_x"] == "one-way")
 
-    def _rule(self, rows: Sequence[chapter.CausalCells]) -> None:
+    def _rule(self, rows: Sequence[CausalCells]) -> None:
         """Find the rule for the state and the symbol."""
         here = rows[-1]
         state, symbol = here["e_q"], here["e_a"]
@@ -127,7 +127,7 @@ class UniversalCausal(chapter.TuringCausal):
         here["[r*_q=q]"] = _share_of(asked, here["r*_q"])
         here["[r*_a=a]"] = _share_of(symbol, here["r*_a"])
 
-    def _votes(self, here: chapter.CausalCells) -> CausalValue:
+    def _votes(self, here: CausalCells) -> CausalValue:
         votes: dict[str, Any] = {}
 
         def vote(token: str, number: Any) -> None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
-from tm2tfr.contract import Specification, reached, vector
+from tm2tfr.contract import Specification, reached
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, Row
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Outcome
@@ -51,7 +51,7 @@ Shares = Mapping[str, Fraction]
 
 
 @dataclass(frozen=True)
-class UniversalSpecification:
+class UniversalSpecification(Specification):
     """The specification of a run: `rows` are the reference's, from position 0 on.
 
     Args:
@@ -126,14 +126,6 @@ class UniversalSpecification:
             "[r*_a=a]": rule_a.get(str(row.a), 0),
         }
 
-    def stream(self, layout: Residual, i: int, layer: int, part: str) -> list[int | Fraction]:
-        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
-        values, stream = self.values(i), list[int | Fraction]()
-        for subspace in layout.subspaces:
-            holds = self.holds(subspace.holds, layer, part)
-            stream += vector(subspace, values[subspace.holds]) if holds else [0] * subspace.width
-        return stream
-
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
         if where == "last key":
@@ -148,10 +140,6 @@ class UniversalSpecification:
             best = max(scores)
             return [j for j, score in enumerate(scores) if score == best]
         return self.chapter.attended(where, i)
-
-    def remark(self, what: str, i: int) -> str | None:
-        """Return what is known about a wrong value of `what` at position `i` if every head looked where it must."""
-        return None
 
     def about(self, i: int) -> str | None:
         """Return which rule position `i` uses, in words."""
