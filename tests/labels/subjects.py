@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tm2tfr
-from tm2tfr.contract import vector
 from tm2tfr.labels.runs import LabelledRuns
 from tm2tfr.labels.variables import HeadLabels, LabelRows, Ragged
 from tm2tfr.runs.truths import truth_of
+from tm2tfr.specification import vector
 
 Case = tuple[str, dict[str, Any], tuple[str, ...]]
 CASES: tuple[Case, ...] = (

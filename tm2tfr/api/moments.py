@@ -93,7 +93,7 @@ def _labelled(found: Subject, word: str | None, machine: Given | None, dtype: st
     from tm2tfr.api.checking import check
     from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.engines.watching import observe_all
+    from tm2tfr.engines.decode import observe_all
     from tm2tfr.explorer.record import replayed
 
     given = found.word(word)

@@ -94,7 +94,7 @@ def _labeller(found: Subject, word: str | None, machine: Given | None, compare: 
     from tm2tfr.api.drawings import drawn_heads
     from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.engines.watching import observe_all
+    from tm2tfr.engines.decode import observe_all
     from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
     from tm2tfr.sources.rasp.program import Program
 

@@ -13,8 +13,13 @@ from typing import Any
 from tm2tfr.dataset.spec import IN_PROMPT_BY, SPLIT_BY, CommonSpec, Spec, fingerprint, several_splits
 from tm2tfr.errors import CompileError, DatasetError, visible
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal, renamed
-from tm2tfr.sources.turing.universal.compiler.given import class_asked, in_prompt, weights_given
+from tm2tfr.sources.turing.universal.compiler.compiler import (
+    class_asked,
+    compile_universal,
+    in_prompt,
+    renamed,
+    weights_given,
+)
 from tm2tfr.sources.turing.universal.names import Entry
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder, digest

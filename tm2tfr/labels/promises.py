@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import STAGES
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.watching import Observation, observe_all
+from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.errors import visible
 from tm2tfr.labels.hooks import SinceStages
 from tm2tfr.labels.runs import LabelledRuns
 from tm2tfr.labels.variables import HeadColumn, HeldVariable, LabelRows, Ragged, Scheme
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.specification import STAGES
 
 # ── What labels say of the residual stream: the coordinates of each subspace at each position.
 _FUNCTIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {

@@ -11,7 +11,7 @@ from tm2tfr.api.drawings import draw_run, drawn_heads
 from tm2tfr.api.pages import ends_of
 from tm2tfr.api.subject import Subject
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.watching import observe_all
+from tm2tfr.engines.decode import observe_all
 from tm2tfr.errors import CompileError, InputError, OutputError, Tm2tfrError, counted
 from tm2tfr.explorer.document import document
 from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page

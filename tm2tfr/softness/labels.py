@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tm2tfr.contract import ManyLabels, Truth
-from tm2tfr.engines.decode import Engine, prompted, run_whole
+from tm2tfr.engines.decode import Engine, Observation, prompted, run_whole
 from tm2tfr.engines.dense_parts import Vector
 from tm2tfr.engines.reading import answered
-from tm2tfr.engines.watching import Observation
 from tm2tfr.softness.measure import gap_below
 from tm2tfr.softness.needed import Needed, growth, local_exponent, needed_exponent
 from tm2tfr.softness.run import right_run

@@ -58,7 +58,7 @@ def prompt(
     """
     from tm2tfr.api.prompts import prompt_of
     from tm2tfr.places import check_file
-    from tm2tfr.sources.turing.universal.placing import size_of
+    from tm2tfr.sources.turing.universal.names import size_of
     from tm2tfr.sources.turing.universal.program import Universal
 
     check_one(machine, {"--prompt": prompt})

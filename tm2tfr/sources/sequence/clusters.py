@@ -14,8 +14,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.sources.sequence.elementwise import Tuple
-from tm2tfr.sources.sequence.functions import RELATIONS
+from tm2tfr.sources.sequence.functions import RELATIONS, Tuple
 from tm2tfr.sources.sequence.graph import Compare, Fixed, Item, Operation, Selection, leaves
 
 Test = Callable[[Tuple, Tuple], bool]

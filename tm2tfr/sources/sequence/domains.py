@@ -19,7 +19,7 @@ from math import prod
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import clusters
-from tm2tfr.sources.sequence.elementwise import NOTHING, Remembered, Rooted, Tuple, mixed, roots_of
+from tm2tfr.sources.sequence.functions import NOTHING, Remembered, Rooted, Tuple, mixed, roots_of
 from tm2tfr.sources.sequence.selections import EXACT, AttentionValues, Facts
 
 MOST_COMBINATIONS = 400_000

@@ -10,8 +10,7 @@ from typing import Protocol
 
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.sequence.clusters import SelectedKeys, SelectorCluster, clusters, nodes_of, test
-from tm2tfr.sources.sequence.elementwise import Tuple, mixed, roots_of
-from tm2tfr.sources.sequence.functions import is_number, whole
+from tm2tfr.sources.sequence.functions import Tuple, is_number, mixed, roots_of, whole
 from tm2tfr.sources.sequence.graph import Attend, Item, Operation
 
 # ── What an attention can be where each position offers some values, or can be left out: sums by count, as sets of bits.

@@ -64,5 +64,5 @@ SOURCE = Source(
     prove=later("tm2tfr.sources.turing.proof", "prove"),
     limit=later("tm2tfr.sources.turing.proof", "limit"),
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
-    prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_prompt"),
+    prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_prompt"),
 )

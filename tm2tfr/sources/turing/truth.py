@@ -12,12 +12,13 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import Self
 
-from tm2tfr.contract import AnyRow, Column, Ending, Specification, reached
+from tm2tfr.contract import AnyRow, Column, Ending
 from tm2tfr.errors import CompileError, listing, visible
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.simulator import Configuration, Result, Simulation
 from tm2tfr.sources.turing.spec import Machine, Outcome
 from tm2tfr.sources.turing.tokens import BOS
+from tm2tfr.specification import Specification, reached
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder

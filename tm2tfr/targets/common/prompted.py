@@ -23,7 +23,7 @@ from tm2tfr.sources.turing.universal.compiler.compiler import layout
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read, text
-from tm2tfr.sources.turing.universal.stored import written
+from tm2tfr.sources.turing.universal.spelled import written
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.text.markdown import code, escaped

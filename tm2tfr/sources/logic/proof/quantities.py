@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from tm2tfr.contract import written
 from tm2tfr.sources.logic.nodes import Node, Sum
 from tm2tfr.sources.logic.specification.claims import (
     DividedClaim,
@@ -24,6 +23,7 @@ from tm2tfr.sources.logic.specification.claims import (
     SubspaceClaim,
     subspace_claim,
 )
+from tm2tfr.specification import written
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -14,8 +14,16 @@ from tm2tfr.errors import CompileError, counted, did_you_mean, visible
 from tm2tfr.sources.turing.drawing import html as machine_html
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, REJ
-from tm2tfr.sources.turing.universal.names import CHARACTERS, MOVES, Entry, MachineNames, canonical
-from tm2tfr.sources.turing.universal.placing import Placed, placed, refuse_other_tape
+from tm2tfr.sources.turing.universal.names import (
+    CHARACTERS,
+    MOVES,
+    Entry,
+    MachineNames,
+    Placed,
+    canonical,
+    placed,
+    refuse_other_tape,
+)
 
 MOST_TOKENS = 250_000
 """The most tokens of a class; that many take about half a minute to compile."""

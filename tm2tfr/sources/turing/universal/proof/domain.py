@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
-from tm2tfr.contract import AnyRow, reached
+from tm2tfr.contract import AnyRow
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import EngineError
 from tm2tfr.sources.turing.columns import Row
@@ -35,6 +35,7 @@ from tm2tfr.sources.turing.universal.names import (
 )
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth, since
+from tm2tfr.specification import reached
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
