@@ -9,24 +9,7 @@ from typing import Any
 from tm2tfr.causality import CausalValue
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.evaluate import satisfied
-from tm2tfr.sources.logic.specification.claims import (
-    RETRIEVING,
-    BitClaim,
-    EqualityClaim,
-    GivenClaim,
-    MeanClaim,
-    NodeClaim,
-    ShareClaim,
-    StepClaim,
-    SubspaceClaim,
-    alternative,
-    bare,
-    called,
-    conjunction,
-    flattened,
-    literal_of,
-    of_key,
-)
+from tm2tfr.sources.logic.specification import claims
 from tm2tfr.sources.logic.specification.heads import conjuncts
 from tm2tfr.transformer.residual import Subspace
 
@@ -70,7 +53,7 @@ class SeenValues:
         word: tuple[str, ...],
         by_number: Mapping[int, tl.Node],
         eos: bool,
-        reads: Mapping[str, SubspaceClaim | None],
+        reads: Mapping[str, claims.SubspaceClaim | None],
         held: HeldAt,
         but: str = "",
         *,
@@ -106,20 +89,20 @@ class SeenValues:
     def bit(self, node: tl.Node, p: int) -> bool:
         """Return whether a bit is true at position `p`."""
         for what, claim in self.claims:
-            literal = literal_of(claim)
+            literal = claims.literal_of(claim)
             if literal is not None and literal[0] == node.number:
                 value = bool(self.take(what, p))
                 return value if literal[1] else self.inside(p) and not value
             if (
-                isinstance(claim, ShareClaim)
-                and (literal := literal_of(claim.of)) is not None
+                isinstance(claim, claims.ShareClaim)
+                and (literal := claims.literal_of(claim.of)) is not None
                 and literal[0] == node.number
             ):
                 return bool(self.take(what, p)) == literal[1]
-        literals, true = conjunction(node)
-        flat = flattened(node, true)
+        literals, true = claims.conjunction(node)
+        flat = claims.flattened(node, true)
         for what, claim in self.claims if literals else ():
-            if alternative(claim) in (literals, flat):
+            if claims.alternative(claim) in (literals, flat):
                 value = bool(self.take(what, p))
                 return value if true else self.inside(p) and not value
         return self.inside(p) and self._defined(node, p)
@@ -144,12 +127,14 @@ class SeenValues:
                 return self._predicate(node, p)
             case tl.Since() | tl.Until() | tl.Previous() | tl.Next() | tl.Retrieve():
                 return bool(self._carried(node, p))
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
         return False
 
     def _compared(self, node: tl.Comparison, p: int) -> bool:
         steps = {
-            claim.least: what for what, claim in self.claims if isinstance(claim, StepClaim) and claim.node == node.number
+            claim.least: what
+            for what, claim in self.claims
+            if isinstance(claim, claims.StepClaim) and claim.node == node.number
         }
 
         def least(number: int) -> bool:
@@ -160,7 +145,7 @@ class SeenValues:
         return _ORDER[node.relation](least)
 
     def _predicate(self, node: tl.Predicate, p: int) -> bool:
-        if any(isinstance(claim, MeanClaim) and claim.head.kind == "lookup" for _, claim in self.claims):
+        if any(isinstance(claim, claims.MeanClaim) and claim.head.kind == "lookup" for _, claim in self.claims):
             return bool(self._carried(node, p))
         return satisfied(node, self.number(node.of, p))
 
@@ -170,21 +155,21 @@ class SeenValues:
             return retrieved
         found = []
         for what, claim in self.claims:
-            brought = bare(claim)
-            if isinstance(brought, MeanClaim) and brought.head.kind in _KINDS.get(type(node), ()):
+            brought = claims.bare(claim)
+            if isinstance(brought, claims.MeanClaim) and brought.head.kind in _KINDS.get(type(node), ()):
                 found.append((what, brought))
         for alike in (
             [what for what, brought in found if brought.head.node == node.number],
-            [what for what, brought in found if literal_of(brought.of) == (getattr(node, "of", node).number, True)],
+            [what for what, brought in found if claims.literal_of(brought.of) == (getattr(node, "of", node).number, True)],
         ):
             if len(found) > 1 and len(alike) == 1:
                 found = [(what, brought) for what, brought in found if what == alike[0]]
         if len(found) != 1:
-            self.doubt(f"nothing alone says what {called(node)} is at {p}")
+            self.doubt(f"nothing alone says what {claims.called(node)} is at {p}")
             return 0
         value = self.take(found[0][0], p)
         if value not in (0, 1):
-            self.doubt(f"{called(node)} is neither true nor false at {p} then")
+            self.doubt(f"{claims.called(node)} is neither true nor false at {p} then")
         return value
 
     # ── retrieval ───────────────────────────────────────────────────────────────────────────────────────────
@@ -200,12 +185,12 @@ class SeenValues:
     def found(self, node: tl.Retrieve, p: int) -> bool | None:
         """Return whether a retrieval selects anything; None if what is read does not say that."""
         for what, claim in self.claims:
-            if claim == NodeClaim("found", node.number):
+            if claim == claims.NodeClaim("found", node.number):
                 return bool(self.take(what, p))
-        there = [bare(claim) for _, claim in self.claims]
-        if not any(isinstance(claim, MeanClaim) and claim.head.kind in RETRIEVING for claim in there):
+        there = [claims.bare(claim) for _, claim in self.claims]
+        if not any(isinstance(claim, claims.MeanClaim) and claim.head.kind in claims.RETRIEVING for claim in there):
             return None
-        within = next((what for what, claim in self.claims if of_key(claim) == BitClaim(((),))), None)
+        within = next((what for what, claim in self.claims if claims.of_key(claim) == claims.BitClaim(((),))), None)
         holds = [self._conjunct(node, n, part, p) for n, part in enumerate(conjuncts(node))]
         if None in holds:
             return None
@@ -220,7 +205,7 @@ class SeenValues:
                 return None if value is None else bool(value)
             case tl.Equal() if part.key.kind == "number":
                 for what, claim in self.claims:
-                    if isinstance(claim, EqualityClaim) and (claim.node, claim.conjunct) == (node.number, n):
+                    if isinstance(claim, claims.EqualityClaim) and (claim.node, claim.conjunct) == (node.number, n):
                         return bool(self.take(what, p))
                 return None
             case tl.Equal():
@@ -238,16 +223,20 @@ class SeenValues:
         """Return a node at the position that a retrieval found, as it was brought; None if it was not."""
         one_by_one: dict[str, str] = {}
         for what, claim in self.claims:
-            brought = of_key(claim)
-            literal = literal_of(brought)
+            brought = claims.of_key(claim)
+            literal = claims.literal_of(brought)
             if literal is not None and literal[0] == node.number:
                 return bool(self.take(what, p)) == literal[1]
-            if brought == NodeClaim("label", node.number) or (
-                isinstance(node, tl.Input) and brought == GivenClaim("token")
+            if brought == claims.NodeClaim("label", node.number) or (
+                isinstance(node, tl.Input) and brought == claims.GivenClaim("token")
             ):
                 label = self.take(what, p)
                 return label if isinstance(label, str) else self._no_key(node, p)
-            if isinstance(brought, BitClaim) and len(brought.alternatives) == 1 and len(brought.alternatives[0]) == 1:
+            if (
+                isinstance(brought, claims.BitClaim)
+                and len(brought.alternatives) == 1
+                and len(brought.alternatives[0]) == 1
+            ):
                 ((said,),) = brought.alternatives
                 if said.node == node.number and said.label is not None and said.true:
                     one_by_one[said.label] = what
@@ -262,7 +251,7 @@ class SeenValues:
         return true[0] if len(true) == 1 else None if not values else self._no_key(node, p)
 
     def _no_key(self, node: tl.Node, p: int) -> str:
-        self.doubt(f"no value of {called(node)} is brought to {p} then")
+        self.doubt(f"no value of {claims.called(node)} is brought to {p} then")
         return ""
 
     # ── labels and numbers ──────────────────────────────────────────────────────────────────────────────────
@@ -270,7 +259,7 @@ class SeenValues:
         """Return the label at position `p`; None outside the word."""
         other: str | None = None
         for what, claim in self.claims:
-            if claim == NodeClaim("label", node.number):
+            if claim == claims.NodeClaim("label", node.number):
                 value = self.take(what, p)
                 if isinstance(value, str):
                     return value
@@ -291,9 +280,9 @@ class SeenValues:
                 return value
         if other is not None:
             if not other:
-                self.doubt(f"nothing says which label {called(node)} has at {p}")
+                self.doubt(f"nothing says which label {claims.called(node)} has at {p}")
             return other
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
         return None
 
     def number(self, node: tl.Node, p: int) -> int:  # noqa: PLR0911
@@ -301,7 +290,7 @@ class SeenValues:
         parts: dict[str, Any] = {}
         for what, claim in self.claims:
             if (
-                isinstance(claim, NodeClaim)
+                isinstance(claim, claims.NodeClaim)
                 and claim.node == node.number
                 and claim.what in ("number", "positive", "negative")
             ):
@@ -319,20 +308,20 @@ class SeenValues:
                 return self._counted(node, p)
         if node.kind == "bit":
             return int(self.bit(node, p))
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
         return 0
 
     def _counted(self, node: tl.CountLeft, p: int) -> int:
         for what, claim in self.claims:
-            if isinstance(claim, MeanClaim) and (claim.head.kind, claim.head.mask) == ("all", "future"):
-                literal = literal_of(claim.of)
+            if isinstance(claim, claims.MeanClaim) and (claim.head.kind, claim.head.mask) == ("all", "future"):
+                literal = claims.literal_of(claim.of)
                 if literal == (node.of.number, True):
                     return self._whole(node, self.take(what, p) * (p + 1), p)
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
         return 0
 
     def _whole(self, node: tl.Node, value: Any, p: int) -> int:
         number = Fraction(value)
         if number.denominator != 1:
-            self.doubt(f"{called(node)} is not a whole number at {p} then")
+            self.doubt(f"{claims.called(node)} is not a whole number at {p} then")
         return int(number)
