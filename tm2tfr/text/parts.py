@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
-from lark import Token
+from lark import Lark, Token, Transformer
 
 from tm2tfr.errors import Span
 from tm2tfr.text.source import Log, SourceText
@@ -54,6 +55,20 @@ class Lexeme(Token):
     def span(self) -> Span:
         """Where it stands, limited to its first line."""
         return self.source.stretch(self.start, self.end)
+
+
+def parser_of(language: str, builder: Transformer[Lexeme, Any], start: str) -> Lark:
+    """Return the parser of a language of sources, which builds its syntax tree; it begins with `start`, or ``apart``."""
+    grammar = files("tm2tfr").joinpath("sources", language, "language", "grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        grammar,
+        parser="lalr",
+        lexer="basic",
+        start=[start, "apart"],
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        transformer=builder,
+    )
 
 
 def place_of(children: Sequence[Any]) -> dict[str, Any]:
