@@ -154,6 +154,17 @@ class CausalRun:
     unanswered: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
 
 
+class CausalCells(dict[str, Any]):
+    """The values at a position, as they are computed; one that is set keeps its value."""
+
+    def __init__(self, settings: Settings, position: int) -> None:
+        super().__init__()
+        self._set = {name: value for (name, at), value in settings.items() if at == position}
+
+    def __setitem__(self, name: str, value: CausalValue) -> None:
+        super().__setitem__(name, self._set.get(name, value))
+
+
 class CausalModel(Protocol):
     """A run on one input, as equations: see the module."""
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.language import operators
-from tm2tfr.sources.rasp.language.nodes import MOST_NODES, TooManyNodes, call_it
 from tm2tfr.sources.rasp.language.scope import RaspFunction, StatementRefused, is_atom, sort_of
+from tm2tfr.sources.rasp.language.syntax import MOST_NODES, TooManyNodes, call_it
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import elaborated
 from tm2tfr.sources.rasp.sops import Atom, Node, Relation, Selector, SOp, needed

@@ -20,8 +20,8 @@ from tm2tfr.dataset.sweep import sweep
 from tm2tfr.errors import CompileError, DatasetError
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load
-from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.truth import shown_value
+from tm2tfr.sources.logic.write import output_names
 
 FORMULA = "# alphabet: ab\nseen := once Q[a]\nseen & Q[b]\n"
 SPEC = (

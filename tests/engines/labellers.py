@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from tests.handmade import turned
 from tm2tfr.choices import Weighting
-from tm2tfr.contract import AnyRow, Column, vector
+from tm2tfr.contract import AnyRow, Column
+from tm2tfr.specification import vector
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix

@@ -18,7 +18,6 @@ from tests.sources.turing.universal.cases import compiled, random_prompt
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast, fresh
-from tm2tfr.engines.fast import session as session_module
 from tm2tfr.engines.fast.session import FastSession
 from tm2tfr.engines.fast.state import ENTRIES
 from tm2tfr.sources.turing.universal.program import Universal
@@ -79,7 +78,7 @@ def test_one_session_runs_every_prompt(
 
 
 def test_answers_are_forgotten_between_runs_once_there_is_no_room_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((fresh, "MEMO"), (fresh, "SMALL_MEMO"), (session_module, "MEMO")):
+    for module, name in ((fresh, "MEMO"), (fresh, "SMALL_MEMO")):
         monkeypatch.setattr(module, name, 64)
     chance, decoder, filled = random.Random(3), unstopped(3, 2, "two-way"), 0
     session = Fast().start(decoder, numbers=READ)

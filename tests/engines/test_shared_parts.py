@@ -13,11 +13,9 @@ from tm2tfr.dataset.machines.family import Family
 from tm2tfr.engines import recognise
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.dependence import sources
+from tm2tfr.engines.dependence import Same, sources
 from tm2tfr.engines.fast import Fast, fresh
-from tm2tfr.engines.fast import session as sessions
 from tm2tfr.engines.overflow import reach
-from tm2tfr.engines.same import Same
 from tm2tfr.errors import EngineError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
@@ -83,7 +81,6 @@ def test_a_memo_that_is_full_is_made_anew(monkeypatch: pytest.MonkeyPatch, size:
     decoder = compile_machine(load("busy-beaver-4"))
     labels = ((0, len(decoder.vocabulary)),)
     monkeypatch.setattr(fresh, "SMALL_MEMO", size)
-    monkeypatch.setattr(sessions, "MEMO", 64)
     monkeypatch.setattr(fresh, "MEMO", 64)
     session = Fast().start(decoder, labels=labels)
     session.prompt([decoder.numbers["BOS"]])

@@ -29,9 +29,9 @@ from tests.engines.test_groups import (
     started,
 )
 from tests.strategies import tries
-from tm2tfr.engines.fast import Fast, kept, session, straight
+from tm2tfr.engines.fast import Fast, expressions, fresh, session, straight
 from tm2tfr.engines.fast.arrays import Laid
-from tm2tfr.engines.fast.guesses import Guess, guess_of_maximum
+from tm2tfr.engines.fast.expressions import Guess, guess_of_maximum
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.engines.recognise import recognise
@@ -72,7 +72,7 @@ def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the code as it is written, without Numba."""
 
     def plain(text: str) -> Callable[..., Any]:
-        names: dict[str, Any] = {"np": np, **{name: silent(function) for name, function in kept.called().items()}}
+        names: dict[str, Any] = {"np": np, **{name: silent(function) for name, function in fresh.called().items()}}
         exec(text, names)
         run: Callable[..., Any] = names["run"]
 
@@ -82,7 +82,7 @@ def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return quiet
 
-    monkeypatch.setattr(kept, "straight_line", plain)
+    monkeypatch.setattr(fresh, "straight_line", plain)
 
 
 def run(decoder: Decoder, given: tuple[int, ...], sizes: Iterator[int], most: int) -> tuple[list[Chunk], FastSession]:
@@ -242,7 +242,7 @@ def test_a_wrong_guess_changes_nothing(wrong: str, monkeypatch: pytest.MonkeyPat
 
     decoder, given = compiled("busy-beaver-4")
     wanted, usual = run(decoder, given, sizes(1), 300)
-    monkeypatch.setattr(straight, "guess_of_maximum", guessed)
+    monkeypatch.setattr(expressions, "guess_of_maximum", guessed)
     got, _ = run(decoder, given, sizes(2), 300)
     assert joined(got) == joined(wanted)
     assert usual.hurried > 100

@@ -15,10 +15,9 @@ from tests.engines.labellers import LETTERS, causal, expected, labeller, scrambl
 from tests.handmade import normed, tabled
 from tm2tfr.choices import Float
 from tm2tfr.engines import Engine, engine
-from tm2tfr.engines.decode import run_whole
+from tm2tfr.engines.decode import Observation, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.engines.watching import Observation
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import in_sight

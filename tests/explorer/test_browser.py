@@ -17,8 +17,8 @@ from tests.explorer import browser, screenshot
 from tests.explorer.browser import Open, follow, gone_to, position, settled
 from tests.installed import NO_DOT
 from tests.readme import ROOT
+from tm2tfr.engines.decode import Observation, observe
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import Explorer
 from tm2tfr.sources.turing.columns import CHECKED
 from tm2tfr.trace.check import Trace

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 import tm2tfr
 from tests.explorer.reading import buffer, column, embedded
 from tests.strategies import machines
+from tm2tfr.engines.decode import Observation, observe
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.watching import Observation, observe
 from tm2tfr.explorer import document
 from tm2tfr.explorer.record import Content, Recording, _column, record
 from tm2tfr.explorer.weights_data import PackedColumns

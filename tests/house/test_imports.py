@@ -15,7 +15,7 @@ from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, tex
 
 BASE = {"choices", "errors", "options", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
-RUN = MODEL | {"native", "contract", "columns", "sources", "truth", "engines", "trace"}
+RUN = MODEL | {"native", "contract", "specification", "columns", "sources", "truth", "engines", "trace"}
 WHOLE = RUN | {"registry", "compiler", "shelf", "proof", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -33,14 +33,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE | {"native", "text", "shelf"},
     "rasp": {"errors", "text", "sources"},
     "transformer": BASE | {"text"},
-    "contract": {"errors", "text", "transformer"},
+    "specification": {"transformer"},
+    "contract": {"errors", "specification", "text", "transformer"},
     "labelling": {"errors", "transformer"},
     "causality": {"errors"},
     "columns": {"contract", "sources"},
-    "truth": MODEL | {"contract", "labelling", "causality", "columns", "sources"},
+    "truth": MODEL | {"contract", "specification", "labelling", "causality", "columns", "sources"},
     "engines": BASE | {"native", "transformer"},
     "compiler": MODEL | {"sources"},
-    "trace": MODEL | {"contract", "columns", "engines"},
+    "trace": MODEL | {"contract", "specification", "columns", "engines"},
     "proof": RUN,
     "exported": RUN | {"proof"},
     "registry": RUN | {"compiler", "proof", "exported"},
@@ -186,16 +187,13 @@ RIGHT = (
     "tm2tfr.sources.turing.simulator",
     "tm2tfr.sources.turing.fast_simulator",
     "tm2tfr.sources.turing.causal",
-    "tm2tfr.sources.turing.specification",
     "tm2tfr.sources.turing.truth",
     "tm2tfr.sources.turing.proof",
     "tm2tfr.sources.turing.universal.causal",
     "tm2tfr.sources.turing.universal.names",
-    "tm2tfr.sources.turing.universal.placing",
     "tm2tfr.sources.turing.universal.program",
     "tm2tfr.sources.turing.universal.prompt",
     "tm2tfr.sources.turing.universal.proof",
-    "tm2tfr.sources.turing.universal.specification",
     "tm2tfr.sources.turing.universal.truth",
     "tm2tfr.trace",
     "tm2tfr.sources.circuit.causal",
@@ -203,7 +201,6 @@ RIGHT = (
     "tm2tfr.sources.circuit.evaluate",
     "tm2tfr.sources.circuit.netlist",
     "tm2tfr.sources.circuit.proof",
-    "tm2tfr.sources.circuit.specification",
     "tm2tfr.sources.circuit.truth",
     "tm2tfr.sources.logic.causal",
     "tm2tfr.sources.logic.evaluate",
@@ -244,8 +241,8 @@ def test_what_says_what_is_right_imports_no_compiler() -> None:
     assert all(any(name.startswith(right) for name in source_texts()) for right in RIGHT), "a name that there is not"
 
 
-@pytest.mark.parametrize("module", ["names", "placing", "specification", "truth", "proof"])
-@pytest.mark.parametrize("path", ["compiler.layout import layout", "compiler import compile_universal"])
+@pytest.mark.parametrize("module", ["names", "truth", "proof"])
+@pytest.mark.parametrize("path", ["compiler.rules import finders", "compiler import compile_universal"])
 def test_what_would_say_what_is_right_by_a_compiler_is_found(module: str, path: str) -> None:
     universal = "tm2tfr.sources.turing.universal"
     name, text = f"{universal}.{module}", f"def f():\n    from {universal}.{path}\n"

@@ -13,7 +13,7 @@ from tests.labels.subjects import CASES, Case, ids, labelled
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.watching import observe_all
+from tm2tfr.engines.decode import observe_all
 from tm2tfr.labels.hooks import hooks_of, since_of
 from tm2tfr.labels.promises import _heads, broken_promises
 from tm2tfr.labels.runs import LabelledRuns

@@ -8,7 +8,7 @@ import pytest
 import tm2tfr
 from tm2tfr.api.moments import moments
 from tm2tfr.engines import engine
-from tm2tfr.engines.watching import observe_all
+from tm2tfr.engines.decode import observe_all
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.explorer.moments import Change, Looked, Moments
 from tm2tfr.explorer.record import replayed

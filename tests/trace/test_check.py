@@ -18,8 +18,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.specification import TuringSpecification
-from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.sources.turing.truth import TuringSpecification, reference_rows
 from tm2tfr.trace.activations import activations
 from tm2tfr.trace.cause import find_cause
 from tm2tfr.trace.check import run

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 
 import tm2tfr  # noqa: E402
 from tm2tfr.errors import TrainingError  # noqa: E402
-from tm2tfr.sources.circuit.compiler.compiler import compile_circuit  # noqa: E402
+from tm2tfr.sources.circuit.compiler import compile_circuit  # noqa: E402
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder  # noqa: E402
 from tm2tfr.training.adder import adder_examples  # noqa: E402
 from tm2tfr.training.compiled import LEAST_MARGIN, CompiledModel, build, built_for, trained_model  # noqa: E402  # noqa: E402

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
     from tm2tfr.runs.plan import Watcher
-    from tm2tfr.sources.turing.formats.lists import ListedMachine
+    from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
     from tm2tfr.trace.check import Progress, Trace
 
 LISTED_STEPS = 1_000
@@ -313,7 +313,7 @@ def _unmet(trace: Trace, example: Any) -> list[str]:
 # ── Every machine of a list, on the blank tape or on inputs that are given.
 def _of_list(listed: MachineList, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     """Yield a line for each machine and input, and a summary."""
-    from tm2tfr.sources.turing.formats.lists import repeated
+    from tm2tfr.sources.turing.formats.bbchallenge import repeated
     from tm2tfr.sources.turing.spec import Example
 
     asked: dict[str, object] = {"--all": plan.every, "--random": plan.random, "--all-up-to": plan.all_up_to}

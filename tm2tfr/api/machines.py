@@ -91,8 +91,8 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
     if not isinstance(text, str):
         raise InputError(f"a formula must be text, not {text!r}: write for example 'once Q[a]'")
     from tm2tfr.options import LogicOptions, read_options
-    from tm2tfr.sources.logic.cautions import cautions
     from tm2tfr.sources.logic.compiler import prepared
+    from tm2tfr.sources.logic.read import cautions
     from tm2tfr.sources.registry import of_formula
 
     found, options = of_formula(text), {"alphabet": alphabet, "define": define}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.choices import FrameFormat
-    from tm2tfr.engines.watching import Observation
+    from tm2tfr.engines.decode import Observation
     from tm2tfr.explorer.moments import Moments
     from tm2tfr.explorer.record import Recording
     from tm2tfr.trace.check import Progress, Trace
@@ -117,7 +117,7 @@ def observed(
     from tm2tfr.api.checking import check
     from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.engines.watching import observe_all
+    from tm2tfr.engines.decode import observe_all
 
     given = found.word(word)
     tokens = found.prompt(given)

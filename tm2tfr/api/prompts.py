@@ -44,7 +44,7 @@ def prompt_of(
         InputError: if `word` is not over its input alphabet.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject or the weights cannot be loaded.
     """
-    from tm2tfr.sources.turing.universal.placing import size_of
+    from tm2tfr.sources.turing.universal.names import size_of
     from tm2tfr.sources.turing.universal.spelled import Prompt
 
     found = Subject.of(subject)
@@ -84,7 +84,7 @@ def read_prompt(
         SpecError: with every error of the text and its place.
         CompileError, WeightFileError: if `universal` is no decoder, or missing.
     """
-    from tm2tfr.sources.turing.universal.compiler.given import class_asked
+    from tm2tfr.sources.turing.universal.compiler.compiler import class_asked
     from tm2tfr.sources.turing.universal.prompt import read
     from tm2tfr.sources.turing.universal.spelled import Prompt
 

@@ -19,7 +19,7 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.library import is_logic
 from tm2tfr.sources.rasp.library import is_program
 from tm2tfr.sources.registry import built, loaded
-from tm2tfr.sources.turing.formats.lists import repeated
+from tm2tfr.sources.turing.formats.bbchallenge import repeated
 from tm2tfr.sources.turing.library import load_list
 from tm2tfr.sources.turing.library import shipped as machines
 from tm2tfr.text.words import number_of

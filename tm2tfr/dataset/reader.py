@@ -8,7 +8,7 @@ from tm2tfr.dataset.circuits.reader import names_circuits, read_circuits
 from tm2tfr.dataset.labels.reader import names_labeller, read_labeller
 from tm2tfr.dataset.machines.reader import read_machines
 from tm2tfr.dataset.spec import DatasetSpec
-from tm2tfr.sources.turing.formats.loaded import stem
+from tm2tfr.sources.turing.formats.draft import stem
 from tm2tfr.text.nodes import Map, Scalar, compose, kind
 from tm2tfr.text.reading import Reading
 from tm2tfr.text.source import Log, decoded

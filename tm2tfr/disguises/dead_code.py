@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.disguises.dyadic import Dyadic
-from tm2tfr.engines.decode import generate
+from tm2tfr.engines.decode import generate, observe_all
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.watching import observe_all
 from tm2tfr.targets.common import labels
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.transformer.weights import Decoder

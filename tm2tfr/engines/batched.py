@@ -209,7 +209,7 @@ class HiddenOf:
 
 
 class NormOf:
-    """A layer norm; see `tm2tfr.engines.norm`."""
+    """A layer norm; see `tm2tfr.engines.dense_parts`."""
 
     def __init__(self, norm: Norm, dtype: np.dtype[Any]) -> None:
         self._gain, self._bias = constants(norm.gain, dtype), constants(norm.bias, dtype)

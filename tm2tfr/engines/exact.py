@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from tm2tfr.engines.decode import Passed, Watch, refuse_ahead
+from tm2tfr.engines.decode import NO_PATCHES, LayerByLayer, Passed, Patch, Watch, refuse_ahead
 from tm2tfr.engines.overflow import beyond_the_table
-from tm2tfr.engines.patching import NO_PATCHES, Patch, check_patches, patched
 from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
@@ -45,7 +44,7 @@ class Exact:
         patches: Mapping[int, Sequence[Patch]] = NO_PATCHES,
     ) -> list[Passed]:
         """Run a whole sequence at once, see `tm2tfr.engines.decode.run_whole`."""
-        return ExactWhole(decoder).run(tokens, watches, patches)
+        return ExactSession(decoder).run(tokens, watches, patches)
 
 
 def _rows(matrix: Matrix) -> list[SparseRow]:
@@ -108,14 +107,15 @@ class _Head:
         return list(added.items()), scores, attended
 
 
-class _Weights:
-    """The weights of a decoder as rationals, and the arithmetic that concerns one position at a time.
+class ExactSession(LayerByLayer):
+    """A decoder with rationals as weights, in the middle of a sequence.
 
     Raises:
         EngineError: for softmax and layer norms, whose numbers are not rational.
     """
 
     def __init__(self, decoder: Decoder) -> None:
+        super().__init__(len(decoder.layers), decoder.layout.width)
         known = (TABLE, NO_BOS, AHEAD, OUTPUTS)
         refuse_parts(decoder, "the exact engine", "square roots are not rational: use the dense engine", known=known)
         self._features = [feature(name) for name in decoder.features]
@@ -131,7 +131,6 @@ class _Weights:
             self._layers.append(([_Head(head) for head in layer.heads], units))
         self._unembedding = _rows(decoder.unembedding)
         self._bias = [_times(row, (1,)) for row in _rows(decoder.unembedding_bias)]
-        self._width = decoder.layout.width
 
     def _embedded(self, token: int, position: int) -> list[Rational]:
         x: list[Rational] = [0] * self._width
@@ -145,20 +144,22 @@ class _Weights:
             _add(x, self._table[position])
         return x
 
-    def _attend(self, n: int, x: list[Rational], position: int, length: int, watch: Watch | None) -> None:
-        """Add what the heads of layer n carry to x: all of them read the stream before any writes to it."""
+    def _taken(self, n: int, x: list[Rational], position: int) -> list[Rational]:
+        for head in self._layers[n][0]:
+            head.take(x)
+        return x
+
+    def _attend(
+        self, n: int, x: list[Rational], reads: list[Rational], position: int, length: int, watch: Watch | None
+    ) -> None:
         heads, _ = self._layers[n]
-        for k, (added, scores, attended) in enumerate([head.look(x, position, length) for head in heads]):
+        for k, (added, scores, attended) in enumerate([head.look(reads, position, length) for head in heads]):
             _add(x, added)
             if watch:
                 watch.head(n, k, scores, attended)
 
-    def _feed_forward(self, n: int, x: list[Rational], watch: Watch | None, patches: Sequence[Patch]) -> None:
-        """Add what the feed-forward part of layer n answers to x."""
+    def _feed_forward(self, n: int, x: list[Rational], position: int) -> None:
         _, units = self._layers[n]
-        patched(x, patches, n, "attention")
-        if watch:
-            watch.stage(n, "attention", list(x))
         if units is not None:
             neurons, offset = units
             hidden = [(_times(row, x) + bias, column) for row, bias, column in neurons]
@@ -166,80 +167,12 @@ class _Weights:
                 if value > 0:
                     _add(x, [(row, weight * value) for row, weight in column])
             _add(x, offset)
-        patched(x, patches, n, "feed_forward")
-        if watch:
-            watch.stage(n, "feed_forward", list(x))
 
-    def _answers(self, x: Sequence[Rational]) -> list[Rational]:
+    def _answers(self, x: Sequence[Rational], position: int) -> list[Rational]:
         return [_times(row, x) + bias for row, bias in zip(self._unembedding, self._bias, strict=True)]
 
-
-class ExactSession(_Weights):
-    """A decoder in the middle of a sequence.
-
-    Raises:
-        EngineError: for softmax and layer norms, whose numbers are not rational.
-    """
-
-    def __init__(self, decoder: Decoder) -> None:
-        super().__init__(decoder)
-        self._position = 0
-        self.residual: list[Rational] = []
-        self.logits: list[Rational] = []
-
-    def feed(self, token: int, watch: Watch | None = None, patches: Sequence[Patch] = ()) -> int:
-        """Run the next position on `token` and return the first token with the largest logit.
-
-        Args:
-            patches: what is overwritten in the stream on the way; the watch sees it overwritten.
-
-        Raises:
-            EngineError: beyond the end of the position table, and for a patch that does not fit.
-        """
-        check_patches(patches, len(self._layers), self._width)
-        x = self._embedded(token, self._position)
-        patched(x, patches, -1, "embedding")
-        if watch:
-            watch.stage(-1, "embedding", list(x))
-        for n, (heads, _) in enumerate(self._layers):
-            for head in heads:
-                head.take(x)
-            self._attend(n, x, self._position, self._position + 1, watch)
-            self._feed_forward(n, x, watch, patches)
-        self.residual, self.logits = x, self._answers(x)
-        self._position += 1
-        return self.logits.index(max(self.logits))
-
-
-class ExactWhole(_Weights):
-    """A decoder for one whole sequence, layer by layer over all positions.
-
-    Raises:
-        EngineError: for softmax and layer norms, whose numbers are not rational.
-    """
-
-    def run(
-        self, tokens: Sequence[int], watches: Mapping[int, Watch], patches: Mapping[int, Sequence[Patch]] = NO_PATCHES
-    ) -> list[Passed]:
-        """Return what there is at every position after the last layer; see `tm2tfr.engines.decode.run_whole`.
-
-        Raises:
-            EngineError: if there are more tokens than positions in the position table, and for a patch that does not fit.
-        """
-        streams = [self._embedded(token, i) for i, token in enumerate(tokens)]
-        for i, own in patches.items():
-            check_patches(own, len(self._layers), self._width)
-            patched(streams[i], own, -1, "embedding")
-        for i, watch in watches.items():
-            watch.stage(-1, "embedding", list(streams[i]))
-        for n, (heads, _) in enumerate(self._layers):
-            for x in streams:
-                for head in heads:
-                    head.take(x)
-            for i, x in enumerate(streams):
-                self._attend(n, x, i, len(tokens), watches.get(i))
-                self._feed_forward(n, x, watches.get(i), patches.get(i, ()))
-        return [Passed(x, self._answers(x)) for x in streams]
+    def _first_of_the_largest(self) -> int:
+        return int(self.logits.index(max(self.logits)))
 
 
 def _add(x: list[Rational], entries: SparseRow) -> None:

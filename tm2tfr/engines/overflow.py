@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.same import KEPT, WIDEST, Same
+from tm2tfr.engines.dependence import KEPT, WIDEST, Same
 from tm2tfr.errors import EngineError, counted
 from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.positions import feature

@@ -36,19 +36,8 @@ from typing import Literal
 
 import numpy as np
 
-from tm2tfr.engines.dependence import (
-    CONSTANT,
-    CONSTANT_FEATURE,
-    POSITION,
-    ZERO,
-    Classes,
-    LayerSources,
-    Sources,
-    rows_of,
-    sources,
-)
+from tm2tfr.engines import dependence
 from tm2tfr.engines.overflow import reach
-from tm2tfr.engines.same import KEPT, WIDEST, Same
 from tm2tfr.transformer.matrix import Floats, Ints
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head, Layer
@@ -87,26 +76,26 @@ class Recognition:
 
 def recognise(decoder: Decoder) -> tuple[tuple[Recognition, ...], ...]:
     """Return the kind of each head of each layer; one whose scores may get too large for floats is scanned."""
-    known, fits = sources(decoder), reach(decoder).scores
-    of_layer = _of_layer if decoder.layout.width <= WIDEST else _of_layer.__wrapped__
-    embedded, names = (Same(known.features), Same(known.weights)), decoder.features
+    known, fits = dependence.sources(decoder), reach(decoder).scores
+    of_layer = _of_layer if decoder.layout.width <= dependence.WIDEST else _of_layer.__wrapped__
+    embedded, names = (dependence.Same(known.features), dependence.Same(known.weights)), decoder.features
     return tuple(
-        of_layer(Same(layer), Same(around), *embedded, names, small) if layer.heads else ()
+        of_layer(dependence.Same(layer), dependence.Same(around), *embedded, names, small) if layer.heads else ()
         for layer, around, small in zip(decoder.layers, known.layers, fits, strict=True)
     )
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=dependence.KEPT)
 def _of_layer(
-    layer: Same[Layer],
-    around: Same[LayerSources],
-    features: Same[Ints],
-    weights: Same[Floats],
+    layer: dependence.Same[Layer],
+    around: dependence.Same[dependence.LayerSources],
+    features: dependence.Same[Ints],
+    weights: dependence.Same[Floats],
     names: tuple[str, ...],
     small: tuple[bool, ...],
 ) -> tuple[Recognition, ...]:
     """Return the kind of each head of a layer; small: whether their scores are finite."""
-    known = Sources((), around.part.before, features.part, weights.part)
+    known = dependence.Sources((), around.part.before, features.part, weights.part)
     return tuple(
         recognised(head, known, around.part.before, names) if fits else _unbounded(head)
         for head, fits in zip(layer.part.heads, small, strict=True)
@@ -119,14 +108,14 @@ def _unbounded(head: Head) -> Recognition:
     return _scan(components, "its scores may get too large for floats")
 
 
-def recognised(head: Head, known: Sources, classes: Classes, names: tuple[str, ...]) -> Recognition:
+def recognised(head: Head, known: dependence.Sources, classes: dependence.Classes, names: tuple[str, ...]) -> Recognition:
     """Return the kind of `head`; classes: (width,) the sources of what it reads."""
     components = tuple(head.components.tolist())
     if not components:
         return Recognition("mean", "queries or keys are 0: all positions share the attention, so a running sum is kept")
-    keys = rows_of(head.key)
+    keys = dependence.rows_of(head.key)
     found = _searched(head, components, keys, known, classes, names)
-    if found.kind == "scan" and not any(classes[c] == POSITION for k in components for c, _ in keys[k]):
+    if found.kind == "scan" and not any(classes[c] == dependence.POSITION for k in components for c, _ in keys[k]):
         why = "its key contains no position: positions are grouped by key, and each key is scored once"
         return Recognition("grouped", why, components)
     return found
@@ -136,8 +125,8 @@ def _searched(
     head: Head,
     components: tuple[int, ...],
     keys: list[list[tuple[int, float]]],
-    known: Sources,
-    classes: Classes,
+    known: dependence.Sources,
+    classes: dependence.Classes,
     names: tuple[str, ...],
 ) -> Recognition:
     """Return the kind of a head that can be searched by position or by key; or why it cannot."""
@@ -156,21 +145,25 @@ def _searched(
     return _latest(head, components, pure, (rest[0], rest[1]), combination_of_query(head, known, classes, names))
 
 
-def combination(row: list[tuple[int, float]], known: Sources, classes: Classes, names: tuple[str, ...]) -> Terms | None:
+def combination(
+    row: list[tuple[int, float]], known: dependence.Sources, classes: dependence.Classes, names: tuple[str, ...]
+) -> Terms | None:
     """Return a row of a matrix as a combination of position features; None if it reads anything else."""
     terms = []
     for direction, weight in row:
-        if classes[direction] == ZERO:
+        if classes[direction] == dependence.ZERO:
             continue
-        if classes[direction] not in (CONSTANT, POSITION) or known.features[direction] < 0:
+        if classes[direction] not in (dependence.CONSTANT, dependence.POSITION) or known.features[direction] < 0:
             return None
         terms.append((names[known.features[direction]], float(known.weights[direction]), weight))
     return tuple(terms)
 
 
-def combination_of_query(head: Head, known: Sources, classes: Classes, names: tuple[str, ...]) -> dict[int, Terms | None]:
+def combination_of_query(
+    head: Head, known: dependence.Sources, classes: dependence.Classes, names: tuple[str, ...]
+) -> dict[int, Terms | None]:
     """Return each component of the query as a combination of position features; None if it reads anything else."""
-    return {c: combination(row, known, classes, names) for c, row in enumerate(rows_of(head.query))}
+    return {c: combination(row, known, classes, names) for c, row in enumerate(dependence.rows_of(head.query))}
 
 
 def _position(components: tuple[int, ...], pure: Mapping[int, Terms]) -> Recognition:
@@ -200,7 +193,7 @@ def _latest(
     rest: tuple[int, int],
     query: Mapping[int, Terms | None],
 ) -> Recognition:
-    moving = [c for c, terms in pure.items() if any(name != CONSTANT_FEATURE for name, _, _ in terms)]
+    moving = [c for c, terms in pure.items() if any(name != dependence.CONSTANT_FEATURE for name, _, _ in terms)]
     if len(moving) != 1 or [f for f, _, _ in pure[moving[0]]] != ["i"]:
         return _scan(
             components, "its key does not have exactly one tie-break, a component that is a multiple of the position"

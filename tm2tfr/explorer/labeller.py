@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tm2tfr.engines.watching import Observation
+from tm2tfr.engines.decode import Observation
 from tm2tfr.errors import ShapeError, counted, visible
 from tm2tfr.explorer.page import Explorer, asset, embedded
 from tm2tfr.explorer.weights_data import PackedColumns, decoder_data

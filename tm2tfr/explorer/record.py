@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract import Truth
-from tm2tfr.engines.decode import Engine, Session, Watch
-from tm2tfr.engines.watching import Observation
+from tm2tfr.engines.decode import Engine, Observation, Session, Watch
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Progress, Trace
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts
@@ -255,7 +254,7 @@ def replayed(decoder: Decoder, trace: Trace, seen: Sequence[Observation]) -> Rec
     """Return the recording of a run of which all positions were observed at once, as a labeller's are.
 
     Args:
-        seen: (n_positions,), as `tm2tfr.engines.watching.observe_all` returns them.
+        seen: (n_positions,), as `tm2tfr.engines.decode.observe_all` returns them.
     """
     recorder = _Recorder(decoder)
     for i, each in enumerate(seen):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tm2tfr.contract import STAGES, Specification, reached
 from tm2tfr.errors import ExportError, listing
 from tm2tfr.labelling import HeldVariable, Scheme
+from tm2tfr.specification import STAGES, Specification, reached
 from tm2tfr.targets.streams import HOOKED, ExportedStream, stream_of
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder

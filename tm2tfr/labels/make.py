@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.contract import Source, Specification
+from tm2tfr.contract import Source
 from tm2tfr.dataset import manifest
 from tm2tfr.dataset.folder import CARD, VOCABULARY, ShardProgress, kept, prepared, refuse_used, results
 from tm2tfr.dataset.jobs import Job, Piece, arrow_or_error
@@ -26,6 +26,7 @@ from tm2tfr.labels.promises import broken_promises
 from tm2tfr.labels.runs import LabelledRuns
 from tm2tfr.labels.shard import LABELS, RUNS, Labelling, labelled_shard, longest_run
 from tm2tfr.runs.truths import truth_of
+from tm2tfr.specification import Specification
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder, digest
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import reached
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.watching import Observation, observe_all
+from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.errors import visible
 from tm2tfr.labelling import FUNCTIONS, HeadColumn, HeldVariable, Ragged, Scheme
 from tm2tfr.labels.hooks import SinceStages
 from tm2tfr.labels.runs import LabelledRuns, LabelRows
+from tm2tfr.specification import reached
 
 # ── What labels say of the residual stream: the coordinates of each subspace at each position.
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import Specification
 from tm2tfr.engines.decode import observable, prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
@@ -28,6 +27,7 @@ from tm2tfr.runs.saved import Arrays
 from tm2tfr.runs.truths import AnyMachine, machine_truth_of
 from tm2tfr.sources.turing.columns import CHECKED, OUTCOME_OF_TOKEN, Row
 from tm2tfr.sources.turing.simulator import Result
+from tm2tfr.specification import Specification
 from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
 from tm2tfr.trace.check import Divergence, Trace, ending_divergence
 from tm2tfr.trace.rows import Readout

@@ -19,10 +19,9 @@ import numpy as np
 
 from tm2tfr.contract import Truth
 from tm2tfr.contract.labellers import ManyLabels
-from tm2tfr.engines.decode import Engine, prompted, run_whole
-from tm2tfr.engines.norm import Vector
+from tm2tfr.engines.decode import Engine, Observation, prompted, run_whole
+from tm2tfr.engines.dense_parts import Vector
 from tm2tfr.engines.reading import answered
-from tm2tfr.engines.watching import Observation
 from tm2tfr.softness.measure import gap_below
 from tm2tfr.softness.needed import Needed, growth, local_exponent
 from tm2tfr.softness.run import right_run

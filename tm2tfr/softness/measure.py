@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.engines.decode import Engine, Session
-from tm2tfr.engines.norm import Vector
-from tm2tfr.engines.watching import Observation
+from tm2tfr.engines.decode import Engine, Observation, Session
+from tm2tfr.engines.dense_parts import Vector
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts

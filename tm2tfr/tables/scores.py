@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.decode import Engine, generate, observable
-from tm2tfr.engines.watching import observe, observe_all
+from tm2tfr.engines.decode import Engine, generate, observable, observe, observe_all
 from tm2tfr.errors import EngineError, OutputError, ShapeError, counted, visible
 from tm2tfr.extras import required
 from tm2tfr.files import write_whole

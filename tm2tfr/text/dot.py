@@ -53,26 +53,24 @@ def rendered(drawing: Any, format: RenderFormat, name: str) -> bytes:
         ) from error
 
 
-def write_drawing(
-    path: str | Path, *, dot: Callable[[], str], mermaid: Callable[[], str], picture: Callable[[RenderFormat], bytes]
-) -> None:
+def write_drawing(path: str | Path, name: str, digraph: Callable[[], Any], mermaid: Callable[[], str]) -> None:
     """Write a drawing to `path` in the format of its extension; the file appears whole or not at all.
 
     Args:
-        dot, mermaid, picture: make it in the format that is asked for.
+        name: what is drawn, for the complaints.
+        digraph, mermaid: make it, as a `graphviz.Digraph` or as a flowchart.
 
     Raises:
-        OutputError: if the extension is none of `EXTENSIONS`, the drawing cannot be made, or the file
-            cannot be written.
+        OutputError: if the extension is none of `EXTENSIONS`, the drawing cannot be made, or the file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     match suffix:
         case ".dot" | ".gv":
-            content = dot().encode()
+            content = str(digraph().source).encode()
         case ".mmd":
             content = mermaid().encode()
         case ".svg" | ".png" | ".pdf":
-            content = picture(suffix[1:])  # type: ignore[arg-type]
+            content = rendered(digraph(), suffix[1:], name)  # type: ignore[arg-type]
         case _:
             raise OutputError(f"{path}: {suffix!r} is not a drawing format: use one of {', '.join(EXTENSIONS)}")
     write_bytes(path, content)

@@ -71,12 +71,11 @@ class Map(Node):
 
 def kind(node: Node) -> str:
     """Return what to call a node in a message."""
-    return {Scalar: "text", List: "a list", Map: "a mapping"}[type(node)] if not is_empty(node) else "nothing"
-
-
-def is_empty(node: Node) -> bool:
-    """Whether there is no text where the node should be."""
-    return isinstance(node, Scalar) and node.empty
+    return (
+        {Scalar: "text", List: "a list", Map: "a mapping"}[type(node)]
+        if not (isinstance(node, Scalar) and node.empty)
+        else "nothing"
+    )
 
 
 def _joined(pair: re.Match[str]) -> str:

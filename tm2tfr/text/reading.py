@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from tm2tfr.errors import Span
 from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
@@ -25,6 +25,15 @@ class Reading:
     def error(self, node: Node | None, what: str, remedy: str) -> None:
         """Record an error at `node`."""
         self.log.add(self.span(node), what, remedy)
+
+    def refuse(self, node: Node | None, what: str, remedy: str) -> NoReturn:
+        """Record an error at `node` after which there is nothing more to read.
+
+        Raises:
+            SpecError: with every complaint.
+        """
+        self.error(node, what, remedy)
+        raise self.log.failure()
 
     def warn(self, node: Node | None, what: str, remedy: str) -> None:
         """Record a warning at `node`."""

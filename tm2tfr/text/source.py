@@ -128,13 +128,18 @@ class Log:
         """Return a log for a `source` within this one; both collect into the same place."""
         return replace(self, source=source)
 
+    @property
+    def broken(self) -> bool:
+        """Whether one of the complaints is an error."""
+        return any(d.severity == "error" for d in self.found)
+
     def conclude(self) -> tuple[Diagnostic, ...]:
         """Return the complaints, all of them warnings, in the order of the text.
 
         Raises:
             SpecError: with all of them, errors and warnings, if one is an error.
         """
-        if any(d.severity == "error" for d in self.found):
+        if self.broken:
             raise self.failure()
         return self.shown()
 
@@ -144,7 +149,7 @@ class Log:
 
     def shown(self) -> tuple[Diagnostic, ...]:
         """Return at most `most` complaints, in the order of the text, errors first; and how many more there are."""
-        found = self.inorder()
+        found = tuple(sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)))
         if len(found) <= self.most:
             return found
         errors_first = sorted(found, key=lambda d: d.severity != "error")
@@ -152,10 +157,6 @@ class Log:
         what = f"… and {len(found) - self.most:,} more"
         rest = Diagnostic(what=what, remedy="fix those above first", file=self.source.file, severity=severity)
         return (*(d for d in found if id(d) in chosen), rest)
-
-    def inorder(self) -> tuple[Diagnostic, ...]:
-        """Return the complaints in the order of the text."""
-        return tuple(sorted(self.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0)))
 
 
 def decoded(

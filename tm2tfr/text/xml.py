@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from xml.sax import SAXParseException
-from xml.sax.handler import ContentHandler, property_lexical_handler
+from xml.sax.handler import ContentHandler, LexicalHandler, property_lexical_handler
 
 import defusedxml.sax
 from defusedxml import DefusedXmlException
@@ -84,7 +84,7 @@ def parse(source: SourceText) -> Document:
     return Document(handler.root, handler.comments)
 
 
-class _Handler(ContentHandler):
+class _Handler(ContentHandler, LexicalHandler):
     def __init__(self, source: SourceText) -> None:
         super().__init__()
         self.root: Element | None = None
@@ -122,16 +122,3 @@ class _Handler(ContentHandler):
     def comment(self, content: str) -> None:
         start = self.mark()
         self.comments.append((content.strip(), Node(start, Mark(start.line, start.column + len(content) + 7))))
-
-    # the rest of SAX's lexical handler
-    def startDTD(self, name: str, public_id: str | None, system_id: str | None) -> None:  # noqa: N802
-        """Never called: a DTD is refused."""
-
-    def endDTD(self) -> None:  # noqa: N802
-        """Never called."""
-
-    def startCDATA(self) -> None:  # noqa: N802
-        """CDATA is read as text."""
-
-    def endCDATA(self) -> None:  # noqa: N802
-        """CDATA is read as text."""

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.engines.decode import Engine, generate, observable
+from tm2tfr.engines.decode import Engine, generate, observable, observe
 from tm2tfr.engines.reading import combination
-from tm2tfr.engines.watching import observe
 from tm2tfr.errors import EngineError, ShapeError, counted
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS, FOUND, RULE
 from tm2tfr.trace.rows import is_turing

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.contract import Ending, Specification, vector
-from tm2tfr.engines.decode import Engine
+from tm2tfr.contract import Ending
+from tm2tfr.engines.decode import Engine, Observation, observe, observe_all, observe_at
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.reading import SOFT, combination
-from tm2tfr.engines.watching import Observation, observe, observe_all, observe_at
 from tm2tfr.errors import visible
+from tm2tfr.specification import Specification, vector
 from tm2tfr.transformer.attention import exact_scores, in_sight, softmax
 from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import Subspace

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from tm2tfr.errors import TrainingError, first_line
 from tm2tfr.extras import required
-from tm2tfr.sources.circuit.compiler.compiler import compile_circuit
+from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder
 from tm2tfr.training.adder import TASK
 from tm2tfr.training.checkpoint import read_weights

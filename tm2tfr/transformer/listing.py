@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from tm2tfr.text.columns import aligned
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
-from tm2tfr.transformer.residual import Residual
+from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, Mask, Norm, norms
 
 _MASKED: Mapping[Mask, str] = {"future": "future-masked", "past": "past-masked", "none": "unmasked"}
@@ -266,7 +267,7 @@ class WiredHead:
 
 @dataclass
 class Wire:
-    """What a subspace of the stream is computed from, subspaces by their names.
+    """What a subspace of the stream is computed from, subspaces by what they hold.
 
     Args:
         head: the head that carries it there; None: it is computed by a feed-forward part, or by the embedding.
@@ -277,10 +278,29 @@ class Wire:
     reads: set[str] = field(default_factory=set)
 
 
-def wiring(decoder: Decoder) -> tuple[Mapping[str, Wire], Mapping[str, frozenset[str]]]:
-    """Return what each subspace is computed from, and what each output is, all by their names."""
-    layout = decoder.layout
-    own = [subspace.name for subspace in layout.subspaces for _ in subspace.directions]
+class Wiring(NamedTuple):
+    """How the subspaces of a stream depend on each other, each by what it is claimed to hold.
+
+    Args:
+        spaces: the subspaces; of several that hold the same, all but the first have a number behind that.
+        wires: what each is computed from.
+        outputs: the name of an output -> what it reads.
+    """
+
+    spaces: Mapping[str, Subspace]
+    wires: Mapping[str, Wire]
+    outputs: Mapping[str, frozenset[str]]
+
+
+def wiring(decoder: Decoder) -> Wiring:
+    """Return what each subspace is computed from, and what each output is, by the entries of matrices that are not 0."""
+    spaces: dict[str, Subspace] = {}
+    for space in decoder.layout.subspaces:
+        what, n = space.holds, 2
+        while what in spaces:
+            what, n = f"{space.holds} #{n}", n + 1
+        spaces[what] = space
+    own = [what for what, space in spaces.items() for _ in space.directions]
     found: dict[str, Wire] = {}
     for layer in decoder.layers:
         for head in layer.heads:
@@ -301,7 +321,7 @@ def wiring(decoder: Decoder) -> tuple[Mapping[str, Wire], Mapping[str, frozenset
         end = start + len(output.answers)
         outputs[output.name] = frozenset(what for row in range(start, end) for what in rows.get(row, ()))
         start = end
-    return found, outputs
+    return Wiring(spaces, found, outputs)
 
 
 def _columns(matrix: Matrix, own: list[str]) -> frozenset[str]:

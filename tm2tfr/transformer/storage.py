@@ -38,7 +38,7 @@ from safetensors import numpy as safetensors
 
 from tm2tfr.errors import ShapeError, WeightFileError, listing
 from tm2tfr.files import write_bytes
-from tm2tfr.text.json_value import JsonValue
+from tm2tfr.text.json_nodes import JsonValue
 from tm2tfr.transformer.stored import (
     FLOAT,
     FORMAT,

@@ -1,4 +1,4 @@
-// Layer normalisation of what a part reads, as tm2tfr/engines/norm.py computes it.
+// Layer normalisation of what a part reads, as tm2tfr/engines/dense_parts.py computes it.
 
 import type { Norm } from "./decoder";
 import { vector } from "./matrix";

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines import Engine, engine, generate
-from tm2tfr.engines.watching import Observation
+from tm2tfr.engines.decode import Observation
 from tm2tfr.sources.circuit.evaluate import evaluate_cases
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.truth import CircuitTruth

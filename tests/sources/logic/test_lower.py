@@ -7,7 +7,7 @@ import pytest
 from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, random_programs
 from tests.sources.sequence.evaluator import evaluate_graph
 from tests.strategies import tries
-from tm2tfr.sources.logic.compiler.compiler import lowered
+from tm2tfr.sources.logic.compiler import lowered
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.program import LogicProgram

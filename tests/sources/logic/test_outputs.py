@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tm2tfr.sources.logic.nodes import And, Build, Input, Node, Not, OneOf, Previous
-from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.write import output_names
 
 
 def program(chosen: str, **definitions: Node) -> LogicProgram:

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from tm2tfr.contract import vector
 from tm2tfr.sources.logic.nodes import (
     AllOf,
     Always,
@@ -29,6 +28,7 @@ from tm2tfr.sources.logic.nodes import (
 )
 from tm2tfr.sources.logic.specification import LogicSpecification, WordValues
 from tm2tfr.sources.logic.specification.claims import head_claim, subspace_claim
+from tm2tfr.specification import vector
 from tm2tfr.transformer.residual import Residual, Subspace
 
 F, T = False, True

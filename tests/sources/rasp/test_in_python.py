@@ -35,7 +35,7 @@ from tm2tfr.rasp import (
 from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.language import elaborate
-from tm2tfr.sources.rasp.language.nodes import MOST_NODES
+from tm2tfr.sources.rasp.language.syntax import MOST_NODES
 from tm2tfr.sources.rasp.read import read
 
 reverse = aggregate(select(indices, length - 1 - indices, "=="), tokens)

@@ -48,7 +48,7 @@ def prompt(
     """
     from tm2tfr.api.prompts import prompt_of
     from tm2tfr.places import check_file
-    from tm2tfr.sources.turing.universal.placing import size_of
+    from tm2tfr.sources.turing.universal.names import size_of
 
     check_one(machine, {"--prompt": decoder.prompt})
     asked = Asked(machine=machine or "chapter", from_=from_, command="tm2tfr prompt")

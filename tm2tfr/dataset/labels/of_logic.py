@@ -9,10 +9,9 @@ from typing import Any
 from tm2tfr.dataset.labels.labeller import LabelSource, Values, batches
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.library import ENDINGS, load, shipped, word_of
-from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import shown_value
-from tm2tfr.sources.logic.write import text_of
+from tm2tfr.sources.logic.write import output_names, text_of
 
 
 def labelled(program: LogicProgram, names: Sequence[str], words: Sequence[Sequence[str]]) -> list[Values | None]:

@@ -11,7 +11,7 @@ from tm2tfr.sources.rasp.evaluate_many import ManyInputs
 from tm2tfr.sources.rasp.library import ENDING, load, shipped, word_of
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
-from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
+from tm2tfr.sources.rasp.specification import numeric, shown_value
 from tm2tfr.sources.rasp.write import written as text_of
 
 

@@ -18,8 +18,7 @@ from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.library import load_with_warnings, shipped
 from tm2tfr.sources.turing.spec import MOVES, TAPES, Machine
-from tm2tfr.sources.turing.universal.names import CHARACTERS
-from tm2tfr.sources.turing.universal.placing import size_of
+from tm2tfr.sources.turing.universal.names import CHARACTERS, size_of
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.text.nodes import List, Map, Node, Scalar
 from tm2tfr.text.reading import Reading, Section

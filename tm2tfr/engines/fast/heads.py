@@ -9,23 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.engines.dependence import TOKEN, Classes, LayerSources, Sources, rows_of
-from tm2tfr.engines.fast.arrays import (
-    KINDS,
-    OF_POSITION,
-    OF_TOKEN,
-    STORED,
-    Entries,
-    Heads,
-    ints,
-    rows,
-    terms_of,
-    token_values,
-    values_by_token,
-)
+from tm2tfr.engines.dependence import KEPT, TOKEN, WIDEST, Classes, LayerSources, Same, Sources, rows_of
+from tm2tfr.engines.fast import arrays
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition, Terms, combination
-from tm2tfr.engines.same import KEPT, WIDEST, Same
 from tm2tfr.transformer.matrix import Floats, Ints
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
@@ -33,9 +20,9 @@ KEY, SQUARE, PURE, OTHER = range(4)
 """What a component of a key is: k, k², a combination of position features, anything."""
 
 
-OfTokens = list[tuple[int, Entries]]
+OfTokens = list[tuple[int, arrays.Entries]]
 """What tokens determine: (the layer, the row of a value matrix)."""
-InGroups = list[tuple[int, list[tuple[int, Entries]]]]
+InGroups = list[tuple[int, list[tuple[int, arrays.Entries]]]]
 """The same of a grouped head: (the layer, (place in the group, row) of each value)."""
 
 
@@ -58,18 +45,18 @@ class _Lists:
     slot: list[int] = field(default_factory=list)
     pool: list[int] = field(default_factory=list)
     hist: list[int] = field(default_factory=list)
-    query: list[Entries] = field(default_factory=list)
-    key: list[Entries] = field(default_factory=list)
+    query: list[arrays.Entries] = field(default_factory=list)
+    key: list[arrays.Entries] = field(default_factory=list)
     key_kind: list[int] = field(default_factory=list)
     key_terms: list[Terms] = field(default_factory=list)
     value_kind: list[int] = field(default_factory=list)
     value_place: list[int] = field(default_factory=list)
-    value_row: list[Entries] = field(default_factory=list)
+    value_row: list[arrays.Entries] = field(default_factory=list)
     value_terms: list[Terms] = field(default_factory=list)
     of_token: OfTokens = field(default_factory=list)
     in_groups: InGroups = field(default_factory=list)
     output_row: list[int] = field(default_factory=list)
-    output_terms: list[Entries] = field(default_factory=list)
+    output_terms: list[arrays.Entries] = field(default_factory=list)
     columns: int = 0
     slots: int = 0
     pools: int = 0
@@ -80,7 +67,7 @@ def collect(
     known: Sources,
     kinds: Sequence[Sequence[Recognition]],
     held: Sequence[Sequence[dict[int, float]]],
-) -> Heads:
+) -> arrays.Heads:
     """Return all heads of `decoder`; held: the values that each token determines, by layer."""
     layers = tuple(
         (n, Same(layer), Same(found), Same(around))
@@ -90,10 +77,10 @@ def collect(
     embedded = Same(known.features), Same(known.weights)
     make = _without_tokens if decoder.layout.width <= WIDEST else _without_tokens.__wrapped__
     heads, of_token, given = make(layers, len(decoder.layers), reach(decoder).scores, *embedded, decoder.features)
-    values = [token_values(held[n], row) for n, row in of_token] or [np.zeros(len(decoder.vocabulary))]
+    values = [arrays.token_values(held[n], row) for n, row in of_token] or [np.zeros(len(decoder.vocabulary))]
     return heads._replace(
         value_of_token=np.array(values).T.copy(),
-        given=rows(row for n, table in given for row in values_by_token(held[n], table)),
+        given=arrays.rows(row for n, table in given for row in arrays.values_by_token(held[n], table)),
     )
 
 
@@ -105,7 +92,7 @@ def _without_tokens(
     features: Same[Ints],
     weights: Same[Floats],
     names: tuple[str, ...],
-) -> tuple[Heads, OfTokens, InGroups]:
+) -> tuple[arrays.Heads, OfTokens, InGroups]:
     """Return the heads of some of `number` layers, and what is left to be computed for each token."""
     lists = _Lists(finite=[int(score) for layer in finite for score in layer])
     of_layer = {n: (layer.part, found.part, around.part) for n, layer, found, around in layers}
@@ -118,11 +105,11 @@ def _without_tokens(
                 _add_values(lists, head, recognition, known, around.before, names, n)
                 _add_outputs(lists, head)
         lists.layer.append(len(lists.kind))
-    made: dict[str, Any] = {"value_of_token": np.zeros((0, 0)), "given": rows(())}
-    for name in Heads._fields:
+    made: dict[str, Any] = {"value_of_token": np.zeros((0, 0)), "given": arrays.rows(())}
+    for name in arrays.Heads._fields:
         if name not in made:
-            made[name] = _MAKERS.get(name, ints)(getattr(lists, name))
-    return Heads(**made), lists.of_token, lists.in_groups
+            made[name] = _MAKERS.get(name, arrays.ints)(getattr(lists, name))
+    return arrays.Heads(**made), lists.of_token, lists.in_groups
 
 
 def _numbers(values: list[float]) -> Floats:
@@ -131,8 +118,8 @@ def _numbers(values: list[float]) -> Floats:
 
 _MAKERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("linear_weight", "square_weight"), _numbers),
-    **dict.fromkeys(("query", "key", "value_row", "output_terms"), rows),
-    **dict.fromkeys(("key_terms", "value_terms"), terms_of),
+    **dict.fromkeys(("query", "key", "value_row", "output_terms"), arrays.rows),
+    **dict.fromkeys(("key_terms", "value_terms"), arrays.terms_of),
 }
 """Column of `Heads` -> the function that makes it from a list; `ints` for the others."""
 
@@ -141,7 +128,7 @@ def _add(lists: _Lists, head: Head, found: Recognition) -> None:
     start = lists.component[-1]
     places = {c: start + n for n, c in enumerate(found.components)}
     query, key = rows_of(head.query), rows_of(head.key)
-    lists.kind.append(KINDS.index(found.kind))
+    lists.kind.append(arrays.KINDS.index(found.kind))
     for c in found.components:
         lists.query.append(query[c])
         lists.key.append(key[c])
@@ -182,29 +169,29 @@ def _add_values(
     number: int,
 ) -> None:
     """Add the value components that are not 0; those of a group have their place in it, the others in the history."""
-    inside, by_token = 0, list[tuple[int, Entries]]()
+    inside, by_token = 0, list[tuple[int, arrays.Entries]]()
     for row in rows_of(head.value):
-        kind, place, terms = STORED, -1, None
+        kind, place, terms = arrays.STORED, -1, None
         if found.kind == "grouped":
             place, inside = inside, inside + 1
             if all(classes[c] <= TOKEN for c, _ in row):
-                kind = OF_TOKEN
+                kind = arrays.OF_TOKEN
                 by_token.append((place, row))
         elif found.kind in ("position", "latest"):
             terms = combination(row, known, classes, names)
             if all(classes[c] <= TOKEN for c, _ in row):
-                kind, place = OF_TOKEN, len(lists.of_token)
+                kind, place = arrays.OF_TOKEN, len(lists.of_token)
                 lists.of_token.append((number, row))
             elif terms is not None:
-                kind = OF_POSITION
-        if kind == STORED and found.kind == "latest":
+                kind = arrays.OF_POSITION
+        if kind == arrays.STORED and found.kind == "latest":
             place, inside = inside, inside + 1
-        elif kind == STORED and found.kind not in ("mean", "grouped"):
+        elif kind == arrays.STORED and found.kind not in ("mean", "grouped"):
             place, lists.columns = lists.columns, lists.columns + 1
         lists.value_kind.append(kind)
         lists.value_place.append(place)
         lists.value_row.append(row)
-        lists.value_terms.append(terms if kind == OF_POSITION and terms else ())
+        lists.value_terms.append(terms if kind == arrays.OF_POSITION and terms else ())
     lists.value.append(len(lists.value_kind))
     if found.kind == "grouped":
         lists.in_groups.append((number, by_token))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.fast import kept, straight
+from tm2tfr.engines.fast import fresh, straight
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.fresh import longer
 from tm2tfr.engines.fast.session import LOOK_AFTER, MOST_PATIENCE, SPECIALISE_AFTER, FastSession, Short
@@ -83,7 +83,7 @@ class ManyRuns(FastSession):
         )
         self._begin(0)
         self._filled(max(rows, 1))
-        control, advance_many, patience = self._control, kept.advance_many(), 1
+        control, advance_many, patience = self._control, fresh.advance_many(), 1
         while int(runs.at[0]) < number:
             r = int(runs.at[0])
             self._room(min(int(most[r]), max(ROOM, len(self._state.tokens))))
@@ -124,7 +124,7 @@ class ManyRuns(FastSession):
             return self._turning
         if self._turns is None:
             written = straight.written(self._plan, turns=True)
-            self._turns = (kept.straight_turns(written[0]), *written[1:]) if written else False
+            self._turns = (fresh.straight_turns(written[0]), *written[1:]) if written else False
         if self._turns:
             self._turning = past >= SPECIALISE_AFTER or coming >= COMING
             if not self._turning and not self._sought:

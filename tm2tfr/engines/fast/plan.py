@@ -20,29 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.dense_parts import selected
-from tm2tfr.engines.dependence import TOKEN, Classes, LayerSources, Sources, rows_of, sources
-from tm2tfr.engines.fast.arrays import (
-    Body,
-    Early,
-    Entries,
-    Laid,
-    Probes,
-    Rows,
-    Tail,
-    by_column,
-    feature_code,
-    ints,
-    rows,
-    token_values,
-)
+from tm2tfr.engines.dependence import KEPT, TOKEN, WIDEST, Classes, LayerSources, Same, Sources, rows_of, sources
+from tm2tfr.engines.fast import arrays
 from tm2tfr.engines.fast.heads import collect
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import Recognition
-from tm2tfr.engines.same import KEPT, WIDEST, Same
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
 
-NEVER = Early(-1, ints(()), ints(()))
+NEVER = arrays.Early(-1, arrays.ints(()), arrays.ints(()))
 LONG = 8
 """If a row has more token directions than this, their sum is tabulated by token."""
 
@@ -52,7 +38,7 @@ def plan(
     kinds: Sequence[Sequence[Recognition]],
     labels: Sequence[tuple[int, int]] = (),
     numbers: Sequence[int] = (),
-) -> Laid:
+) -> arrays.Laid:
     """Return `decoder` rearranged.
 
     Args:
@@ -62,7 +48,7 @@ def plan(
     Raises:
         EngineError: for a position feature that the kernel does not know.
     """
-    features = ints(map(feature_code, decoder.features))
+    features = arrays.ints(map(arrays.feature_code, decoder.features))
     known = sources(decoder)
     with_heads = [n for n, layer in enumerate(decoder.layers) if layer.heads]
     first = with_heads[-1] + 1 if with_heads else 0
@@ -84,19 +70,19 @@ def plan(
     if is_early:
         pools = heads.pool[heads.layer[first - 1] :]
         early = _early(decoder.layers[first - 1], key, known.layers[first - 1].before, first - 1, pools)
-    return Laid(
+    return arrays.Laid(
         features=features,
-        table=rows(()) if decoder.position_table is None else by_column(decoder.position_table),
+        table=arrays.rows(()) if decoder.position_table is None else arrays.by_column(decoder.position_table),
         heads=heads,
         body=_body(decoder, known, first, tables, begin),
-        tail=tail._replace(key=ints(sorted(key))),
+        tail=tail._replace(key=arrays.ints(sorted(key))),
         early=early,
-        probes=Probes(
-            ints(a for a, _ in labels),
-            ints(b for _, b in labels),
-            ints(in_memo),
-            ints(numbers),
-            ints(c in written for c in numbers),
+        probes=arrays.Probes(
+            arrays.ints(a for a, _ in labels),
+            arrays.ints(b for _, b in labels),
+            arrays.ints(in_memo),
+            arrays.ints(numbers),
+            arrays.ints(c in written for c in numbers),
         ),
     )
 
@@ -109,7 +95,7 @@ def _changed(layer: Layer) -> set[int]:
     return found
 
 
-def _early(layer: Layer, key: Collection[int], before: Classes, number: int, pools: Ints) -> Early:
+def _early(layer: Layer, key: Collection[int], before: Classes, number: int, pools: Ints) -> arrays.Early:
     """Return what the directions `key` after a layer are a function of, besides the values of its heads.
 
     These are the directions at its beginning of which a head's query, a hidden unit that writes one of `key`, or one of
@@ -121,7 +107,7 @@ def _early(layer: Layer, key: Collection[int], before: Classes, number: int, poo
     if layer.feed_forward is not None:
         writers = np.unique(layer.feed_forward.output.columns[np.isin(layer.feed_forward.output.rows, list(key))])
         needed |= set(selected(layer.feed_forward.input, writers).columns.tolist())
-    return Early(number, ints(c for c in sorted(needed) if before[c] > TOKEN), pools)
+    return arrays.Early(number, arrays.ints(c for c in sorted(needed) if before[c] > TOKEN), pools)
 
 
 class _Tables:
@@ -130,8 +116,8 @@ class _Tables:
     def __init__(self, decoder: Decoder, known: Sources, first: int, begin: Beginning) -> None:
         now = begin.held
         self.before: list[list[dict[int, float]]] = [now]  # by layer, by token: what its heads read
-        self.assigned: list[list[Entries]] = []
-        nothing: list[Entries] = [[] for _ in now]
+        self.assigned: list[list[arrays.Entries]] = []
+        nothing: list[arrays.Entries] = [[] for _ in now]
         determined = _determined if decoder.layout.width <= WIDEST else _determined.__wrapped__
         for layer, around in zip(decoder.layers[:first], known.layers, strict=False):
             after = known.layers[len(self.before)].before if len(self.before) < len(known.layers) else known.after
@@ -146,13 +132,13 @@ class _Tables:
 class _Determined(NamedTuple):
     """The units of a layer that read only what the token determines, and what they write of that; by direction and unit."""
 
-    touched_by: list[Entries]
-    writes: list[Entries]
+    touched_by: list[arrays.Entries]
+    writes: list[arrays.Entries]
     bias: dict[int, float]
     always: list[int]
-    offset: Entries
+    offset: arrays.Entries
 
-    def of(self, now: Sequence[dict[int, float]]) -> list[Entries]:
+    def of(self, now: Sequence[dict[int, float]]) -> list[arrays.Entries]:
         """Return for each token the directions that the layer changes, with their new values."""
         found = []
         for held in now:
@@ -199,9 +185,9 @@ class Beginning(NamedTuple):
     """The embedding, rearranged, and the directions that each token determines there."""
 
     held: list[dict[int, float]]
-    token: Rows
+    token: arrays.Rows
     place_row: Ints
-    place: Rows
+    place: arrays.Rows
 
 
 @lru_cache(maxsize=KEPT)
@@ -211,13 +197,13 @@ def beginning(tokens: Same[Matrix], place: Same[Matrix], before: bytes) -> Begin
     for row, _, value in place.part.entries():
         if before[row] <= TOKEN:
             constant[row] = constant.get(row, 0.0) + value
-    held = [_added(dict(column), constant) for column in _lists(by_column(tokens.part))]
+    held = [_added(dict(column), constant) for column in _lists(arrays.by_column(tokens.part))]
     moving = [(r, row) for r, row in enumerate(rows_of(place.part)) if row and r not in constant]
     return Beginning(
         held=held,
-        token=rows(sorted(each.items()) for each in held),
-        place_row=ints(r for r, _ in moving),
-        place=rows(row for _, row in moving),
+        token=arrays.rows(sorted(each.items()) for each in held),
+        place_row=arrays.ints(r for r, _ in moving),
+        place=arrays.rows(row for _, row in moving),
     )
 
 
@@ -225,27 +211,27 @@ def _added(held: dict[int, float], more: dict[int, float]) -> dict[int, float]:
     return {**held, **{c: held.get(c, 0.0) + v for c, v in more.items()}}
 
 
-def _columns(matrix: Matrix, keep: NDArray[np.bool_]) -> list[Entries]:
+def _columns(matrix: Matrix, keep: NDArray[np.bool_]) -> list[arrays.Entries]:
     """Return the (row, value) pairs of each column of `matrix`, as far as they are to be kept, by row."""
-    found: list[Entries] = [[] for _ in range(matrix.shape[1])]
+    found: list[arrays.Entries] = [[] for _ in range(matrix.shape[1])]
     kept = (array[keep].tolist() for array in (matrix.rows, matrix.columns, matrix.values))
     for row, column, value in zip(*kept, strict=True):
         found[column].append((row, value))
     return found
 
 
-def _lists(table: Rows) -> list[Entries]:
+def _lists(table: arrays.Rows) -> list[arrays.Entries]:
     pairs = list(zip(table.number.tolist(), table.weight.tolist(), strict=True))
     cuts = table.start.tolist()
     return [pairs[a:b] for a, b in pairwise(cuts)]
 
 
-def _body(decoder: Decoder, known: Sources, first: int, tables: _Tables, begin: Beginning) -> Body:
+def _body(decoder: Decoder, known: Sources, first: int, tables: _Tables, begin: Beginning) -> arrays.Body:
     """Return the embedding, and for each layer before the tail its moving rows with the units that they need."""
     units: list[_Unit] = []
     seeds: list[Floats] = []
     seed: list[int] = []
-    out: list[tuple[int, float, Entries]] = []
+    out: list[tuple[int, float, arrays.Entries]] = []
     layer_units, layer_rows = [0], [0]
     moved = _moved if decoder.layout.width <= WIDEST else _moved.__wrapped__
     for n, layer in enumerate(decoder.layers[:first]):
@@ -254,40 +240,40 @@ def _body(decoder: Decoder, known: Sources, first: int, tables: _Tables, begin: 
         for unit in some:
             seed.append(len(seeds) if unit.of_token else -1)
             if unit.of_token:
-                seeds.append(token_values(tables.before[n], unit.of_token))
+                seeds.append(arrays.token_values(tables.before[n], unit.of_token))
         out += [(r, offset, [(u + len(units), w) for u, w in row]) for r, offset, row in written]
         units += some
         layer_units.append(len(units))
         layer_rows.append(len(out))
-    return Body(
+    return arrays.Body(
         token=begin.token,
         place_row=begin.place_row,
         place=begin.place,
-        layer_units=ints(layer_units),
+        layer_units=arrays.ints(layer_units),
         bias=np.array([unit.bias for unit in units], dtype=np.float64),
-        seed=ints(seed),
+        seed=arrays.ints(seed),
         seeds=np.array(seeds, dtype=np.float64).reshape(len(seeds), len(decoder.vocabulary)).T.copy(),
-        unit=rows(unit.rest for unit in units),
-        layer_rows=ints(layer_rows),
-        row=ints(r for r, _, _ in out),
+        unit=arrays.rows(unit.rest for unit in units),
+        layer_rows=arrays.ints(layer_rows),
+        row=arrays.ints(r for r, _, _ in out),
         row_bias=np.array([b for _, b, _ in out], dtype=np.float64),
-        row_units=rows(row for _, _, row in out),
-        assigned=rows(change for layer_changes in tables.assigned for change in layer_changes),
+        row_units=arrays.rows(row for _, _, row in out),
+        assigned=arrays.rows(change for layer_changes in tables.assigned for change in layer_changes),
     )
 
 
 class _Unit(NamedTuple):
     """A unit that a moving row needs: a long beginning of its row that the token determines, the rest, and its bias."""
 
-    of_token: Entries
-    rest: Entries
+    of_token: arrays.Entries
+    rest: arrays.Entries
     bias: float
 
 
 @lru_cache(maxsize=KEPT)
 def _moved(
     layer: Same[Layer], around: Same[LayerSources], after: bytes
-) -> tuple[list[_Unit], list[tuple[int, float, Entries]]]:
+) -> tuple[list[_Unit], list[tuple[int, float, arrays.Entries]]]:
     """Return a layer's units that moving rows need, and these: (direction, bias, (number of the unit, weight))."""
     if (part := layer.part.feed_forward) is None:
         return [], []
@@ -300,33 +286,33 @@ def _moved(
     return units, [(r, offset.get(r, 0.0), [(number[u], w) for u, w in row]) for r, row in moving]
 
 
-def _written(layer: FeedForward) -> list[tuple[int, Entries]]:
+def _written(layer: FeedForward) -> list[tuple[int, arrays.Entries]]:
     """Return the directions that a layer writes, each with its (unit, weight)."""
     table = rows_of(layer.output)
     some = np.union1d(layer.output.rows, layer.output_bias.rows)
     return [(int(r), table[int(r)]) for r in some]
 
 
-def _prefix(row: Entries, classes: Classes) -> tuple[Entries, Entries]:
+def _prefix(row: arrays.Entries, classes: Classes) -> tuple[arrays.Entries, arrays.Entries]:
     """Split a row into a long beginning that the token determines, if there is one, and the rest."""
     length = next((n for n, (c, _) in enumerate(row) if classes[c] > TOKEN), len(row))
     return (row[:length], row[length:]) if length > LONG else ([], row)
 
 
-def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tuple[Tail, Collection[int]]:
+def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tuple[arrays.Tail, Collection[int]]:
     """Return the tail, and the directions that it writes."""
     entry = (known.layers[first].before if first < len(known.layers) else known.after).tobytes()
     make = _without_tokens if decoder.layout.width <= WIDEST else _without_tokens.__wrapped__
     unembedding = Same(decoder.unembedding), Same(decoder.unembedding_bias)
     tail, written = make(tuple(map(Same, decoder.layers[first:])), *unembedding, entry, first)
     held = ([(c, v) for c, v in sorted(each.items()) if entry[c] <= TOKEN] for each in tables.before[-1])
-    return tail._replace(of_token=rows(held)), written
+    return tail._replace(of_token=arrays.rows(held)), written
 
 
 @lru_cache(maxsize=KEPT)
 def _without_tokens(
     layers: tuple[Same[Layer], ...], unembedding: Same[Matrix], bias_of_logits: Same[Matrix], entry: bytes, first: int
-) -> tuple[Tail, Collection[int]]:
+) -> tuple[arrays.Tail, Collection[int]]:
     """Return the tail without what the tokens determine at its beginning; entry: (width,) the classes there."""
     parts = [part for layer in layers if (part := layer.part.feed_forward) is not None]
     bias = [part.input_bias.dense()[:, 0] for part in parts]
@@ -337,24 +323,24 @@ def _without_tokens(
         reads |= set(part.input.columns.tolist())
         written |= set(part.output.rows.tolist()) | set(part.output_bias.rows.tolist())
     moving = np.flatnonzero(np.frombuffer(entry, dtype=np.int8) > TOKEN)
-    tail = Tail(
+    tail = arrays.Tail(
         first=first,
-        layer_units=ints(sizes),
+        layer_units=arrays.ints(sizes),
         width=len(entry),
-        reads=rows(
+        reads=arrays.rows(
             [(unit + size, w) for unit, w in column]
             for p, size in zip(parts, sizes, strict=False)
-            for column in _lists(by_column(p.input))
+            for column in _lists(arrays.by_column(p.input))
         ),
         bias=np.concatenate([*bias, np.zeros(0)]),
-        always_start=ints([0, *np.cumsum([len(a) for a in always]).tolist()]),
-        always=ints(u + size for units, size in zip(always, sizes, strict=False) for u in units),
-        writes=rows(row for p in parts for row in _lists(by_column(p.output))),
-        row_bias=rows([(r, v) for r, _, v in p.output_bias.entries()] for p in parts),
-        unembedding=by_column(unembedding.part),
+        always_start=arrays.ints([0, *np.cumsum([len(a) for a in always]).tolist()]),
+        always=arrays.ints(u + size for units, size in zip(always, sizes, strict=False) for u in units),
+        writes=arrays.rows(row for p in parts for row in _lists(arrays.by_column(p.output))),
+        row_bias=arrays.rows([(r, v) for r, _, v in p.output_bias.entries()] for p in parts),
+        unembedding=arrays.by_column(unembedding.part),
         logit_bias=bias_of_logits.part.dense()[:, 0],
-        moving=ints(moving),
-        of_token=rows(()),
-        key=ints(c for c in moving.tolist() if c in reads or c in written),
+        moving=arrays.ints(moving),
+        of_token=arrays.rows(()),
+        key=arrays.ints(c for c in moving.tolist() if c in reads or c in written),
     )
     return tail, frozenset(written)

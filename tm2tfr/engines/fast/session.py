@@ -11,22 +11,10 @@ from numpy.typing import NDArray
 
 from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.fast import kept, straight
+from tm2tfr.engines.fast import fresh as made
 from tm2tfr.engines.fast import state as k
+from tm2tfr.engines.fast import straight
 from tm2tfr.engines.fast.expressions import Tables
-from tm2tfr.engines.fast.fresh import (
-    MEMO,
-    NO_SPAN,
-    SCAN,
-    forgotten,
-    forgotten_early,
-    fresh,
-    fresh_pools,
-    longer,
-    more_groups,
-    roomier,
-    with_large_memo,
-)
 from tm2tfr.engines.fast.plan import plan
 from tm2tfr.engines.fast.snapshot import KEPT, Snapshot, pools_of, refuse_damaged, saved_of, scanned_of
 from tm2tfr.engines.fast.state import Buffers
@@ -90,7 +78,7 @@ class FastSession:
                     raise EngineError(f"{what}: use the dense engine")
         self._decoder, self._labels, self._numbers = decoder, tuple(labels), tuple(numbers)
         self._found = self._recognised = recognise(decoder)
-        self._advance = kept.advance()
+        self._advance = made.advance()
         self._given = np.zeros(0, dtype=np.int32)
         self._control = np.zeros(len(k.PLACES), dtype=np.int64)
         self._stopped = False
@@ -161,12 +149,12 @@ class FastSession:
         state, kept = self._state, self._control[[k.ENTRIES, k.HITS]]
         if kept[0] == len(state.memo_token):
             state.memo_slot[:], kept[0] = -1, 0
-        forgotten(self._pools, int(self._control[k.EARLY]))
+        made.forgotten(self._pools, int(self._control[k.EARLY]))
         self._control[:] = 0
         self._control[[k.ENTRIES, k.HITS]] = kept
         for slot, (first, last, zero) in enumerate(state.span.tolist()):
             state.group_position[slot, first + zero : last + zero + 1] = -1  # nothing, where no key was stored
-        state.span[:, 0], state.span[:, 1] = NO_SPAN
+        state.span[:, 0], state.span[:, 1] = made.NO_SPAN
         state.sums[:] = 0.0
         state.x[:] = 0.0
         state.overflow[0] = 0
@@ -283,7 +271,7 @@ class FastSession:
             return False
         if self._short is None:
             written = straight.written(self._plan)
-            self._short = (kept.straight_line(written[0]), *written[1:]) if written else False
+            self._short = (made.straight_line(written[0]), *written[1:]) if written else False
         if self._short and not self._ready:
             self._ready = past >= SPECIALISE_AFTER
             if not self._ready and not self._looked:
@@ -311,18 +299,18 @@ class FastSession:
         self._plan = plan(self._decoder, self._found, self._labels, self._numbers)
         self._short, self._ready, self._looked, self.hurried = None, False, False, 0
         self._control[:] = 0
-        self._scans = bool((self._plan.heads.kind == SCAN).any())
+        self._scans = bool((self._plan.heads.kind == made.SCAN).any())
         stop = np.array([token in self._decoder.stop for token in self._decoder.vocabulary], dtype=np.bool_)
-        self._state = fresh(self._plan, self._decoder.layout.width, stop)
-        self._pools = fresh_pools(self._plan)
+        self._state = made.fresh(self._plan, self._decoder.layout.width, stop)
+        self._pools = made.fresh_pools(self._plan)
 
     def _remember_more(self) -> None:
         """Make the memo larger once it is full, if it can be."""
         state, control = self._state, self._control
-        if int(control[k.ENTRIES]) == len(state.memo_token) and len(state.memo_slot) < 4 * MEMO:
-            forgotten_early(self._pools, int(control[k.EARLY]))
+        if int(control[k.ENTRIES]) == len(state.memo_token) and len(state.memo_slot) < 4 * made.MEMO:
+            made.forgotten_early(self._pools, int(control[k.EARLY]))
             control[[k.ENTRIES, k.EARLY]] = 0
-            self._state = with_large_memo(state, self._plan)
+            self._state = made.with_large_memo(state, self._plan)
             if self._short:
                 self._short[1].entries[:] = -1
 
@@ -331,9 +319,9 @@ class FastSession:
         state, had = self._state, len(self._state.tokens)
         if positions <= had:
             return
-        size = roomier(positions, had, state.tokens.itemsize + 8 * state.hist.shape[1] + 16 * self._scans)
-        changed: Snapshot = {"tokens": longer(state.tokens, size)}
-        changed["hist"] = longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
+        size = made.roomier(positions, had, state.tokens.itemsize + 8 * state.hist.shape[1] + 16 * self._scans)
+        changed: Snapshot = {"tokens": made.longer(state.tokens, size)}
+        changed["hist"] = made.longer(state.hist, size) if state.hist.shape[1] else np.zeros((size, 0))
         if self._scans:
             changed["winners"], changed["scores"] = np.zeros(size, dtype=np.int64), np.zeros(size)
         self._state = state._replace(**changed)
@@ -342,7 +330,7 @@ class FastSession:
         """Make room for the key `wanted`, or for more groups; if the keys are too sparse for that, scan."""
         state, head = self._state, int(self._control[k.HEAD])
         if self._plan.heads.pool[head] >= 0:
-            self._pools = more_groups(self._pools, self._plan.heads)
+            self._pools = made.more_groups(self._pools, self._plan.heads)
             return
         span = state.span[int(self._plan.heads.slot[head])]
         low, high = min(int(span[0]), wanted), max(int(span[1]), wanted)

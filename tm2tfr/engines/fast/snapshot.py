@@ -16,8 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import Heads
-from tm2tfr.engines.fast.fresh import NO_SPAN, more_groups
-from tm2tfr.engines.fast.kept import place_groups
+from tm2tfr.engines.fast.fresh import NO_SPAN, more_groups, place_groups
 from tm2tfr.errors import CheckpointError
 
 Snapshot = dict[str, NDArray[Any]]

@@ -18,11 +18,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tm2tfr.engines.fast import expressions
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Laid, Rows
-from tm2tfr.engines.fast.expressions import ONE, ZERO, Expressions, Tables, as_literal, entries_of, product_of
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
-from tm2tfr.engines.fast.guesses import FED, Guess, guess_of_maximum, in_turns
 from tm2tfr.transformer.matrix import Floats, Ints
 
 MOST_LINES = 1500
@@ -43,7 +42,7 @@ _HEAD = """def run(s, pools, control, answers, codes, numbers, limit, tables, he
 _TAIL = f"    return {k.STOPPED} if stopped else {k.DONE}"
 
 
-def written(plan: Laid, *, turns: bool = False) -> tuple[str, Tables, Floats] | None:
+def written(plan: Laid, *, turns: bool = False) -> tuple[str, expressions.Tables, Floats] | None:
     """Return (text of the function ``run``, its tables, that by position); None if the plan does not allow it.
 
     Args:
@@ -72,12 +71,13 @@ def _by_position(table: Rows) -> Floats:
     return numbers
 
 
-class _Writer(Expressions):
+class _Writer(expressions.Expressions):
     """The lines of the function while they grow, with what is known about the stream at that point."""
 
     def __init__(self, plan: Laid) -> None:
         super().__init__(
-            len(plan.tail.logit_bias), [entries_of(plan.body.token, t) for t in range(len(plan.tail.logit_bias))]
+            len(plan.tail.logit_bias),
+            [expressions.entries_of(plan.body.token, t) for t in range(len(plan.tail.logit_bias))],
         )
         self.plan = plan
         self._maxima: dict[int, str | None] = {}  # by head: the guess of its v
@@ -89,7 +89,7 @@ class _Writer(Expressions):
         """Return the text of the function."""
         heads, body = self.plan.heads, self.plan.body
         for r, place in enumerate(body.place_row.tolist()):
-            entries = entries_of(body.place, r)
+            entries = expressions.entries_of(body.place, r)
             total = self.total((_POINT[int(self.plan.features[f])], weight) for f, weight in entries.items())
             self._moved[place] = self.let(self.plus(self.read(place), total))
         for n, direction in enumerate(np.unique(self.plan.table.number).tolist()):
@@ -119,7 +119,7 @@ class _Writer(Expressions):
             "    cells = s.group_position.shape[1]",
             *(f"    limit = n if cells > {MOST_CELLS} or abs(zero{g}) > {MOST_CELLS} else limit" for g, _ in spans),
             "    while n < limit:",
-            *(FED if turns else ()),
+            *(expressions.FED if turns else ()),
             "        t, u, p, i1, f2 = np.uint64(token), np.uint64(i), np.uint64(n), np.float64(i + 1), np.float64(i)",
             "        f0, f3 = 1.0 / i1, np.float64(i * i)",
             "        s.tokens[u] = token",
@@ -137,7 +137,7 @@ class _Writer(Expressions):
             f"    control[{k.HITS}] += n - start",
         ]
         lines = [*before, *self.lines, *after]
-        return "\n".join([*in_turns(lines), ""] if turns else [_HEAD, *lines, _TAIL, ""])
+        return "\n".join([*expressions.in_turns(lines), ""] if turns else [_HEAD, *lines, _TAIL, ""])
 
     def _sums(self, n: int) -> bool:
         heads = self.plan.heads
@@ -150,8 +150,8 @@ class _Writer(Expressions):
         query = {c: self.let(self.row(h.query, c)) for c in range(int(h.component[g]), int(h.component[g + 1]))}
         linear, square = int(h.linear[g]), int(h.square[g])
         if h.kind[g] == PLACE:
-            self.add(f"l{g} = {product_of(float(h.linear_weight[g]), query[linear])}")
-            self.add(f"q{g} = {product_of(float(h.square_weight[g]), query[square])}")
+            self.add(f"l{g} = {expressions.product_of(float(h.linear_weight[g]), query[linear])}")
+            self.add(f"q{g} = {expressions.product_of(float(h.square_weight[g]), query[square])}")
         elif h.kind[g] == LATEST:
             self.add(f"l{g}, q{g} = {query[linear]}, {query[square]}")
             key = self.row(h.key, linear)
@@ -170,7 +170,7 @@ class _Writer(Expressions):
         if h.kind[g] != MEAN:
             factors = [float(w[g]) if h.kind[g] == PLACE else 1.0 for w in (h.linear_weight, h.square_weight)]
             pair = [self.total_guess(query[c], w) for c, w in zip((linear, square), factors, strict=True)]
-            self._maxima[g] = guess_of_maximum(*pair)
+            self._maxima[g] = expressions.guess_of_maximum(*pair)
             finite = "" if self._maxima[g] and h.kind[g] == PLACE else f" and abs(l{g}) < np.inf"  # then v is compared
             self.leave_if(f"not (q{g} < {-k.TINY!r}{finite})")
             self.add(f"v{g} = -l{g} / (2.0 * q{g})")
@@ -188,7 +188,7 @@ class _Writer(Expressions):
                 if guess is not None and not guess.share:
                     self._summed[n] = float(guess.times)
                     self.add(f"near{n} = whole{n} + {guess.text}")
-                    self.guess(f"next{n} / i1", Guess(f"near{n}", guess.times, share=True))
+                    self.guess(f"next{n} / i1", expressions.Guess(f"near{n}", guess.times, share=True))
             return {n: self.let(f"next{n} / i1") for n in rows}
         if h.kind[g] == PLACE:
             self.add(*(f"s.hist[u, {h.value_place[n]}] = {row}" for n, row in rows.items()))
@@ -202,9 +202,9 @@ class _Writer(Expressions):
             stored, token = f"s.group_value{place}, {{}}]", f"s.group_token{place}]"
         if h.kind[g] == LATEST:
             self.add(f"g{g} = np.float64(j{g})")
-        self.guess(f"g{g}", Guess(f"j{g}"))
-        self.guess(f"np.float64(j{g} * j{g})", Guess(f"j{g} * j{g}"))
-        there = (f"(1.0 / np.float64(j{g} + 1))", ONE, f"g{g}", f"np.float64(j{g} * j{g})")
+        self.guess(f"g{g}", expressions.Guess(f"j{g}"))
+        self.guess(f"np.float64(j{g} * j{g})", expressions.Guess(f"j{g} * j{g}"))
+        there = (f"(1.0 / np.float64(j{g} + 1))", expressions.ONE, f"g{g}", f"np.float64(j{g} * j{g})")
         if OF_TOKEN in h.value_kind[values.start : values.stop].tolist():
             self.add(f"t{g} = np.uint64({token})")
             self._attended.append(f"t{g}")
@@ -289,7 +289,7 @@ class _Writer(Expressions):
         h = self.plan.heads
         for g in heads:
             for r in range(int(h.output[g]), int(h.output[g + 1])):
-                terms = ((means[n], weight) for n, weight in entries_of(h.output_terms, r).items())
+                terms = ((means[n], weight) for n, weight in expressions.entries_of(h.output_terms, r).items())
                 direction = int(h.output_row[r])
                 self._moved[direction] = self.let(self.plus(self.read(direction), self.total(terms)))
 
@@ -298,20 +298,20 @@ class _Writer(Expressions):
         hidden = {}
         for u in range(int(body.layer_units[layer]), int(body.layer_units[layer + 1])):
             seed = int(body.seed[u])
-            start = self.by_token(body.seeds[:, seed]) if seed >= 0 else ZERO
-            total = self.total(((self.read(c), w) for c, w in entries_of(body.unit, u).items()), start)
-            total = self.plus(as_literal(body.bias[u]), total)
+            start = self.by_token(body.seeds[:, seed]) if seed >= 0 else expressions.ZERO
+            total = self.total(((self.read(c), w) for c, w in expressions.entries_of(body.unit, u).items()), start)
+            total = self.plus(expressions.as_literal(body.bias[u]), total)
             guess = self.guess_of(total)
             hidden[u] = self.let(self.guess(f"max({total}, 0.0)", None if guess is None else guess.rectified()))
         added = []
         for r in range(int(body.layer_rows[layer]), int(body.layer_rows[layer + 1])):
-            total = self.total((hidden[u], weight) for u, weight in entries_of(body.row_units, r).items())
+            total = self.total((hidden[u], weight) for u, weight in expressions.entries_of(body.row_units, r).items())
             direction = int(body.row[r])
-            total = self.plus(self.plus(self.read(direction), total), as_literal(body.row_bias[r]))
+            total = self.plus(self.plus(self.read(direction), total), expressions.as_literal(body.row_bias[r]))
             added.append((direction, self.let(total)))
         self._moved |= dict(added)
         for token in range(self._vocabulary):
-            self._held[token] |= entries_of(body.assigned, layer * self._vocabulary + token)
+            self._held[token] |= expressions.entries_of(body.assigned, layer * self._vocabulary + token)
 
     def _finish_early(self) -> None:
         """As `attention.attend` and the rest, with the answer from the memo of `early`: nothing is stored before that."""

@@ -8,7 +8,7 @@ The variables at position i, which answers the bit of symbol i + 1, in ``lookup`
 - ``y`` is the entry of the truth table for the three bits; the bit answered is 1 where it is more than ½.
 
 In ``paper-hard`` and ``paper``, ``s`` is the sign of the bit, ``mean`` that of the operands' signs; ``one`` and ``zero``
-are what each gate makes of it, see `tm2tfr.sources.circuit.specification`, and 1 is answered where ``one`` is larger.
+are what each gate makes of it, see `tm2tfr.sources.circuit.truth`, and 1 is answered where ``one`` is larger.
 ``paper`` keeps each number twice, with both signs, so that a norm finds the mean 0: an intervention sets both. Its softmax
 comes close to these numbers, and its bits are the same.
 
@@ -21,10 +21,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.causality import CausalRun, CausalValue, CausalVariable, Settings, only
+from tm2tfr.causality import CausalCells, CausalRun, CausalVariable, Settings, only
 from tm2tfr.sources.circuit.columns import OPERANDS, TRUTH, widened
-from tm2tfr.sources.circuit.specification import LOOKUP_WRITTEN, PAPER_WRITTEN, CircuitSpecification
-from tm2tfr.sources.circuit.truth import CircuitTruth
+from tm2tfr.sources.circuit.truth import LOOKUP_WRITTEN, PAPER_WRITTEN, CircuitSpecification, CircuitTruth
 from tm2tfr.transformer.weights import Decoder
 
 _PLACE = "it says where a position is, and has no cause: set the bit there, or the positions of operands"
@@ -60,7 +59,7 @@ class CircuitCausal:
         tokens, answers = list[str](), list[str]()
         for i in range(min(max_positions, self._truth.positions)):
             tokens.append(self._prompt[i] if i < len(self._prompt) else answers[-1])
-            here = _Row(settings, i)
+            here = CausalCells(settings, i)
             if self._lookup:
                 answers.append(self._looked_up(here, rows, int(tokens[-1])))
             else:
@@ -68,7 +67,7 @@ class CircuitCausal:
             rows.append(here)
         return CausalRun(tuple(tokens), tuple(answers), tuple(rows))
 
-    def _looked_up(self, here: _Row, rows: Sequence[Mapping[str, Any]], bit: int) -> str:
+    def _looked_up(self, here: CausalCells, rows: Sequence[Mapping[str, Any]], bit: int) -> str:
         i, specification = len(rows), self._specification
         gate = specification.gate(i)
         here["x"] = bit
@@ -83,7 +82,7 @@ class CircuitCausal:
         here["y"] = here["t" + "".join(str(here[f"x_{operand}"]) for operand in OPERANDS)]
         return str(int(2 * here["y"] > 1))
 
-    def _by_signs(self, here: _Row, rows: Sequence[Mapping[str, Any]], bit: int) -> str:
+    def _by_signs(self, here: CausalCells, rows: Sequence[Mapping[str, Any]], bit: int) -> str:
         i, specification = len(rows), self._specification
         here["s"] = 2 * bit - 1
         places = range(i + 1) if specification.gate(i) is None else specification.addresses(i)[:2]
@@ -91,17 +90,6 @@ class CircuitCausal:
         here["mean"] = Fraction(sum(every[place]["s"] for place in places), len(places))
         here["one"], here["zero"] = specification.flags(i, Fraction(here["mean"]))
         return str(int(here["one"] > here["zero"]))
-
-
-class _Row(dict[str, CausalValue]):
-    """The values at a position; one that is set keeps its value."""
-
-    def __init__(self, settings: Settings, position: int) -> None:
-        super().__init__()
-        self._set = {name: value for (name, at), value in settings.items() if at == position}
-
-    def __setitem__(self, name: str, value: CausalValue) -> None:
-        super().__setitem__(name, self._set.get(name, value))
 
 
 def _of_lookup() -> Iterator[CausalVariable]:

@@ -128,12 +128,7 @@ def save(circuit: Circuit, path: str | Path) -> None:
     Raises:
         OutputError: if the extension is that of no drawing, the drawing cannot be made, or the file cannot be written.
     """
-    write_drawing(
-        path,
-        dot=lambda: to_dot(circuit),
-        mermaid=lambda: to_mermaid(circuit),
-        picture=lambda format: render(circuit, format),
-    )
+    write_drawing(path, circuit.name, lambda: _digraph(circuit), lambda: to_mermaid(circuit))
 
 
 def refuse_large(circuit: Circuit) -> None:

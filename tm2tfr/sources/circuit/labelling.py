@@ -27,7 +27,7 @@ from tm2tfr.labelling import (
     recoded,
 )
 from tm2tfr.sources.circuit.columns import GATE_NAMES, OPERANDS, TRUTH, widened
-from tm2tfr.sources.circuit.specification import CircuitSpecification
+from tm2tfr.sources.circuit.truth import CircuitSpecification
 from tm2tfr.transformer.weights import Decoder
 
 NOTHING = "none"

@@ -58,14 +58,14 @@ def _prepare(circuit: Circuit, options: Mapping[str, Any]) -> Circuit:
     if basis is not None and basis not in BASES:
         raise CompileError(f"unknown basis {basis!r}{did_you_mean(str(basis), BASES)}: use {', '.join(BASES)}")
     if basis is None and variant in ("paper", "paper-hard"):
-        basis = "paper" if not _has_paper_gates(circuit) else None
+        basis = (
+            "paper"
+            if not all(len(gate.operands) == 2 and gate.kind in ("NOR", "AND", "XOR") for gate in circuit.gates)
+            else None
+        )
     if basis is None:
         return circuit
     return to_nor(circuit) if basis == "nor" else to_paper(circuit)
-
-
-def _has_paper_gates(circuit: Circuit) -> bool:
-    return all(len(gate.operands) == 2 and gate.kind in ("NOR", "AND", "XOR") for gate in circuit.gates)
 
 
 def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> Truth:

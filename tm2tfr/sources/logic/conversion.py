@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tm2tfr.errors import ConversionError, OutputError, did_you_mean
 from tm2tfr.sources.logic.drawing import to_dot, to_mermaid
-from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.printer import STYLES
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.write import text_of, texts_of, write
+from tm2tfr.sources.logic.write import output_names, text_of, texts_of, write
+from tm2tfr.text.markdown import block, escaped
 from tm2tfr.text.tex import needs
 
 TARGETS: tuple[str, ...] = ("ascii", "paper", "latex", "dot", "mermaid")
@@ -97,3 +97,10 @@ def _in_latex(program: LogicProgram) -> str:
     body = " \\\\\n  ".join(lines)
     equations = f"\\begin{{align*}}\n  {body}\n\\end{{align*}}\n"
     return f"{needs(equations)}\n{equations}"
+
+
+# ── what the model card of an export says of a formula or a program ───────────────────────────────────
+def card(program: LogicProgram) -> str:
+    """Return what it is about, if its author says so, and its text."""
+    title = f"{escaped(program.title)}:\n\n" if program.title else ""
+    return f"\n{title}{block(program.text)}"

@@ -18,10 +18,9 @@ import graphviz
 from tm2tfr.errors import OutputError, counted, visible
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node, Retrieve, leaves, looks_right
-from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.printer import escaped
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.write import text_of
+from tm2tfr.sources.logic.write import output_names, text_of
 from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 
 if TYPE_CHECKING:
@@ -193,12 +192,7 @@ def save(program: LogicProgram, path: str | Path) -> None:
     Raises:
         OutputError: if the extension is that of no drawing, the drawing cannot be made, or the file cannot be written.
     """
-    write_drawing(
-        path,
-        dot=lambda: to_dot(program),
-        mermaid=lambda: to_mermaid(program),
-        picture=lambda format: render(program, format),
-    )
+    write_drawing(path, program.name, lambda: _digraph(program), lambda: to_mermaid(program))
 
 
 def to_networkx(program: LogicProgram) -> nx.MultiDiGraph[str]:

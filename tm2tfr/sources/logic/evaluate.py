@@ -12,45 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tm2tfr.errors import InputError
+from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.library import checked
-from tm2tfr.sources.logic.nodes import (
-    AllOf,
-    Always,
-    And,
-    AnyOf,
-    AtKey,
-    AtQuery,
-    Choose,
-    Comparison,
-    CountLeft,
-    CountRight,
-    Equal,
-    Input,
-    Next,
-    Node,
-    Not,
-    NotOf,
-    OneOf,
-    Or,
-    Place,
-    Predicate,
-    Previous,
-    Retrieve,
-    Same,
-    Score,
-    Since,
-    Sum,
-    Text,
-    Until,
-    needed,
-)
 from tm2tfr.sources.logic.program import LogicProgram
 
 LogicValue = bool | str | int
 """What a node is at a position: a bit, a label or a number."""
 
 
-def evaluate(program: LogicProgram | Node | Iterable[Node], word: Iterable[str]) -> Mapping[Node, tuple[LogicValue, ...]]:
+def evaluate(
+    program: LogicProgram | tl.Node | Iterable[tl.Node], word: Iterable[str]
+) -> Mapping[tl.Node, tuple[LogicValue, ...]]:
     """Return all that a program's chosen definition (or some nodes) is made of: node -> its value at 1, …, n: (n,).
 
     Raises:
@@ -60,7 +32,7 @@ def evaluate(program: LogicProgram | Node | Iterable[Node], word: Iterable[str])
     if isinstance(program, LogicProgram):
         nodes, tokens = program.nodes, checked(program, tokens)
     else:
-        nodes = needed([program] if isinstance(program, Node) else list(program))
+        nodes = tl.needed([program] if isinstance(program, tl.Node) else list(program))
     if not tokens:
         raise InputError("the word is empty: formulas and programs are defined on at least one token")
     at = _Word(tokens)
@@ -76,48 +48,48 @@ class _Word:
     def __init__(self, tokens: tuple[str, ...]) -> None:
         self.tokens, self.n = tokens, len(tokens)
         self.positions = range(1, self.n + 1)
-        self.rows: dict[Node, tuple[Any, ...]] = {}
+        self.rows: dict[tl.Node, tuple[Any, ...]] = {}
 
-    def __call__(self, node: Node, i: int) -> Any:
+    def __call__(self, node: tl.Node, i: int) -> Any:
         return self.rows[node][i]
 
 
-def _choose(node: Choose, at: _Word, i: int) -> str:
+def _choose(node: tl.Choose, at: _Word, i: int) -> str:
     chosen: str = at(node.then, i) if at(node.condition, i) else at(node.other, i)
     return chosen
 
 
-def _previous(node: Previous, at: _Word, i: int) -> bool:
+def _previous(node: tl.Previous, at: _Word, i: int) -> bool:
     """Definition 10; false at 1."""
     return i > 1 and bool(at(node.of, i - 1))
 
 
-def _next(node: Next, at: _Word, i: int) -> bool:
+def _next(node: tl.Next, at: _Word, i: int) -> bool:
     """Definition 10; false at n."""
     return i < at.n and bool(at(node.of, i + 1))
 
 
-def _since(node: Since, at: _Word, i: int) -> bool:
+def _since(node: tl.Since, at: _Word, i: int) -> bool:
     """Definition 14: there is j <= i with φ2, and for all k with j <= k <= i we have φ1."""
     return any(at(node.right, j) and all(at(node.left, k) for k in range(j, i + 1)) for j in range(1, i + 1))
 
 
-def _until(node: Until, at: _Word, i: int) -> bool:
+def _until(node: tl.Until, at: _Word, i: int) -> bool:
     """Definition 14: there is j >= i with φ2, and for all k with i <= k <= j we have φ1."""
     return any(at(node.right, j) and all(at(node.left, k) for k in range(i, j + 1)) for j in range(i, at.n + 1))
 
 
-def _count_left(node: CountLeft, at: _Word, i: int) -> int:
+def _count_left(node: tl.CountLeft, at: _Word, i: int) -> int:
     """Definition 19: |{j <= i | φ at j}|."""
     return len([j for j in range(1, i + 1) if at(node.of, j)])
 
 
-def _count_right(node: CountRight, at: _Word, i: int) -> int:
+def _count_right(node: tl.CountRight, at: _Word, i: int) -> int:
     """Definition 19: |{j >= i | φ at j}|."""
     return len([j for j in range(i, at.n + 1) if at(node.of, j)])
 
 
-def _sum(node: Sum, at: _Word, i: int) -> int:
+def _sum(node: tl.Sum, at: _Word, i: int) -> int:
     return node.constant + sum(factor * int(at(term, i)) for factor, term in node.terms)
 
 
@@ -131,11 +103,11 @@ _RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-def _predicate(node: Predicate, at: _Word, i: int) -> bool:
+def _predicate(node: tl.Predicate, at: _Word, i: int) -> bool:
     return satisfied(node, at(node.of, i))
 
 
-def satisfied(node: Predicate, t: int) -> bool:
+def satisfied(node: tl.Predicate, t: int) -> bool:
     """Return whether a predicate is true of a number: Definition 19, with 0 as well."""
     if node.predicate == "mod":
         return bool(t % node.modulus == node.remainder)
@@ -156,7 +128,7 @@ _IN_SIGHT: Mapping[str, Callable[[int, int], bool]] = {
 """M(i, j)."""
 
 
-def _retrieve(node: Retrieve, at: _Word, i: int) -> Any:
+def _retrieve(node: tl.Retrieve, at: _Word, i: int) -> Any:
     """``▶_j [M(i,j), S(i,j)] V(j) : D(i)``: V at the largest j with M and S, D(i) if there is none; ◀: at the smallest."""
     seen = _IN_SIGHT[node.sight]
     selected = [j for j in at.positions if seen(j, i) and _selects(node.score, at, i, j)]
@@ -165,43 +137,43 @@ def _retrieve(node: Retrieve, at: _Word, i: int) -> Any:
     return at(node.values, max(selected) if node.choice == "latest" else min(selected))
 
 
-def _selects(score: Score, at: _Word, i: int, j: int) -> bool:
+def _selects(score: tl.Score, at: _Word, i: int, j: int) -> bool:
     """Return S(i, j)."""
-    if isinstance(score, AtKey):
+    if isinstance(score, tl.AtKey):
         return bool(at(score.bit, j))
-    if isinstance(score, AtQuery):
+    if isinstance(score, tl.AtQuery):
         return bool(at(score.bit, i))
-    if isinstance(score, Equal):
+    if isinstance(score, tl.Equal):
         return bool(at(score.key, j) == at(score.query, i))
-    if isinstance(score, AllOf):
+    if isinstance(score, tl.AllOf):
         return all(_selects(part, at, i, j) for part in score.parts)
-    if isinstance(score, AnyOf):
+    if isinstance(score, tl.AnyOf):
         return any(_selects(part, at, i, j) for part in score.parts)
-    if isinstance(score, NotOf):
+    if isinstance(score, tl.NotOf):
         return not _selects(score.part, at, i, j)
     raise TypeError(f"{type(score).__name__} is not a score")
 
 
-_VALUES: Mapping[type[Node], Callable[[Any, _Word, int], LogicValue]] = {
-    Input: lambda node, at, i: at.tokens[i - 1],
-    Text: lambda node, at, i: node.value,
-    Choose: _choose,
-    Always: lambda node, at, i: node.value,
-    OneOf: lambda node, at, i: at(node.of, i) in node.values,
-    Same: lambda node, at, i: at(node.left, i) == at(node.right, i),
-    Not: lambda node, at, i: not at(node.of, i),
-    And: lambda node, at, i: all(at(part, i) for part in node.parts),
-    Or: lambda node, at, i: any(at(part, i) for part in node.parts),
-    Previous: _previous,
-    Next: _next,
-    Since: _since,
-    Until: _until,
-    Comparison: lambda node, at, i: _RELATIONS[node.relation](at(node.left, i), at(node.right, i)),
-    Predicate: _predicate,
-    Place: lambda node, at, i: i,
-    CountLeft: _count_left,
-    CountRight: _count_right,
-    Sum: _sum,
-    Retrieve: _retrieve,
+_VALUES: Mapping[type[tl.Node], Callable[[Any, _Word, int], LogicValue]] = {
+    tl.Input: lambda node, at, i: at.tokens[i - 1],
+    tl.Text: lambda node, at, i: node.value,
+    tl.Choose: _choose,
+    tl.Always: lambda node, at, i: node.value,
+    tl.OneOf: lambda node, at, i: at(node.of, i) in node.values,
+    tl.Same: lambda node, at, i: at(node.left, i) == at(node.right, i),
+    tl.Not: lambda node, at, i: not at(node.of, i),
+    tl.And: lambda node, at, i: all(at(part, i) for part in node.parts),
+    tl.Or: lambda node, at, i: any(at(part, i) for part in node.parts),
+    tl.Previous: _previous,
+    tl.Next: _next,
+    tl.Since: _since,
+    tl.Until: _until,
+    tl.Comparison: lambda node, at, i: _RELATIONS[node.relation](at(node.left, i), at(node.right, i)),
+    tl.Predicate: _predicate,
+    tl.Place: lambda node, at, i: i,
+    tl.CountLeft: _count_left,
+    tl.CountRight: _count_right,
+    tl.Sum: _sum,
+    tl.Retrieve: _retrieve,
 }
 """What a node of each class is at position i, given what is known on the word."""

@@ -7,36 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tm2tfr.sources.logic.nodes import (
-    AllOf,
-    Always,
-    And,
-    AnyOf,
-    AtKey,
-    AtQuery,
-    Choose,
-    Comparison,
-    CountLeft,
-    CountRight,
-    Input,
-    Next,
-    Node,
-    Not,
-    NotOf,
-    OneOf,
-    Or,
-    Place,
-    Predicate,
-    Previous,
-    Retrieve,
-    Same,
-    Score,
-    Since,
-    Sum,
-    Text,
-    Until,
-    parents,
-)
+from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.text import tex
 
 # ── How operators, names and tokens are written: in ASCII, in the signs of Yang et al. (2025), in LaTeX.
@@ -130,7 +101,7 @@ ATTENTION, CHOICE, BICONDITIONAL, OR, AND, TEMPORAL, PREFIX, COMPARISON, SUM, PR
 """The levels of the grammar, from the loosest to the tightest; ``->`` and ``<->`` are not written."""
 LONGEST = 300
 """A part with more characters than this is written as ``s`` and its number."""
-_SEEN = {Since: ("once", "historically", "since", "S"), Until: ("eventually", "always", "until", "U")}
+_SEEN = {tl.Since: ("once", "historically", "since", "S"), tl.Until: ("eventually", "always", "until", "U")}
 _PREDICATES = {"prime": "prime", "square": "square", "power of 2": "power_of_2"}
 
 
@@ -155,37 +126,37 @@ class Printer:
 
     style: Style
     positions: bool
-    names: Mapping[Node, str] = field(default_factory=dict)
+    names: Mapping[tl.Node, str] = field(default_factory=dict)
     abbreviate: bool = True
-    _known: dict[tuple[Node, str], Worded] = field(default_factory=dict)
+    _known: dict[tuple[tl.Node, str], Worded] = field(default_factory=dict)
 
-    def text(self, node: Node) -> str:
+    def text(self, node: tl.Node) -> str:
         """Return a node as text; itself never by name."""
-        self._prepare(parents(node))
+        self._prepare(tl.parents(node))
         return self._made(node, "i").text
 
-    def forget(self, node: Node) -> None:
+    def forget(self, node: tl.Node) -> None:
         """Write a node anew where it is part of another, since it has got a name."""
         for at in ("i", "j"):
             self._known.pop((node, at), None)
 
-    def _prepare(self, nodes: Iterable[Node]) -> None:
+    def _prepare(self, nodes: Iterable[tl.Node]) -> None:
         """Write what is part of another, the smallest first, and nothing twice."""
-        waiting, found = [*nodes], set[Node]()
+        waiting, found = [*nodes], set[tl.Node]()
         while waiting:
             node = waiting.pop()
             if node not in found and (node, "i") not in self._known:
                 found.add(node)
-                waiting += () if node in self.names else parents(node)
+                waiting += () if node in self.names else tl.parents(node)
         for node in sorted(found, key=lambda node: node.number):
             for at in ("i", "j") if self.positions else ("i",):
                 self._known[node, at] = self._part(node, at)
 
-    def _part(self, node: Node, at: str) -> Worded:
+    def _part(self, node: tl.Node, at: str) -> Worded:
         """Return a node as it is written where it is part of another."""
         if node in self.names:
             return Worded(self.style.word(self.names[node]) + self._at(at))
-        if self.abbreviate and isinstance(node, Retrieve) and at == "j":
+        if self.abbreviate and isinstance(node, tl.Retrieve) and at == "j":
             return Worded(f"s{node.number}(j)")
         made = self._made(node, at)
         if self.abbreviate and len(made.text) > LONGEST:
@@ -195,68 +166,68 @@ class Printer:
     def _at(self, at: str) -> str:
         return f"({at})" if self.positions else ""
 
-    def _get(self, node: Node, at: str, level: int) -> str:
+    def _get(self, node: tl.Node, at: str, level: int) -> str:
         """Return a part for a place where the loosest operator may be of a level."""
         piece = self._known[node, at]
         return piece.text if piece.level >= level else f"({piece.text})"
 
-    def _made(self, node: Node, at: str) -> Worded:  # noqa: PLR0911, PLR0912
+    def _made(self, node: tl.Node, at: str) -> Worded:  # noqa: PLR0911, PLR0912
         sign, at_text = self.style.sign, self._at(at)
         match node:
-            case Input():
+            case tl.Input():
                 return Worded(f"{self._in()}{at_text}")
-            case Text():
+            case tl.Text():
                 return Worded(self.style.label(node.value))
-            case Always():
+            case tl.Always():
                 return Worded(sign("true" if node.value else "false"))
-            case Place():
+            case tl.Place():
                 return Worded(f"{self.style.word('pos')}{at_text}" if self.positions else sign("position"))
-            case OneOf():
+            case tl.OneOf():
                 return self._one_of(node, at)
-            case Same():
+            case tl.Same():
                 return self._between("=", node.left, node.right, at, COMPARISON, SUM)
-            case Not():
+            case tl.Not():
                 return self._negation(node, at)
-            case And():
+            case tl.And():
                 return Worded(f" {sign('&')} ".join(self._get(part, at, AND + 1) for part in node.parts), AND)
-            case Or():
+            case tl.Or():
                 return Worded(f" {sign('|')} ".join(self._get(part, at, OR + 1) for part in node.parts), OR)
-            case Previous() | Next():
-                return self._prefix("prev" if isinstance(node, Previous) else "next", node.of, at)
-            case Since() | Until():
+            case tl.Previous() | tl.Next():
+                return self._prefix("prev" if isinstance(node, tl.Previous) else "next", node.of, at)
+            case tl.Since() | tl.Until():
                 return self._nearest(node, at)
-            case Comparison():
+            case tl.Comparison():
                 relation = "=" if node.relation == "==" else node.relation
                 return self._between(relation, node.left, node.right, at, COMPARISON, SUM)
-            case Predicate():
+            case tl.Predicate():
                 return self._predicate(node, at)
-            case CountLeft() | CountRight():
-                function = "count" if isinstance(node, CountLeft) else "count_right"
+            case tl.CountLeft() | tl.CountRight():
+                function = "count" if isinstance(node, tl.CountLeft) else "count_right"
                 return Worded(self.style.called(function, self._get(node.of, at, ATTENTION)))
-            case Sum():
+            case tl.Sum():
                 return self._sum(node, at)
-            case Choose():
+            case tl.Choose():
                 then, condition = self._get(node.then, at, BICONDITIONAL), self._get(node.condition, at, BICONDITIONAL)
                 other = self._get(node.other, at, CHOICE)
                 return Worded(f"{then} {sign('if')} {condition} {sign('else')} {other}", CHOICE)
-            case Retrieve():
+            case tl.Retrieve():
                 return self._retrieve(node)
         raise TypeError(f"{type(node).__name__} is not a node that can be written")
 
     def _in(self) -> str:
         return "in" if self.style.name != "latex" else r"\mathit{in}"
 
-    def _between(self, operator: str, left: Node, right: Node, at: str, level: int, inner: int) -> Worded:
+    def _between(self, operator: str, left: tl.Node, right: tl.Node, at: str, level: int, inner: int) -> Worded:
         return Worded(f"{self._get(left, at, inner)} {self.style.sign(operator)} {self._get(right, at, inner)}", level)
 
-    def _prefix(self, operator: str, of: Node, at: str) -> Worded:
+    def _prefix(self, operator: str, of: tl.Node, at: str) -> Worded:
         written = self.style.sign(operator)
         blank = " " if written[-1].isalpha() else ""
         return Worded(f"{written}{blank}{self._get(of, at, PREFIX)}", PREFIX)
 
-    def _one_of(self, node: OneOf, at: str, equal: str = "=") -> Worded:
+    def _one_of(self, node: tl.OneOf, at: str, equal: str = "=") -> Worded:
         single = len(node.values) == 1
-        if isinstance(node.of, Input) and single and node.of not in self.names and equal == "=":
+        if isinstance(node.of, tl.Input) and single and node.of not in self.names and equal == "=":
             return Worded(self.style.letter(node.values[0]) + self._at(at))
         of = self._get(node.of, at, SUM)
         if single:
@@ -265,35 +236,35 @@ class Printer:
         sign = self.style.sign
         return Worded(f"{of} {sign('in')} {sign('{')}{labels}{sign('}')}", COMPARISON)
 
-    def _negation(self, node: Not, at: str) -> Worded:
+    def _negation(self, node: tl.Not, at: str) -> Worded:
         of = node.of
         if of not in self.names:
-            if isinstance(of, Previous | Next) and of.of not in self.names and _is_true(of.of) and self.style.usual:
-                return Worded(self.style.sign("first" if isinstance(of, Previous) else "last") + self._at(at))
-            if isinstance(of, Since | Until) and self._nowhere(of):
+            if isinstance(of, tl.Previous | tl.Next) and of.of not in self.names and _is_true(of.of) and self.style.usual:
+                return Worded(self.style.sign("first" if isinstance(of, tl.Previous) else "last") + self._at(at))
+            if isinstance(of, tl.Since | tl.Until) and self._nowhere(of):
                 return self._prefix(_SEEN[type(of)][1], of.right.of, at)  # type: ignore[attr-defined]
-            if isinstance(of, Same):
+            if isinstance(of, tl.Same):
                 return self._between("!=", of.left, of.right, at, COMPARISON, SUM)
-            if isinstance(of, OneOf) and len(of.values) == 1 and not isinstance(of.of, Input):
+            if isinstance(of, tl.OneOf) and len(of.values) == 1 and not isinstance(of.of, tl.Input):
                 return self._one_of(of, at, "!=")
         return self._prefix("!", of, at)
 
-    def _nowhere(self, node: Since | Until) -> bool:
+    def _nowhere(self, node: tl.Since | tl.Until) -> bool:
         """Return whether ``!`` of a node is ``historically`` or ``always`` something, and nobody typed it otherwise."""
         bare = node.left not in self.names and node.right not in self.names and self.style.usual
         bare = bare and node.typed in ("", _SEEN[type(node)][1])
-        return bare and _is_true(node.left) and isinstance(node.right, Not)
+        return bare and _is_true(node.left) and isinstance(node.right, tl.Not)
 
-    def _nearest(self, node: Since | Until, at: str) -> Worded:
+    def _nearest(self, node: tl.Since | tl.Until, at: str) -> Worded:
         once, _, strict, usual = _SEEN[type(node)]
         if node.left not in self.names and self.style.usual and node.typed != strict:
             if _is_true(node.left):
                 return self._prefix(once, node.right, at)
-            if isinstance(node.left, Or) and len(node.left.parts) == 2 and node.left.parts[1] is node.right:
+            if isinstance(node.left, tl.Or) and len(node.left.parts) == 2 and node.left.parts[1] is node.right:
                 return self._between(usual, node.left.parts[0], node.right, at, TEMPORAL, PREFIX)
         return self._between(strict, node.left, node.right, at, TEMPORAL, PREFIX)
 
-    def _predicate(self, node: Predicate, at: str) -> Worded:
+    def _predicate(self, node: tl.Predicate, at: str) -> Worded:
         of = self._get(node.of, at, ATTENTION)
         if node.predicate != "mod":
             return Worded(self.style.called(_PREDICATES[node.predicate], of))
@@ -301,7 +272,7 @@ class Printer:
             return Worded(self.style.called("odd" if node.remainder else "even", of))
         return Worded(self.style.called("mod", of, str(node.modulus), str(node.remainder)))
 
-    def _sum(self, node: Sum, at: str) -> Worded:
+    def _sum(self, node: tl.Sum, at: str) -> Worded:
         if not node.terms:
             return Worded(str(node.constant), PRIMARY if node.constant >= 0 else NEGATIVE)
         times = self.style.sign("*")
@@ -318,7 +289,7 @@ class Printer:
         return Worded(text, PRODUCT if alone else SUM)
 
     # ── attention ───────────────────────────────────────────────────────────────────────────────────────
-    def _retrieve(self, node: Retrieve) -> Worded:
+    def _retrieve(self, node: tl.Retrieve) -> Worded:
         sign = self.style.sign
         word = sign(node.choice) if sign(node.choice) != node.choice else f"{node.choice}_j"
         sight = sign("true") if node.sight == "any" else f"j {sign(node.sight)} i"
@@ -326,31 +297,31 @@ class Printer:
         values, default = self._get(node.values, "j", BICONDITIONAL), self._get(node.default, "i", CHOICE)
         return Worded(f"{word} [{sight}, {score}] {values} : {default}", ATTENTION)
 
-    def _score(self, score: Score) -> Worded:
+    def _score(self, score: tl.Score) -> Worded:
         sign = self.style.sign
         match score:
-            case AtKey():
+            case tl.AtKey():
                 return self._known[score.bit, "j"]
-            case AtQuery():
+            case tl.AtQuery():
                 return self._known[score.bit, "i"]
-            case AllOf() | AnyOf():
-                level, operator, empty = (AND, "&", "true") if isinstance(score, AllOf) else (OR, "|", "false")
+            case tl.AllOf() | tl.AnyOf():
+                level, operator, empty = (AND, "&", "true") if isinstance(score, tl.AllOf) else (OR, "|", "false")
                 parts = [self._inside(part, level + 1) for part in score.parts]
                 return Worded(f" {sign(operator)} ".join(parts), level) if parts else Worded(sign(empty))
-            case NotOf():
+            case tl.NotOf():
                 return self._not(score)
         return Worded(f"{self._get(score.key, 'j', SUM)} = {self._get(score.query, 'i', SUM)}", COMPARISON)
 
-    def _not(self, score: NotOf) -> Worded:
-        if not isinstance(score.part, AtKey | AtQuery | AllOf | AnyOf | NotOf):
+    def _not(self, score: tl.NotOf) -> Worded:
+        if not isinstance(score.part, tl.AtKey | tl.AtQuery | tl.AllOf | tl.AnyOf | tl.NotOf):
             sides = self._get(score.part.key, "j", SUM), self._get(score.part.query, "i", SUM)
             return Worded(f" {self.style.sign('!=')} ".join(sides), COMPARISON)
         return Worded(f"{self.style.sign('!')}{self._inside(score.part, PREFIX)}", PREFIX)
 
-    def _inside(self, score: Score, level: int) -> str:
+    def _inside(self, score: tl.Score, level: int) -> str:
         piece = self._score(score)
         return piece.text if piece.level >= level else f"({piece.text})"
 
 
-def _is_true(node: Node) -> bool:
-    return isinstance(node, Always) and node.value
+def _is_true(node: tl.Node) -> bool:
+    return isinstance(node, tl.Always) and node.value

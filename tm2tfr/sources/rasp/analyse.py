@@ -11,20 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.sops import (
-    Aggregate,
-    Combined,
-    Constant,
-    Elementwise,
-    Node,
-    Select,
-    Selector,
-    SOp,
-    Tokens,
-    made_of,
-    needed,
-)
 
 Shape = tuple[object, ...]
 """What a node says, apart from the names and numbers of nodes."""
@@ -34,8 +22,8 @@ Shape = tuple[object, ...]
 class RaspHead:
     """A head of the analysis: a selector, with the aggregates that use it in this layer, in the order of creation."""
 
-    selector: Selector
-    aggregates: tuple[Aggregate, ...]
+    selector: rasp.Selector
+    aggregates: tuple[rasp.Aggregate, ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +38,7 @@ class RaspLayer:
 
     heads: tuple[RaspHead, ...]
     merged: tuple[RaspHead, ...]
-    elementwise: tuple[Elementwise, ...] = ()
+    elementwise: tuple[rasp.Elementwise, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,9 +53,9 @@ class Analysis:
         depths: the number of each node that the s-op needs -> its depth.
     """
 
-    sop: SOp
+    sop: rasp.SOp
     layers: tuple[RaspLayer, ...]
-    embedding: tuple[Elementwise, ...]
+    embedding: tuple[rasp.Elementwise, ...]
     depths: dict[int, int]
 
     @property
@@ -81,18 +69,18 @@ class Analysis:
         return tuple(len(layer.merged) for layer in self.layers)
 
 
-def analyse(program: Program | SOp) -> Analysis:
+def analyse(program: Program | rasp.SOp) -> Analysis:
     """Return the analysis of a program's chosen s-op, or of an s-op."""
     sop = program.sop if isinstance(program, Program) else program
-    nodes = needed([sop])
+    nodes = rasp.needed([sop])
     depths = depths_of(nodes)
     shapes = shapes_of(nodes)
-    aggregates = [node for node in nodes if isinstance(node, Aggregate)]
-    elementwise = [node for node in nodes if isinstance(node, Elementwise)]
-    by_depth: dict[int, list[Aggregate]] = {}
+    aggregates = [node for node in nodes if isinstance(node, rasp.Aggregate)]
+    elementwise = [node for node in nodes if isinstance(node, rasp.Elementwise)]
+    by_depth: dict[int, list[rasp.Aggregate]] = {}
     for aggregate in aggregates:
         by_depth.setdefault(depths[aggregate.number], []).append(aggregate)
-    behind: dict[int, list[Elementwise]] = {}
+    behind: dict[int, list[rasp.Elementwise]] = {}
     for one in elementwise:
         behind.setdefault(depths[one.number], []).append(one)
     layers = []
@@ -104,26 +92,26 @@ def analyse(program: Program | SOp) -> Analysis:
     return Analysis(sop, tuple(layers), tuple(behind.get(0, ())), depths)
 
 
-def _heads(aggregates: Iterable[Aggregate], key: dict[int, int]) -> tuple[RaspHead, ...]:
-    found: dict[int, list[Aggregate]] = {}
+def _heads(aggregates: Iterable[rasp.Aggregate], key: dict[int, int]) -> tuple[RaspHead, ...]:
+    found: dict[int, list[rasp.Aggregate]] = {}
     for aggregate in aggregates:
         found.setdefault(key[aggregate.selector.number], []).append(aggregate)
     return tuple(RaspHead(group[0].selector, tuple(group)) for group in found.values())
 
 
-def depths_of(nodes: Iterable[Node]) -> dict[int, int]:
+def depths_of(nodes: Iterable[rasp.Node]) -> dict[int, int]:
     """Return the depth of each node, by its number; `nodes` are in the order of creation, with all that they need."""
     depths: dict[int, int] = {}
     for node in nodes:
-        if isinstance(node, Aggregate):
+        if isinstance(node, rasp.Aggregate):
             depths[node.number] = max(depths[node.selector.number], depths[node.values.number] + 1)
         else:
-            deepest = max((depths[part.number] for part in made_of(node)), default=0)
-            depths[node.number] = deepest + isinstance(node, Select)
+            deepest = max((depths[part.number] for part in rasp.made_of(node)), default=0)
+            depths[node.number] = deepest + isinstance(node, rasp.Select)
     return depths
 
 
-def shapes_of(nodes: Iterable[Node]) -> dict[int, int]:
+def shapes_of(nodes: Iterable[rasp.Node]) -> dict[int, int]:
     """Return a number for each node, by its own, that is equal for two nodes that say the same.
 
     `nodes` are in the order of creation, with all that they need.
@@ -131,18 +119,18 @@ def shapes_of(nodes: Iterable[Node]) -> dict[int, int]:
     known: dict[Shape, int] = {}
     found: dict[int, int] = {}
     for node in nodes:
-        shape: Shape = (type(node), *(found[part.number] for part in made_of(node)))
-        if isinstance(node, Tokens):
+        shape: Shape = (type(node), *(found[part.number] for part in rasp.made_of(node)))
+        if isinstance(node, rasp.Tokens):
             shape = (*shape, node.conversion)
-        elif isinstance(node, Constant):
+        elif isinstance(node, rasp.Constant):
             shape = (*shape, type(node.value), node.value)
-        elif isinstance(node, Elementwise):
+        elif isinstance(node, rasp.Elementwise):
             shape = (*shape, node.operator, tuple((type(k), k, type(v), v) for k, v in node.entries))
-        elif isinstance(node, Select):
+        elif isinstance(node, rasp.Select):
             shape = (*shape, node.relation)
-        elif isinstance(node, Combined):
+        elif isinstance(node, rasp.Combined):
             shape = (*shape, node.operator)
-        elif isinstance(node, Aggregate):
+        elif isinstance(node, rasp.Aggregate):
             shape = (*shape, type(node.default), node.default)
         found[node.number] = known.setdefault(shape, len(known))
     return found

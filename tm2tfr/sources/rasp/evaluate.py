@@ -17,22 +17,8 @@ from itertools import compress
 from typing import Any
 
 from tm2tfr.errors import InputError, UndefinedError
+from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.program import Program, Word
-from tm2tfr.sources.rasp.sops import (
-    Aggregate,
-    Atom,
-    Combined,
-    Constant,
-    Elementwise,
-    Indices,
-    Node,
-    Select,
-    Selector,
-    SOp,
-    Tokens,
-    made_of,
-    needed,
-)
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, averaged, one_type, shown
 
 _Row = tuple[Any, ...]
@@ -49,7 +35,7 @@ class Undefined(UndefinedError):  # noqa: N818  (it is what the program is)
         position: of the input, from 0, if it is one.
     """
 
-    def __init__(self, node: Node, why: str, position: int | None, word: Word) -> None:
+    def __init__(self, node: rasp.Node, why: str, position: int | None, word: Word) -> None:
         self.node, self.why, self.position, self.word = node, why, position, word
         place = f"line {node.span.line}, column {node.span.column}: " if node.span else ""
         at = "" if position is None else f" at position {position}"
@@ -76,22 +62,24 @@ class Stages:
     """
 
     word: Word
-    values: Mapping[SOp, tuple[Atom, ...]]
-    matrices: Mapping[Selector, tuple[tuple[bool, ...], ...]]
+    values: Mapping[rasp.SOp, tuple[rasp.Atom, ...]]
+    matrices: Mapping[rasp.Selector, tuple[tuple[bool, ...], ...]]
 
 
-def evaluate(program: Program | SOp | Selector | Iterable[Node], word: Iterable[Atom]) -> Stages:
+def evaluate(program: Program | rasp.SOp | rasp.Selector | Iterable[rasp.Node], word: Iterable[rasp.Atom]) -> Stages:
     """Return the values of all that a program's chosen s-op needs (or some nodes do) on an input, one token per position.
 
     Raises:
         InputError: if the input is empty.
         Undefined: if one of them is undefined on it.
     """
-    nodes = (program.sop,) if isinstance(program, Program) else (program,) if isinstance(program, Node) else tuple(program)
+    nodes = (
+        (program.sop,) if isinstance(program, Program) else (program,) if isinstance(program, rasp.Node) else tuple(program)
+    )
     return _plan(nodes)(tuple(word))
 
 
-def attempt(nodes: Iterable[Node], word: Iterable[Atom]) -> Mapping[Node, Any]:
+def attempt(nodes: Iterable[rasp.Node], word: Iterable[rasp.Atom]) -> Mapping[rasp.Node, Any]:
     """Return the values or the matrix of each node and of all that they need, or the error of the first one that it lacks.
 
     Raises:
@@ -103,12 +91,12 @@ def attempt(nodes: Iterable[Node], word: Iterable[Atom]) -> Mapping[Node, Any]:
 class _Plan:
     """Some nodes with all that they need, ready to be evaluated on many inputs."""
 
-    def __init__(self, nodes: tuple[Node, ...]) -> None:
-        self.nodes = needed(nodes)
+    def __init__(self, nodes: tuple[rasp.Node, ...]) -> None:
+        self.nodes = rasp.needed(nodes)
         places = {node.number: place for place, node in enumerate(self.nodes)}
         self.steps = tuple(_step(node, places) for node in self.nodes)
-        self.sops = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, SOp))
-        self.selectors = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, Selector))
+        self.sops = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, rasp.SOp))
+        self.selectors = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, rasp.Selector))
 
     def __call__(self, word: Word) -> Stages:
         _check(word)
@@ -122,13 +110,13 @@ class _Plan:
             word, {node: done[place] for place, node in self.sops}, {node: done[place] for place, node in self.selectors}
         )
 
-    def attempt(self, word: Word) -> Mapping[Node, Any]:
+    def attempt(self, word: Word) -> Mapping[rasp.Node, Any]:
         """Return what each node comes to, or why it cannot."""
         _check(word)
-        found: dict[Node, Any] = {}
+        found: dict[rasp.Node, Any] = {}
         done: _Steps = []
         for step, node in zip(self.steps, self.nodes, strict=True):
-            failed = next((found[part] for part in made_of(node) if isinstance(found[part], Undefined)), None)
+            failed = next((found[part] for part in rasp.made_of(node) if isinstance(found[part], Undefined)), None)
             try:
                 found[node] = failed or step(done, word)
             except ValueRefused as why:
@@ -143,7 +131,7 @@ def _check(word: Word) -> None:
 
 
 @lru_cache(maxsize=64)
-def _plan(nodes: tuple[Node, ...]) -> _Plan:
+def _plan(nodes: tuple[rasp.Node, ...]) -> _Plan:
     return _Plan(nodes)
 
 
@@ -160,28 +148,28 @@ def _where(step: Callable[[_Steps, Word], Any], done: _Steps, word: Word) -> int
     return None
 
 
-def _step(node: Node, places: Mapping[int, int]) -> Callable[[_Steps, Word], Any]:  # noqa: PLR0911
+def _step(node: rasp.Node, places: Mapping[int, int]) -> Callable[[_Steps, Word], Any]:  # noqa: PLR0911
     """Return the function that evaluates `node`, given what came before it."""
-    if isinstance(node, Tokens):
+    if isinstance(node, rasp.Tokens):
         convert = CONVERSIONS[node.conversion]
         return lambda done, word: _sequence([convert(token) for token in word])
-    if isinstance(node, Indices):
+    if isinstance(node, rasp.Indices):
         return lambda done, word: tuple(range(len(word)))
-    if isinstance(node, Constant):
+    if isinstance(node, rasp.Constant):
         value = node.value
         return lambda done, word: (value,) * len(word)
-    if isinstance(node, Elementwise):
+    if isinstance(node, rasp.Elementwise):
         return _elementwise(node, [places[argument.number] for argument in node.arguments])
-    if isinstance(node, Select):
+    if isinstance(node, rasp.Select):
         return _select(node, places[node.key.number], places[node.query.number])
-    if isinstance(node, Combined):
+    if isinstance(node, rasp.Combined):
         return _combined(node, [places[part.number] for part in node.parts])
-    if isinstance(node, Aggregate):
+    if isinstance(node, rasp.Aggregate):
         return _aggregate(node, places[node.selector.number], places[node.values.number])
     raise TypeError(f"{type(node).__name__} is not a node of a program")
 
 
-def _sequence(values: list[Atom]) -> tuple[Atom, ...]:
+def _sequence(values: list[rasp.Atom]) -> tuple[rasp.Atom, ...]:
     made = tuple(values)
     if not one_type(made):
         text = next(value for value in made if isinstance(value, str))
@@ -190,7 +178,7 @@ def _sequence(values: list[Atom]) -> tuple[Atom, ...]:
     return made
 
 
-def _elementwise(node: Elementwise, at: list[int]) -> Callable[[_Steps, Word], _Row]:
+def _elementwise(node: rasp.Elementwise, at: list[int]) -> Callable[[_Steps, Word], _Row]:
     if node.operator in ("table", "in"):
         return _table(node, at[0])
     if node.operator == "if":
@@ -205,7 +193,7 @@ def _elementwise(node: Elementwise, at: list[int]) -> Callable[[_Steps, Word], _
     return lambda done, word: tuple([binary(a, b) for a, b in zip(done[left], done[right], strict=True)])
 
 
-def _table(node: Elementwise, at: int) -> Callable[[_Steps, Word], _Row]:
+def _table(node: rasp.Elementwise, at: int) -> Callable[[_Steps, Word], _Row]:
     known = dict(node.entries)
     if node.operator == "in":
         return lambda done, word: tuple([value in known for value in done[at]])
@@ -219,7 +207,7 @@ def _table(node: Elementwise, at: int) -> Callable[[_Steps, Word], _Row]:
     return looked_up
 
 
-def _select(node: Select, key: int, query: int) -> Callable[[_Steps, Word], _Row]:
+def _select(node: rasp.Select, key: int, query: int) -> Callable[[_Steps, Word], _Row]:
     relation = RELATIONS[node.relation]
 
     def rows(done: _Steps, word: Word) -> _Row:
@@ -232,7 +220,7 @@ def _select(node: Select, key: int, query: int) -> Callable[[_Steps, Word], _Row
     return rows
 
 
-def _combined(node: Combined, at: list[int]) -> Callable[[_Steps, Word], _Row]:
+def _combined(node: rasp.Combined, at: list[int]) -> Callable[[_Steps, Word], _Row]:
     if node.operator == "not":
         return lambda done, word: tuple([tuple([not entry for entry in row]) for row in done[at[0]]])
     left, right = at
@@ -245,12 +233,12 @@ def _combined(node: Combined, at: list[int]) -> Callable[[_Steps, Word], _Row]:
     )
 
 
-def _aggregate(node: Aggregate, selector: int, values: int) -> Callable[[_Steps, Word], _Row]:
+def _aggregate(node: rasp.Aggregate, selector: int, values: int) -> Callable[[_Steps, Word], _Row]:
     default = node.default
 
     def rows(done: _Steps, word: Word) -> _Row:
         candidates = done[values]
-        made: dict[tuple[bool, ...], Atom] = {}
+        made: dict[tuple[bool, ...], rasp.Atom] = {}
         numeric: bool | None = None
         for row in done[selector]:
             if row in made:
@@ -270,6 +258,6 @@ def _aggregate(node: Aggregate, selector: int, values: int) -> Callable[[_Steps,
     return rows
 
 
-def _not_numeric(candidates: tuple[Atom, ...], query: int, count: int) -> str:
+def _not_numeric(candidates: tuple[rasp.Atom, ...], query: int, count: int) -> str:
     what = "texts" if isinstance(candidates[0], str) else "truth values"
     return f"position {query} selects {count} positions, and {what} have no mean"

@@ -16,21 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.program import Word
-from tm2tfr.sources.rasp.sops import (
-    Aggregate,
-    Atom,
-    Combined,
-    Constant,
-    Elementwise,
-    Indices,
-    Node,
-    Select,
-    Selector,
-    SOp,
-    Tokens,
-    needed,
-)
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
 
 Places = NDArray[np.int64]
@@ -48,10 +35,10 @@ class _Values:
     """The different values that an s-op has had, in the order in which they came up."""
 
     def __init__(self) -> None:
-        self.atoms: list[Atom] = []
-        self._place: dict[tuple[type, Atom], int] = {}
+        self.atoms: list[rasp.Atom] = []
+        self._place: dict[tuple[type, rasp.Atom], int] = {}
 
-    def place(self, value: Atom) -> int:
+    def place(self, value: rasp.Atom) -> int:
         """Return the place of a value; 1, True and 1.0 are three values."""
         key = type(value), value
         found = self._place.get(key)
@@ -60,7 +47,7 @@ class _Values:
             self.atoms.append(value)
         return found
 
-    def flags(self, holds: Callable[[Atom], bool]) -> NDArray[np.bool_]:
+    def flags(self, holds: Callable[[rasp.Atom], bool]) -> NDArray[np.bool_]:
         """Return of which values something holds."""
         return np.array([holds(value) for value in self.atoms] or [False])
 
@@ -112,20 +99,20 @@ class ManyValues:
     """
 
     defined: NDArray[np.bool_]
-    places: Mapping[SOp, Places]
-    atoms: Mapping[SOp, Sequence[Atom]]
-    matrices: Mapping[Selector, Matrices] = field(default_factory=dict)
+    places: Mapping[rasp.SOp, Places]
+    atoms: Mapping[rasp.SOp, Sequence[rasp.Atom]]
+    matrices: Mapping[rasp.Selector, Matrices] = field(default_factory=dict)
 
 
 class ManyInputs:
     """Evaluates some s-ops, with all that they need, on one batch of inputs after the other."""
 
-    def __init__(self, sops: Iterable[SOp], alphabet: Sequence[Atom]) -> None:
-        self.nodes = needed(sops)
+    def __init__(self, sops: Iterable[rasp.SOp], alphabet: Sequence[rasp.Atom]) -> None:
+        self.nodes = rasp.needed(sops)
         self._tokens = _Values()
         for token in alphabet:
             self._tokens.place(token)
-        self._values: dict[Node, _Values] = {node: _Values() for node in self.nodes if isinstance(node, SOp)}
+        self._values: dict[rasp.Node, _Values] = {node: _Values() for node in self.nodes if isinstance(node, rasp.SOp)}
         self._steps = [(node, self._step(node)) for node in self.nodes]
 
     def __call__(self, words: Sequence[Word]) -> ManyValues:
@@ -143,8 +130,8 @@ class ManyInputs:
         run = _Run(given)
         for node, step in self._steps:
             run.done[node] = step(run)
-        sops = [node for node in self.nodes if isinstance(node, SOp)]
-        selectors = [node for node in self.nodes if matrices and isinstance(node, Selector)]
+        sops = [node for node in self.nodes if isinstance(node, rasp.SOp)]
+        selectors = [node for node in self.nodes if matrices and isinstance(node, rasp.Selector)]
         return ManyValues(
             run.defined,
             {node: run.done[node] for node in sops},
@@ -152,33 +139,39 @@ class ManyInputs:
             {node: run.done[node] for node in selectors},
         )
 
-    def _step(self, node: Node) -> Callable[[_Run], Any]:  # noqa: PLR0911
-        if isinstance(node, Tokens):
+    def _step(self, node: rasp.Node) -> Callable[[_Run], Any]:  # noqa: PLR0911
+        if isinstance(node, rasp.Tokens):
             return self._tabled(node, [self._tokens], CONVERSIONS[node.conversion], given=True)
-        if isinstance(node, Indices):
+        if isinstance(node, rasp.Indices):
             mine = self._values[node]
             return lambda run: np.tile([mine.place(i) for i in range(run.n)], (run.size, 1))
-        if isinstance(node, Constant):
+        if isinstance(node, rasp.Constant):
             place = self._values[node].place(node.value)
             return lambda run: np.full((run.size, run.n), place)
-        if isinstance(node, Elementwise):
+        if isinstance(node, rasp.Elementwise):
             return self._elementwise(node)
-        if isinstance(node, Select):
+        if isinstance(node, rasp.Select):
             return self._select(node)
-        if isinstance(node, Combined):
+        if isinstance(node, rasp.Combined):
             return _combined(node)
-        if isinstance(node, Aggregate):
+        if isinstance(node, rasp.Aggregate):
             return self._aggregate(node)
         raise TypeError(f"{type(node).__name__} is not a node of a program")
 
     def _tabled(
-        self, node: SOp, sources: Sequence[_Values], function: Callable[..., Atom], *, given: bool = False, one: bool = True
+        self,
+        node: rasp.SOp,
+        sources: Sequence[_Values],
+        function: Callable[..., rasp.Atom],
+        *,
+        given: bool = False,
+        one: bool = True,
     ) -> Callable[[_Run], Places]:
         """Return the step of a function of values; `one`: whether a sequence of texts and others is refused."""
         mine = self._values[node]
-        arguments = node.arguments if isinstance(node, Elementwise) else ()
+        arguments = node.arguments if isinstance(node, rasp.Elementwise) else ()
 
-        def place(*atoms: Atom) -> int:
+        def place(*atoms: rasp.Atom) -> int:
             try:
                 return mine.place(function(*atoms))
             except ValueRefused:
@@ -192,7 +185,7 @@ class ManyInputs:
 
         return step
 
-    def _elementwise(self, node: Elementwise) -> Callable[[_Run], Places]:
+    def _elementwise(self, node: rasp.Elementwise) -> Callable[[_Run], Places]:
         sources = [self._values[argument] for argument in node.arguments]
         entries = dict(node.entries)
         if node.operator == "in":
@@ -204,10 +197,10 @@ class ManyInputs:
         function = UNARY[node.operator] if len(sources) == 1 else BINARY[node.operator]
         return self._tabled(node, sources, function, one=False)
 
-    def _select(self, node: Select) -> Callable[[_Run], Matrices]:
+    def _select(self, node: rasp.Select) -> Callable[[_Run], Matrices]:
         relation = RELATIONS[node.relation]
 
-        def related(key: Atom, query: Atom) -> int:
+        def related(key: rasp.Atom, query: rasp.Atom) -> int:
             try:
                 return int(bool(relation(key, query)))
             except ValueRefused:
@@ -224,7 +217,7 @@ class ManyInputs:
 
         return step
 
-    def _aggregate(self, node: Aggregate) -> Callable[[_Run], Places]:
+    def _aggregate(self, node: rasp.Aggregate) -> Callable[[_Run], Places]:
         mine, theirs = self._values[node], self._values[node.values]
 
         def step(run: _Run) -> Places:
@@ -239,7 +232,7 @@ class ManyInputs:
 
         return step
 
-    def _means(self, run: _Run, node: Aggregate, found: Places, counts: NDArray[np.int64]) -> None:
+    def _means(self, run: _Run, node: rasp.Aggregate, found: Places, counts: NDArray[np.int64]) -> None:
         """Put the means of several values where they belong."""
         mine, theirs = self._values[node], self._values[node.values]
         matrix, values, several = run.done[node.selector], run.done[node.values], counts > 1
@@ -274,21 +267,21 @@ def _each_once(totals: NDArray[Any], counts: NDArray[np.int64], place: Callable[
     return np.take(table, keys)
 
 
-def _entry(entries: Mapping[Atom, Atom], value: Atom) -> Atom:
+def _entry(entries: Mapping[rasp.Atom, rasp.Atom], value: rasp.Atom) -> rasp.Atom:
     if value not in entries:
         raise ValueRefused("there is no entry")
     return entries[value]
 
 
-def _is_text(value: Atom) -> bool:
+def _is_text(value: rasp.Atom) -> bool:
     return isinstance(value, str)
 
 
-def _is_truth(value: Atom) -> bool:
+def _is_truth(value: rasp.Atom) -> bool:
     return isinstance(value, bool)
 
 
-def _combined(node: Combined) -> Callable[[_Run], Matrices]:
+def _combined(node: rasp.Combined) -> Callable[[_Run], Matrices]:
     if node.operator == "not":
         (only,) = node.parts
         return lambda run: ~run.done[only]
@@ -304,7 +297,7 @@ class _Run:
     def __init__(self, given: Places) -> None:
         self.given, (self.size, self.n) = given, given.shape
         self.defined = np.ones(self.size, dtype=bool)
-        self.done: dict[Node, Any] = {}
+        self.done: dict[rasp.Node, Any] = {}
 
     def checked(self, found: Places, values: _Values | None) -> Places:
         """Return places, with inputs marked where a value was refused, or where texts stand beside other values."""

@@ -30,7 +30,7 @@ from tm2tfr.sources.rasp.drawing.flow import expression, selector_text
 from tm2tfr.sources.rasp.evaluate_many import ManyValues
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import Aggregate, Selector, SOp
-from tm2tfr.sources.rasp.specification.claims import look, number, numeric, s_ops, shown_value
+from tm2tfr.sources.rasp.specification import look, number, numeric, s_ops, shown_value
 from tm2tfr.sources.rasp.truth import RaspLabels, answered
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder

@@ -12,10 +12,9 @@ from pathlib import Path
 from tm2tfr.errors import Diagnostic, ReadError, Span, did_you_mean
 from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language.elaborate import Elaborator, named
-from tm2tfr.sources.rasp.language.nodes import Maker
 from tm2tfr.sources.rasp.language.parse import parse
 from tm2tfr.sources.rasp.language.scope import RESERVED, Request, Scope
-from tm2tfr.sources.rasp.language.syntax import Assignment, Definition, Statement
+from tm2tfr.sources.rasp.language.syntax import Assignment, Definition, Maker, Statement
 from tm2tfr.sources.rasp.program import Example, Headers, Program, Word, headers
 from tm2tfr.sources.rasp.sops import Selector, SOp
 from tm2tfr.text.source import Log, Mark, SourceText, decoded
@@ -74,7 +73,7 @@ def read(
     program = _program(made, log, said, name or Path(file).stem)
     for warned in operators.precedence(statements):
         log.add(*warned, severity="warning")
-    if not any(d.severity == "error" for d in log.found):
+    if not log.broken:
         operators.undefined(program, _tried(program, said, made), log)
         operators.equal_selectors([program.sop], log)
     return LoadedRasp(program, log.conclude(), tuple(made.elaborator.requests), said.length, said.mask)
@@ -165,7 +164,7 @@ def _program(made: Elaborated, log: Log, said: Headers, name: str) -> Program:
         sops = {last.name or "out": last}
     chosen = said.sop or next(reversed(sops), "")
     known = {**made.library, **sops}
-    if not sops and not any(d.severity == "error" for d in log.found) and chosen not in known:
+    if not sops and not log.broken and chosen not in known:
         log.add(None, "the program defines no s-op", "assign one, for example 'a = indices + 1;'")
     elif said.sop and said.sop not in known:
         what = f"the header names the s-op {said.sop!r}, and there is none{did_you_mean(said.sop, known)}"

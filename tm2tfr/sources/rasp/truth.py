@@ -20,8 +20,7 @@ from tm2tfr.sources.rasp.evaluate_many import ManyInputs, ManyValues
 from tm2tfr.sources.rasp.library import word_of
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
-from tm2tfr.sources.rasp.specification import RaspSpecification
-from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
+from tm2tfr.sources.rasp.specification import RaspSpecification, numeric, shown_value
 from tm2tfr.text.words import joined, written
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder

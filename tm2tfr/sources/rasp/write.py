@@ -14,25 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.language.lexemes import words
 from tm2tfr.sources.rasp.language.scope import RESERVED
 from tm2tfr.sources.rasp.program import Example, Program, Word
 from tm2tfr.sources.rasp.read import library_names
-from tm2tfr.sources.rasp.sops import (
-    Aggregate,
-    Atom,
-    Combined,
-    Constant,
-    Elementwise,
-    Indices,
-    Node,
-    Select,
-    Selector,
-    SOp,
-    Tokens,
-    made_of,
-    needed,
-)
 from tm2tfr.sources.rasp.values import shown
 
 LONGEST = 70
@@ -56,24 +42,24 @@ def write(program: Program) -> str:
     return "\n".join([*lines, *([""] if lines else []), body])
 
 
-def written(sops: Mapping[str, SOp], selectors: Mapping[str, Selector] | None = None) -> str:
+def written(sops: Mapping[str, rasp.SOp], selectors: Mapping[str, rasp.Selector] | None = None) -> str:
     """Return the text that assigns these s-ops to variables of these names, in this order.
 
     Raises:
         CompileError: if a value cannot be written, such as a text with quotes in it.
     """
-    wanted: dict[str, Node] = {**(selectors or {}), **sops}
-    nodes = needed(wanted.values())
+    wanted: dict[str, rasp.Node] = {**(selectors or {}), **sops}
+    nodes = rasp.needed(wanted.values())
     writer = _Writer(nodes, wanted)
     for node in nodes:
         writer.take(node)
     before = -1  # nodes are written in the order of their creation, and those that come out of order once more
     for name, node in wanted.items():
-        late = isinstance(node, SOp) and node.number < before
+        late = isinstance(node, rasp.SOp) and node.number < before
         if late or writer.names.get(node.number) != name:
             writer.lines.append(f"{name} = {writer.text[node.number]};")
             before = nodes[-1].number + 1
-        elif isinstance(node, SOp):
+        elif isinstance(node, rasp.SOp):
             before = node.number
     return "\n".join([*writer.lines, ""])
 
@@ -81,22 +67,26 @@ def written(sops: Mapping[str, SOp], selectors: Mapping[str, Selector] | None = 
 class _Writer:
     """The lines that have been written, and how each node is referred to."""
 
-    def __init__(self, nodes: tuple[Node, ...], wanted: Mapping[str, Node]) -> None:
+    def __init__(self, nodes: tuple[rasp.Node, ...], wanted: Mapping[str, rasp.Node]) -> None:
         self.lines: list[str] = []
         self.numbers = 0
         self.text: dict[int, str] = {}
-        self.uses = Counter(part.number for node in nodes for part in made_of(node))
+        self.uses = Counter(part.number for node in nodes for part in rasp.made_of(node))
         self.taken = RESERVED | library_names() | words() | set(wanted)
-        self.names: dict[int, str] = {node.number: name for name, node in wanted.items() if _simple(node)}
+        self.names: dict[int, str] = {
+            node.number: name
+            for name, node in wanted.items()
+            if (not isinstance(node, rasp.Tokens | rasp.Indices | rasp.Constant))
+        }
         self.used = set(self.taken)
 
-    def take(self, node: Node) -> None:
+    def take(self, node: rasp.Node) -> None:
         """Write the line of a node, unless it is written where it is used."""
-        if isinstance(node, Tokens):
+        if isinstance(node, rasp.Tokens):
             self.text[node.number] = f"tokens_{node.conversion}"
-        elif isinstance(node, Indices):
+        elif isinstance(node, rasp.Indices):
             self.text[node.number] = "indices"
-        elif isinstance(node, Constant):
+        elif isinstance(node, rasp.Constant):
             self.text[node.number] = literal(node.value)
         else:
             expression = self.expression(node)
@@ -108,7 +98,7 @@ class _Writer:
             else:
                 self.text[node.number] = expression if _is_call(node) else f"({expression})"
 
-    def fresh(self, node: Node) -> str:
+    def fresh(self, node: rasp.Node) -> str:
         """Return a private name made of the node's own, or the empty string if it has none or another node has that."""
         name = f"_{node.name.removeprefix('_')}"
         if not _NAME.fullmatch(node.name) or name in self.used:
@@ -124,33 +114,30 @@ class _Writer:
         self.used.add(f"_{self.numbers}")
         return f"_{self.numbers}"
 
-    def expression(self, node: Node) -> str:
+    def expression(self, node: rasp.Node) -> str:
         """Return the expression that makes a node."""
-        parts = [self.text[part.number] for part in made_of(node)]
-        if isinstance(node, Aggregate):
+        parts = [self.text[part.number] for part in rasp.made_of(node)]
+        if isinstance(node, rasp.Aggregate):
             usual = isinstance(node.default, int) and not isinstance(node.default, bool) and node.default == 0
             return f"aggregate({', '.join(parts)}{'' if usual else ', ' + literal(node.default)})"
-        if isinstance(node, Select):
+        if isinstance(node, rasp.Select):
             return f"select({', '.join(parts)}, {node.relation})"
-        if isinstance(node, Combined):
+        if isinstance(node, rasp.Combined):
             return f"not {parts[0]}" if node.operator == "not" else f" {node.operator} ".join(parts)
-        if isinstance(node, Elementwise):
+        if isinstance(node, rasp.Elementwise):
             return _elementwise(node, parts)
         raise TypeError(f"{type(node).__name__} is not a node of a program")
 
 
-def _is_call(node: Node) -> bool:
+def _is_call(node: rasp.Node) -> bool:
     """Return whether a node is written as a call, which needs no brackets around it."""
-    return isinstance(node, Select | Aggregate) or (isinstance(node, Elementwise) and node.operator in CALLED)
+    return isinstance(node, rasp.Select | rasp.Aggregate) or (
+        isinstance(node, rasp.Elementwise) and node.operator in CALLED
+    )
 
 
-def _simple(node: Node) -> bool:
-    """Return whether a node is written by a line of its own."""
-    return not isinstance(node, Tokens | Indices | Constant)
-
-
-def _elementwise(node: Elementwise, parts: list[str]) -> str:
-    if all(isinstance(argument, Constant) for argument in node.arguments):
+def _elementwise(node: rasp.Elementwise, parts: list[str]) -> str:
+    if all(isinstance(argument, rasp.Constant) for argument in node.arguments):
         raise CompileError(f"'{node.operator}' of constants alone cannot be written as RASP: use its value")
     table = node.operator == "table"
     return applied(node, parts, [literal(k) + (f": {literal(v)}" if table else "") for k, v in node.entries])
@@ -160,7 +147,7 @@ CALLED = ("round", "indicator")
 """The operators that are written like functions."""
 
 
-def applied(node: Elementwise, parts: Sequence[str], entries: Sequence[str]) -> str:
+def applied(node: rasp.Elementwise, parts: Sequence[str], entries: Sequence[str]) -> str:
     """Return the text of an operator that is applied to these texts; `entries`: those of a table, and what is in a list."""
     if node.operator == "if":
         return f"{parts[0]} if {parts[1]} else {parts[2]}"
@@ -175,7 +162,7 @@ def applied(node: Elementwise, parts: Sequence[str], entries: Sequence[str]) -> 
     return f"{parts[0]} {node.operator} {parts[1]}"
 
 
-def literal(value: Atom) -> str:
+def literal(value: rasp.Atom) -> str:
     """Return an atom as RASP text.
 
     Raises:
@@ -188,7 +175,7 @@ def literal(value: Atom) -> str:
     return f"({shown(value)})" if not isinstance(value, str | bool) and value < 0 else shown(value)
 
 
-def _word(word: Iterable[Atom]) -> str:
+def _word(word: Iterable[rasp.Atom]) -> str:
     """Return tokens as headers have them: characters, or a JSON list."""
     tokens = list(word)
     plain = all(isinstance(token, str) and len(token) == 1 and not token.isspace() for token in tokens)

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.sources.sequence.elementwise import Tuple
-from tm2tfr.sources.sequence.functions import RELATIONS
+from tm2tfr.sources.sequence.functions import RELATIONS, Tuple
 from tm2tfr.sources.sequence.graph import Compare, Fixed, Item, Operation, Selection, leaves
 
 Test = Callable[[Tuple, Tuple], bool]
@@ -83,13 +81,12 @@ class SelectorCluster:
         """The keys of its selectors, a negated one after ``!``, for specifications."""
         return ",".join(f"{'!' if negated else ''}{part.key}" for part, negated in self.parts)
 
-    @cached_property
-    def _tests(self) -> tuple[tuple[Test, bool], ...]:
-        return tuple((test(part, self.keys, self.queries), negated) for part, negated in self.parts)
-
     def __call__(self, keys: Tuple, queries: Tuple) -> bool:
         """Return whether a query with these values is satisfied by a key with these."""
-        return all(tested(keys, queries) != negated for tested, negated in self._tests)
+        return all(
+            tested(keys, queries) != negated
+            for tested, negated in tuple((test(part, self.keys, self.queries), negated) for part, negated in self.parts)
+        )
 
     def matrix(self, keys: Sequence[Tuple], queries: Sequence[Tuple]) -> NDArray[np.bool_]:
         """Return whether each query is satisfied by each key: (queries, keys)."""
@@ -154,3 +151,44 @@ def nodes_of(selector: Selection) -> tuple[tuple[Operation, ...], tuple[Operatio
     keys = dict.fromkeys(leaf.keys for leaf in every if not isinstance(leaf.keys, Fixed))
     queries = dict.fromkeys(leaf.queries for leaf in every if not isinstance(leaf.queries, Fixed))
     return tuple(keys), tuple(queries)
+
+
+# ── which keys a query selects, each pair tested once: sets of keys are whole numbers, with a bit for each key
+class SelectedKeys:
+    """The keys met so far, and for each query the bits of those that it selects.
+
+    Args:
+        test: whether a query selects a key.
+    """
+
+    def __init__(self, test: Test) -> None:
+        self._test = test
+        self._numbers: dict[Tuple, int] = {}
+        self._keys: list[Tuple] = []
+        self._masks: dict[Tuple, tuple[int, int]] = {}
+
+    def bit(self, key: Tuple) -> int:
+        """Return the set that has this key alone."""
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._keys)
+            self._keys.append(key)
+        return 1 << number
+
+    def bits(self, keys: Iterable[Tuple]) -> int:
+        """Return the set of these keys."""
+        mask = 0
+        for key in keys:
+            mask |= self.bit(key)
+        return mask
+
+    def selected(self, query: Tuple) -> int:
+        """Return the set of the keys so far that the query selects."""
+        told, mask = self._masks.get(query, (0, 0))
+        if told < len(self._keys):
+            tested, keys = self._test, self._keys
+            for number in range(told, len(keys)):
+                if tested(keys[number], query):
+                    mask |= 1 << number
+            self._masks[query] = len(keys), mask
+        return mask

@@ -17,22 +17,9 @@ from itertools import product
 from math import prod
 
 from tm2tfr.errors import CompileError
+from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import clusters
-from tm2tfr.sources.sequence.elementwise import NOTHING, Remembered, Rooted, Tuple, mixed, roots_of
-from tm2tfr.sources.sequence.graph import (
-    Apply,
-    Attend,
-    Fixed,
-    Item,
-    Operation,
-    Position,
-    Selection,
-    SequenceGraph,
-    Token,
-    called,
-    described,
-    ordered,
-)
+from tm2tfr.sources.sequence.functions import NOTHING, Remembered, Rooted, Tuple, mixed, roots_of
 from tm2tfr.sources.sequence.selections import EXACT, AttentionValues, Facts
 
 MOST_COMBINATIONS = 400_000
@@ -43,10 +30,10 @@ class _Sets:
     """Sets of values, each with a number of its own."""
 
     def __init__(self) -> None:
-        self._numbers: dict[frozenset[tuple[Item, bool]], int] = {}
-        self._sets: list[frozenset[Item]] = []
+        self._numbers: dict[frozenset[tuple[seq.Item, bool]], int] = {}
+        self._sets: list[frozenset[seq.Item]] = []
 
-    def number(self, values: frozenset[Item]) -> int:
+    def number(self, values: frozenset[seq.Item]) -> int:
         typed = frozenset((value, isinstance(value, bool)) for value in values)  # 0 and False are equal, and not the same
         found = self._numbers.get(typed)
         if found is None:
@@ -54,7 +41,7 @@ class _Sets:
             self._sets.append(values)
         return found
 
-    def __getitem__(self, number: int) -> frozenset[Item]:
+    def __getitem__(self, number: int) -> frozenset[seq.Item]:
         return self._sets[number]
 
 
@@ -74,46 +61,46 @@ class Domains:
 
     def __init__(
         self,
-        graph: SequenceGraph,
+        graph: seq.SequenceGraph,
         length: int,
         *,
-        wanted: Sequence[Operation],
+        wanted: Sequence[seq.Operation],
         causal: bool = False,
         most: int = 4096,
         early: bool = True,
     ) -> None:
         self.graph, self.length, self.causal, self.most = graph, length, causal, most
         self._sets = _Sets()
-        self.kinds: dict[Operation, frozenset[str]] = {}
-        self._functions: dict[Operation, Rooted] = {}
-        self._steps: dict[Apply, Remembered] = {}
-        self._images: dict[tuple[Operation, Tuple], frozenset[Item]] = {}
-        self._at: dict[Operation, list[list[int]]] = {}
-        self._counted: dict[tuple[Operation, ...], set[Tuple]] = {}
-        self._places: dict[tuple[Operation, ...], dict[tuple[int, ...], None]] = {}
-        self._joints: dict[tuple[Operation, ...], Apply] = {}
-        self.facts: dict[Attend, Facts] = {}
-        roots = [node for node in ordered(wanted) if not isinstance(node, Apply)]
-        attends = {node: AttentionValues(self, node) for node in roots if isinstance(node, Attend)}
+        self.kinds: dict[seq.Operation, frozenset[str]] = {}
+        self._functions: dict[seq.Operation, Rooted] = {}
+        self._steps: dict[seq.Apply, Remembered] = {}
+        self._images: dict[tuple[seq.Operation, Tuple], frozenset[seq.Item]] = {}
+        self._at: dict[seq.Operation, list[list[int]]] = {}
+        self._counted: dict[tuple[seq.Operation, ...], set[Tuple]] = {}
+        self._places: dict[tuple[seq.Operation, ...], dict[tuple[int, ...], None]] = {}
+        self._joints: dict[tuple[seq.Operation, ...], seq.Apply] = {}
+        self.facts: dict[seq.Attend, Facts] = {}
+        roots = [node for node in seq.ordered(wanted) if not isinstance(node, seq.Apply)]
+        attends = {node: AttentionValues(self, node) for node in roots if isinstance(node, seq.Attend)}
         for node in roots:
             self._at[node] = [[]] * length
         for n in (length, *range(1, length)):  # the sets of one length do not depend on those of another
             first = early and n == length
             for node in roots:
-                if first and isinstance(node, Attend):
+                if first and isinstance(node, seq.Attend):
                     self._refuse_too_many(node)
-                self._at[node][n - 1] = attends[node].sets(n) if isinstance(node, Attend) else self._given(node, n)
+                self._at[node][n - 1] = attends[node].sets(n) if isinstance(node, seq.Attend) else self._given(node, n)
             for node in wanted if first else ():
                 self._values(node, [length])
 
-    def _refuse_too_many(self, node: Attend) -> None:
+    def _refuse_too_many(self, node: seq.Attend) -> None:
         """Raise CompileError if what an attention compares or carries has too many values on the longest inputs alone."""
         for cluster in clusters(node.selector):
             for nodes in (cluster.keys, cluster.queries):
                 self._values(self.joint(nodes, node.selector), [self.length])
         self._values(node.values, [self.length])
 
-    def joint(self, nodes: tuple[Operation, ...], selector: Selection | None = None) -> Operation:
+    def joint(self, nodes: tuple[seq.Operation, ...], selector: seq.Selection | None = None) -> seq.Operation:
         """Return the node whose values are those that `nodes` can have together, which a selector compares.
 
         It is the node itself if it is one.
@@ -122,27 +109,29 @@ class Domains:
             return nodes[0]
         if nodes not in self._joints:
             key, span = f"({','.join(node.key for node in nodes)})", None if selector is None else selector.span
-            self._joints[nodes] = Apply(key=key, operator="tuple", arguments=nodes, span=span)
+            self._joints[nodes] = seq.Apply(key=key, operator="tuple", arguments=nodes, span=span)
         return self._joints[nodes]
 
-    def _given(self, node: Operation, n: int) -> list[int]:
-        if isinstance(node, Token):
+    def _given(self, node: seq.Operation, n: int) -> list[int]:
+        if isinstance(node, seq.Token):
             return [self._sets.number(frozenset(self.graph.alphabet))] * n
-        if isinstance(node, Position):
+        if isinstance(node, seq.Position):
             return [self._sets.number(frozenset([i])) for i in range(n)]
         return []  # a constant has no roots, and is never asked for
 
-    def function(self, node: Operation) -> Rooted:
+    def function(self, node: seq.Operation) -> Rooted:
         """Return the value of a node as a function of its roots."""
         if node not in self._functions:
             self._functions[node] = Rooted(node, self.kinds)
         return self._functions[node]
 
-    def sets_at(self, roots: Sequence[Operation], n: int, i: int) -> tuple[int, ...]:
+    def sets_at(self, roots: Sequence[seq.Operation], n: int, i: int) -> tuple[int, ...]:
         """Return the numbers of the sets of `roots` at position i of inputs of length n."""
         return tuple(self._at[root][n - 1][i] for root in roots)
 
-    def together(self, nodes: Sequence[Operation], roots: Sequence[Operation], sets: tuple[int, ...]) -> Iterator[Tuple]:
+    def together(
+        self, nodes: Sequence[seq.Operation], roots: Sequence[seq.Operation], sets: tuple[int, ...]
+    ) -> Iterator[Tuple]:
         """Yield the values that `nodes` can have together where their `roots` have these sets; some more than once.
 
         Each combination of values of the roots gives one; where these are more than `EXACT`, each combination of values
@@ -163,26 +152,30 @@ class Domains:
             if NOTHING not in found:
                 yield found  # type: ignore[misc]
 
-    def _apart(self, nodes: Sequence[Operation], roots: Sequence[Operation], sets: tuple[int, ...]) -> Iterator[Tuple]:
+    def _apart(
+        self, nodes: Sequence[seq.Operation], roots: Sequence[seq.Operation], sets: tuple[int, ...]
+    ) -> Iterator[Tuple]:
         distinct = list(dict.fromkeys(nodes))
         images = [self.image(node, tuple(sets[roots.index(r)] for r in self.function(node).roots)) for node in distinct]
         if prod(map(len, images)) > MOST_COMBINATIONS:
             largest = max(distinct, key=lambda node: len(images[distinct.index(node)]))
-            what = f"{called(largest)} and what it is combined with have {prod(map(len, images)):,} combinations of values"
+            what = (
+                f"{seq.called(largest)} and what it is combined with have {prod(map(len, images)):,} combinations of values"
+            )
             raise self.graph.refusal(largest, what, "round it, or use a smaller --max-length")
         places = [distinct.index(node) for node in nodes]
         for values in product(*images):
             yield tuple([values[place] for place in places])
 
-    def values_of(self, number: int) -> frozenset[Item]:
+    def values_of(self, number: int) -> frozenset[seq.Item]:
         """Return the set that has a number."""
         return self._sets[number]
 
-    def number_of(self, values: frozenset[Item]) -> int:
+    def number_of(self, values: frozenset[seq.Item]) -> int:
         """Return the number of a set."""
         return self._sets.number(values)
 
-    def _everywhere(self, roots: Sequence[Operation]) -> dict[tuple[int, ...], None]:
+    def _everywhere(self, roots: Sequence[seq.Operation]) -> dict[tuple[int, ...], None]:
         """Return the sets of `roots` at all positions of all inputs, each combination once."""
         known = self._places.get(tuple(roots))
         if known is None:
@@ -190,7 +183,7 @@ class Domains:
             known = self._places[tuple(roots)] = dict.fromkeys(every)
         return known
 
-    def reached(self, nodes: Sequence[Operation], most: int, *, by: Operation) -> set[Tuple]:
+    def reached(self, nodes: Sequence[seq.Operation], most: int, *, by: seq.Operation) -> set[Tuple]:
         """Return the values that `nodes` can have together, at any position of any input.
 
         Args:
@@ -205,13 +198,13 @@ class Domains:
         for sets in self._everywhere(roots):
             found.update(self.together(nodes, roots, sets))
             if len(found) > most:
-                names = ", ".join(map(called, dict.fromkeys(nodes)))
+                names = ", ".join(map(seq.called, dict.fromkeys(nodes)))
                 many = f"more than {most:,} combinations of values on inputs of up to {self.length} tokens"
-                what = f"{called(by)} is tabulated over {names}, which have {many}"
+                what = f"{seq.called(by)} is tabulated over {names}, which have {many}"
                 raise self.graph.refusal(by, what, "use a smaller --max-length, or allow more with --max-units")
         return found
 
-    def count(self, nodes: Sequence[Operation], most: int) -> int:
+    def count(self, nodes: Sequence[seq.Operation], most: int) -> int:
         """Return how many combinations `reached` has, or a number above `most` if they are, or seem to be, more."""
         if (counted := self._counted.get(tuple(nodes))) is not None:
             return len(counted)
@@ -226,7 +219,7 @@ class Domains:
         self._counted[tuple(nodes)] = found
         return len(found)
 
-    def values(self, node: Operation) -> tuple[Item, ...]:
+    def values(self, node: seq.Operation) -> tuple[seq.Item, ...]:
         """Return the values of `node`, in order.
 
         Raises:
@@ -234,34 +227,34 @@ class Domains:
         """
         found = self._values(node, range(1, self.length + 1))
         if not found:
-            what = f"{called(node)} is undefined on every input of up to {self.length} tokens"
+            what = f"{seq.called(node)} is undefined on every input of up to {self.length} tokens"
             raise self.graph.refusal(node, what, "define it on some input, or use a larger --max-length")
         return tuple(sorted(found, key=order_of))
 
-    def _values(self, node: Operation, lengths: Iterable[int]) -> set[Item]:
+    def _values(self, node: seq.Operation, lengths: Iterable[int]) -> set[seq.Item]:
         """Return the values of `node` on inputs of these lengths.
 
         Raises:
             CompileError: if there are too many.
         """
-        roots, found = self.function(node).roots, set[Item]()
+        roots, found = self.function(node).roots, set[seq.Item]()
         for sets in dict.fromkeys(self.sets_at(roots, n, i) for n in lengths for i in range(n)):
             found |= self.image(node, sets)
             if len(found) > self.most:
                 raise self.too_many(node)
         return found
 
-    def image(self, node: Operation, sets: tuple[int, ...]) -> frozenset[Item]:
+    def image(self, node: seq.Operation, sets: tuple[int, ...]) -> frozenset[seq.Item]:
         """Return the values of `node` where its roots have these sets."""
         found = self._images.get((node, sets))
         if found is None:
             found = self._images[node, sets] = frozenset(self._image(node, sets))
         return found
 
-    def _image(self, node: Operation, sets: tuple[int, ...]) -> Iterator[Item]:
+    def _image(self, node: seq.Operation, sets: tuple[int, ...]) -> Iterator[seq.Item]:
         roots = self.function(node).roots
-        if not isinstance(node, Apply):
-            yield from [node.value] if isinstance(node, Fixed) else self._sets[sets[0]]
+        if not isinstance(node, seq.Apply):
+            yield from [node.value] if isinstance(node, seq.Fixed) else self._sets[sets[0]]
             return
         if prod(len(self._sets[number]) for number in sets) <= EXACT:
             yield from (values[0] for values in self.together([node], roots, sets))
@@ -271,24 +264,24 @@ class Domains:
             if (value := step(values)) is not NOTHING:
                 yield value  # type: ignore[misc]
 
-    def step(self, node: Apply) -> Remembered:
+    def step(self, node: seq.Apply) -> Remembered:
         """Return a node as a function of its arguments."""
         if node not in self._steps:
             self._steps[node] = Remembered(node, numbers=mixed(node, self.kinds))
         return self._steps[node]
 
-    def too_many(self, node: Operation) -> CompileError:
+    def too_many(self, node: seq.Operation) -> CompileError:
         """Return the error for a node with too many values."""
         many, remedy = f"{self.most:,} values", "use a smaller --max-length, or allow more with --max-values"
-        if isinstance(node, Apply) and node.operator == "tuple":
-            names, many = " and ".join(map(described, node.arguments)), f"{many} together"
+        if isinstance(node, seq.Apply) and node.operator == "tuple":
+            names, many = " and ".join(map(seq.described, node.arguments)), f"{many} together"
             what = f"this selector compares {names}, which can have more than {many}"
         else:
-            what, remedy = f"{described(node)} can have more than {many}", f"round it, {remedy}"
+            what, remedy = f"{seq.described(node)} can have more than {many}", f"round it, {remedy}"
         return self.graph.refusal(node, f"{what} on inputs of up to {self.length} tokens", remedy)
 
 
-def order_of(value: Item) -> tuple[int, object]:
+def order_of(value: seq.Item) -> tuple[int, object]:
     """Return a key that puts truth values before numbers, these before text, and tuples last."""
     if isinstance(value, tuple):
         return 3, tuple(map(order_of, value))

@@ -9,11 +9,9 @@ from math import lcm, prod
 from typing import Protocol
 
 from tm2tfr.errors import CompileError
-from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters, nodes_of, test
-from tm2tfr.sources.sequence.elementwise import Tuple, mixed, roots_of
-from tm2tfr.sources.sequence.functions import is_number, whole
+from tm2tfr.sources.sequence.clusters import SelectedKeys, SelectorCluster, clusters, nodes_of, test
+from tm2tfr.sources.sequence.functions import Tuple, is_number, mixed, roots_of, whole
 from tm2tfr.sources.sequence.graph import Attend, Item, Operation
-from tm2tfr.sources.sequence.matching import SelectedKeys
 
 # ── What an attention can be where each position offers some values, or can be left out: sums by count, as sets of bits.
 MOST_BITS = 1 << 18

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tm2tfr.causality import CausalRun, CausalValue, CausalVariable, Settings, first_of_the_most, only
+from tm2tfr.causality import CausalCells, CausalRun, CausalValue, CausalVariable, Settings, first_of_the_most, only
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.sources.turing.truth import triple_token
@@ -38,17 +38,6 @@ FEATURES = dict.fromkeys(
 ALIASES = {"x": "e_x", "q": "e_q", "b": "e_b", "a": "e_a", "y": "e_y", "state": "e_q", "symbol": "e_a", "written": "e_b"}
 ALIASES |= {"move": "m", "head": "h/(i+1)"}
 """The columns of the table, and words for them: what else the variables are called."""
-
-
-class CausalCells(dict[str, Any]):
-    """The values at a position, as they are computed; one that is set keeps its value."""
-
-    def __init__(self, settings: Settings, position: int) -> None:
-        super().__init__()
-        self._set = {name: value for (name, at), value in settings.items() if at == position}
-
-    def __setitem__(self, name: str, value: CausalValue) -> None:
-        super().__setitem__(name, self._set.get(name, value))
 
 
 class TuringCausal:

@@ -159,12 +159,7 @@ def save(machine: Machine, path: str | Path) -> None:
         OutputError: if the extension is none of `EXTENSIONS`, the drawing cannot be made, or the file
             cannot be written.
     """
-    write_drawing(
-        path,
-        dot=lambda: to_dot(machine),
-        mermaid=lambda: to_mermaid(machine),
-        picture=lambda format: render(machine, format),
-    )
+    write_drawing(path, machine.name, lambda: _digraph(machine), lambda: to_mermaid(machine))
 
 
 def html(machine: Machine) -> str:

@@ -1,7 +1,7 @@
 """Labels of Turing machines: the columns of the chapter's table, and what of them and of the input the heads carry.
 
 Everything follows from the simulator's rows and the input, for many runs at once: see
-`tm2tfr.sources.turing.specification`, which says the same of one position after the other.
+`tm2tfr.sources.turing.truth`, which says the same of one position after the other.
 """
 
 from __future__ import annotations

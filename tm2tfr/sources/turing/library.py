@@ -9,9 +9,9 @@ from pathlib import Path
 from tm2tfr import shelf
 from tm2tfr.errors import ReadError, SpecWarning
 from tm2tfr.files import is_safetensors
-from tm2tfr.sources.turing.formats import bbchallenge, lists, registry
-from tm2tfr.sources.turing.formats.lists import ListedMachine
-from tm2tfr.sources.turing.formats.loaded import Loaded
+from tm2tfr.sources.turing.formats import bbchallenge, registry
+from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
+from tm2tfr.sources.turing.formats.draft import Loaded
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.source import MACHINE_BYTES, decoded
 
@@ -70,7 +70,7 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
 
 
 def load_list(where: str | Path) -> tuple[ListedMachine, ...] | None:
-    """Return the machines of a file that is a list of bbchallenge machines, see `formats.lists`; None if it is not one.
+    """Return the machines of a file that lists bbchallenge machines, see `formats.bbchallenge`; None if it does not.
 
     Raises:
         ReadError: if the file cannot be read.
@@ -79,10 +79,10 @@ def load_list(where: str | Path) -> tuple[ListedMachine, ...] | None:
     name = str(where)
     if name == STDIN or not Path(name).is_file() or is_safetensors(_beginning(name), Path(name).stat().st_size):
         return None
-    if not lists.is_list(_beginning(name).decode(errors="replace").removeprefix("\ufeff")):
+    if not bbchallenge.is_list(_beginning(name).decode(errors="replace").removeprefix("\ufeff")):
         return None
     contents = shelf.contents(shelf.MACHINES, name)
-    return lists.read_list(decoded(contents, file=shelf.display(name), most=MACHINE_BYTES, noun="list of machines"))
+    return bbchallenge.read_list(decoded(contents, file=shelf.display(name), most=MACHINE_BYTES, noun="list of machines"))
 
 
 def _beginning(name: str) -> bytes:

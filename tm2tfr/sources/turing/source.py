@@ -92,5 +92,5 @@ SOURCE = Source(
     labelling=later("tm2tfr.sources.turing.labelling", "TuringVariables"),
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
     exported=later("tm2tfr.sources.turing.exported", "ExportedMachine"),
-    prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_prompt"),
+    prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_prompt"),
 )

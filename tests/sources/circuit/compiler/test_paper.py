@@ -10,8 +10,7 @@ import pytest
 from tests.sources.circuit.running import PAPER, all_inputs, random_of, some_inputs, watched, wrong_bits, wrong_bits_fast
 from tests.strategies import tries
 from tm2tfr.engines import engine
-from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.compiler.paper import paper_constants
+from tm2tfr.sources.circuit.compiler import compile_circuit, paper_constants
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.transformer.attention import softmax

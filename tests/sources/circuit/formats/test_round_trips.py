@@ -16,7 +16,7 @@ from tm2tfr.errors import ConversionError, SpecError
 from tm2tfr.sources.circuit.building import TABLES
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
-from tm2tfr.sources.circuit.formats.loaded import CircuitExample
+from tm2tfr.sources.circuit.formats.draft import CircuitExample
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 

@@ -11,7 +11,7 @@ import pytest
 from tests.sources.logic.printed.model import words
 from tm2tfr.engines import engine, generate
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.sources.logic.compiler.compiler import lowered
+from tm2tfr.sources.logic.compiler import lowered
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.nodes import (
     And,

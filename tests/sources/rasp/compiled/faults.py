@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
+from tm2tfr.engines.decode import observe_all
 from tm2tfr.engines.dense import Dense
-from tm2tfr.engines.watching import observe_all
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 

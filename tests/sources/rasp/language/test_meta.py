@@ -14,7 +14,7 @@ from tests.sources.rasp.language.running import on, program, variables
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.rasp import read as reading
 from tm2tfr.sources.rasp.evaluate import evaluate
-from tm2tfr.sources.rasp.language.nodes import Maker
+from tm2tfr.sources.rasp.language.syntax import Maker
 from tm2tfr.sources.rasp.read import read
 
 F = Fraction

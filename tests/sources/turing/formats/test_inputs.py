@@ -13,7 +13,7 @@ from tests.sources.turing.formats.reading import fails, read, warned
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.strategies import machines
 from tm2tfr.errors import InputError
-from tm2tfr.sources.turing.formats import registry, writer
+from tm2tfr.sources.turing.formats import native, registry
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine, Rule
 
@@ -241,7 +241,7 @@ def test_a_blank_within_the_input_has_a_letter_of_its_own() -> None:
     assert (machine.transitions["a", "_"], machine.transitions["b", "_"]) == (Rule("b", " ", 1), Rule("end", " ", -1))
     with pytest.raises(InputError, match=r"\(it is the blank\): use only its symbols \(\{1, 0, _\}\), or write '_' "):
         machine.check_input("1 1")
-    assert registry.read(writer.write(machine), file="f").machine.transitions == machine.transitions
+    assert registry.read(native.write(machine), file="f").machine.transitions == machine.transitions
 
 
 def test_the_letter_is_one_that_is_not_in_use() -> None:
@@ -255,7 +255,7 @@ def test_the_letter_is_one_that_is_not_in_use() -> None:
 def test_no_run_differs(machine: Machine, words: list[int]) -> None:
     symbols = [machine.blank, *(a for a in machine.tape_alphabet if a != machine.blank)]
     word = "".join(symbols[k % len(symbols)] for k in words)
-    text = writer.write(Machine(transitions=machine.transitions, start=machine.start, blank=machine.blank, name="m"))
+    text = native.write(Machine(transitions=machine.transitions, start=machine.start, blank=machine.blank, name="m"))
     with_word = registry.read(text.replace("table:", f"input: {json.dumps(word)}\ntable:", 1), file="f.yaml").machine
     trimmed = word.rstrip(machine.blank)
     letter = next((b for a, b in zip(trimmed, with_word.input or "", strict=True) if a != b), None)

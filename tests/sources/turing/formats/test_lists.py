@@ -7,7 +7,7 @@ import pytest
 from tests.sources.turing.formats.reading import fails, read, warned
 from tm2tfr.errors import SpecError
 from tm2tfr.sources.turing.formats import bbchallenge
-from tm2tfr.sources.turing.formats.lists import is_list, read_list, repeated
+from tm2tfr.sources.turing.formats.bbchallenge import is_list, read_list, repeated
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.text.source import SourceText

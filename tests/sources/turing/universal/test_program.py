@@ -14,8 +14,7 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.names import Entry, RuleAnswer
-from tm2tfr.sources.turing.universal.placing import size_of
+from tm2tfr.sources.turing.universal.names import Entry, RuleAnswer, size_of
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read
 from tm2tfr.sources.turing.universal.truth import UniversalTruth

@@ -28,9 +28,9 @@ from tm2tfr.errors import CompileError, InputError, SpecError
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal import prompt, stored
+from tm2tfr.sources.turing.universal import prompt, spelled
 from tm2tfr.sources.turing.universal.compiler.compiler import renamed
-from tm2tfr.sources.turing.universal.placing import size_of
+from tm2tfr.sources.turing.universal.names import size_of
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.provenance import SOURCE
@@ -126,7 +126,7 @@ def kept(program: Universal, folder: Path) -> Universal:
     tm2tfr.save_weights(decoder, path)
     loaded = tm2tfr.load_weights(path)
     assert loaded == decoder
-    return stored.restored(loaded.provenance[SOURCE], str(path))
+    return spelled.restored(loaded.provenance[SOURCE], str(path))
 
 
 @pytest.mark.slow
@@ -150,18 +150,18 @@ def test_what_is_stored_is_the_machine_that_is_there() -> None:
     """A random machine has no text that it was read from; that of a shipped one is kept, with its comments."""
     chance = random.Random(4)
     for program, _ in random_programs(chance, 64):
-        back = stored.restored(stored.written(program), "f")
+        back = spelled.restored(spelled.written(program), "f")
         assert (back.entries, back.names, back.right.tape) == (program.entries, program.names, program.right.tape)
     for name in (name for name in shipped() if size_of(load(name)) <= (8, 4) and size_of(load(name))[1] <= 4):
         program = EVERY.holding(load(name))
-        assert stored.restored(stored.written(program), "f") == program
-        assert stored.restored(stored.written(program), "f").right.yaml == program.right.yaml
+        assert spelled.restored(spelled.written(program), "f") == program
+        assert spelled.restored(spelled.written(program), "f").right.yaml == program.right.yaml
 
 
 def test_a_machine_that_was_changed_is_not_stored_as_it_was() -> None:
     chapter = load("chapter")
     other = replace(chapter, tape="two-way")
-    assert stored.restored(stored.written(EVERY.holding(other)), "f").right.tape == "two-way"
+    assert spelled.restored(spelled.written(EVERY.holding(other)), "f").right.tape == "two-way"
 
 
 NONE = "what is stored with these weights is not a class of machines"
@@ -192,7 +192,7 @@ RIGHT = {"states": 3, "symbols": 2, "tape": "both"}
 )
 def test_what_is_stored_is_checked(text: Any, words: str) -> None:
     with pytest.raises(SpecError) as refused:
-        stored.restored(text if isinstance(text, str) else json.dumps(text), "w")
+        spelled.restored(text if isinstance(text, str) else json.dumps(text), "w")
     assert words in str(refused.value)
 
 
@@ -201,7 +201,7 @@ def test_a_damaged_text_is_a_program_or_refused() -> None:
     chance, read = random.Random(6), 0
     machine = random_machine(chance, 3, 2, "two-way")
     assert result(machine, random_word(chance, machine), max_steps=9).steps >= 0
-    texts = [stored.written(p) for p in (SMALL, SMALL.holding(machine, seed=1), prompt.read("one-way q0,1 →ACC 1", SMALL))]
+    texts = [spelled.written(p) for p in (SMALL, SMALL.holding(machine, seed=1), prompt.read("one-way q0,1 →ACC 1", SMALL))]
     for _ in range(tries(3_000)):
         text = chance.choice(texts)
         at = chance.randrange(len(text))
@@ -209,7 +209,7 @@ def test_a_damaged_text_is_a_program_or_refused() -> None:
             (text[:at] + text[at + chance.randrange(1, 5) :], text[:at] + chance.choice('09"{[,:') + text[at:])
         )
         try:
-            stored.restored(text, "w")
+            spelled.restored(text, "w")
         except SpecError as error:
             assert error.diagnostics  # noqa: PT017
         else:

@@ -10,15 +10,62 @@ latches ``l0``, …, outputs ``o0``, …, the AND of variable 7 ``n7``. The bina
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tm2tfr.sources.circuit.building import FreshNames
-from tm2tfr.sources.circuit.formats.and_graph import and_graph
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import restore, symbol_lines
+from tm2tfr.sources.circuit.formats.pieces import halves
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.text.source import Log, SourceText
+
+
+# ── a circuit as ANDs and negations, each AND made once: what the AIGER formats write ─────────────────
+@dataclass
+class AndGraph:
+    """ANDs of literals: twice the number of a variable, plus 1 if it is negated; 0 and 1 are the constants.
+
+    Args:
+        inputs: the number of inputs, which are the variables from 1 on; the ANDs follow.
+    """
+
+    inputs: int
+    ands: dict[tuple[int, int], int] = field(default_factory=dict)
+    """The two literals, the larger one first -> the literal of the AND, in topological order."""
+
+    def conjunction(self, left: int, right: int) -> int:
+        """Return the literal of an AND."""
+        left, right = max(left, right), min(left, right)
+        if right == 0 or left == right ^ 1:
+            return 0
+        if right in (1, left):
+            return left
+        return self.ands.setdefault((left, right), 2 * (self.inputs + len(self.ands) + 1))
+
+    def table(self, table: str, operands: Sequence[int]) -> int:
+        """Return the literal of a table over literals, by halves."""
+        if len(set(table)) == 1:
+            return int(table[0])
+        low, high = halves(table)
+        if low == high:
+            return self.table(low, operands[1:])
+        first, zero, one = operands[0], self.table(low, operands[1:]), self.table(high, operands[1:])
+        if 0 in (zero, one):
+            return self.conjunction(first if zero == 0 else first ^ 1, zero | one)
+        if 1 in (zero, one):  # the OR of two literals
+            return self.conjunction(first if zero == 1 else first ^ 1, (zero if one == 1 else one) ^ 1) ^ 1
+        return self.conjunction(self.conjunction(first, one) ^ 1, self.conjunction(first ^ 1, zero) ^ 1) ^ 1
+
+
+def and_graph(circuit: Circuit) -> tuple[AndGraph, list[int]]:
+    """Return `circuit` as ANDs, and the literals of its outputs."""
+    graph = AndGraph(len(circuit.inputs))
+    literals = {net: 2 * number for number, net in enumerate(circuit.inputs, 1)}
+    for gate in circuit.gates:
+        literals[gate.net] = graph.table(gate.table, [literals[net] for net in gate.operands])
+    return graph, [literals[net] for _, net in circuit.outputs]
+
 
 MOST_VARIABLES = 20_000_000
 """Far more than a decoder has positions for."""
@@ -196,8 +243,7 @@ def read(source: SourceText, *, cut: bool = False) -> LoadedCircuit:
     there = next((k for k, text in enumerate(lines) if _COMMENT.match(text)), len(lines)) - 1
     if there < needed:
         what = f"the header announces {needed:,} lines, but only {there:,} follow"
-        draft.error(0, None, what, "check whether the file is complete, and the numbers in the header")
-        raise draft.log.failure()
+        draft.refuse(0, None, what, "check whether the file is complete, and the numbers in the header")
     first_latch = 1 + header.inputs
     first_output = first_latch + header.latches
     first_and = first_output + header.outputs
@@ -238,19 +284,16 @@ def read_header(draft: NetDraft, form: str) -> Header:
     text = draft.log.source.lines[0].rstrip()
     found = _HEADER.fullmatch(text)
     if found is None or found[1] != form:
-        draft.error(0, None, "the first line is not the header of an AIGER file", _SHAPE.replace("aag", form))
-        raise draft.log.failure()
+        draft.refuse(0, None, "the first line is not the header of an AIGER file", _SHAPE.replace("aag", form))
     words = found[2].split()
     long = next((word for word in words if len(word) > 12 or int(word) > MOST_VARIABLES), None)
     if long is not None:
         shown = long if len(long) <= 20 else f"{long[:20]}…"
-        draft.error(0, long, f"{shown} is more than {MOST_VARIABLES:,}, the most that is read", "check the header")
-        raise draft.log.failure()
+        draft.refuse(0, long, f"{shown} is more than {MOST_VARIABLES:,}, the most that is read", "check the header")
     most, inputs, latches, outputs, ands, *others = map(int, words)
     if inputs > MOST_INPUTS:
         what = f"{inputs:,} inputs are more than {MOST_INPUTS:,}, the most that are read"
-        draft.error(0, words[1], what, "check the header")
-        raise draft.log.failure()
+        draft.refuse(0, words[1], what, "check the header")
     if any(others):
         what = "this file has properties for model checkers (B, C, J or F is not 0)"
         draft.error(0, None, what, "write them as outputs: only a circuit's inputs, ANDs and outputs are read")

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tm2tfr.errors import Diagnostic, SpecError, counted
-from tm2tfr.sources.circuit.formats.aiger import COMMENTS, AigerFile, conclude, read_header
-from tm2tfr.sources.circuit.formats.and_graph import and_graph
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.aiger import COMMENTS, AigerFile, and_graph, conclude, read_header
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import symbol_lines
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.text.source import Log, SourceText, decoded
@@ -41,8 +39,7 @@ def read(data: bytes, *, file: str, cut: bool = False) -> LoadedCircuit:
         latches = f"{header.latches:,} latches, " if header.latches else ""
         parts = f"{latches}{counted(header.outputs, 'output')} and {counted(header.ands, 'AND')}"
         what = f"the header announces {parts}, but the file ends before"
-        draft.error(0, None, what, _CUT)
-        raise draft.log.failure()
+        draft.refuse(0, None, what, _CUT)
     start = len(first) + 1
     lines = [first]
     for _ in range(header.latches + header.outputs):

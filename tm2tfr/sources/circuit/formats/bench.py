@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from tm2tfr.errors import counted, did_you_mean
 from tm2tfr.sources.circuit.building import ASSOCIATIVE
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit, Gate

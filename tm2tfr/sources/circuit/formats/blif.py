@@ -14,8 +14,7 @@ from functools import cache
 from itertools import product
 
 from tm2tfr.errors import counted, did_you_mean
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import Cover
 from tm2tfr.sources.circuit.netlist import Circuit

@@ -8,15 +8,44 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from pathlib import PurePath
+from typing import NamedTuple, NoReturn
 
-from tm2tfr.errors import Span, counted, listing
+from tm2tfr.errors import Diagnostic, Span, counted, listing
 from tm2tfr.sources.circuit.building import FreshNames
-from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.formats.pieces import NetFunction, gates_of
 from tm2tfr.sources.circuit.netlist import Circuit, Encoding, Gate
 from tm2tfr.sources.circuit.order import cycles, topological
 from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Mark
+
+
+# ── the value that every reader of a circuit's format returns ─────────────────────────────────────────
+@dataclass(frozen=True, kw_only=True)
+class CircuitExample:
+    """What a document promises about its circuit: with these input bits, these outputs.
+
+    Args:
+        input: the input bits as text, in the order of the circuit's inputs.
+        outputs: the name of an output -> its bit; outputs that are left out may be anything.
+    """
+
+    input: str
+    outputs: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedCircuit:
+    """A circuit, warnings about what its author may not have meant, and the examples of its document."""
+
+    circuit: Circuit
+    warnings: tuple[Diagnostic, ...] = ()
+    examples: tuple[CircuitExample, ...] = ()
+
+
+def stem(file: str) -> str:
+    """Return the name of a circuit that does not give its own: that of its file."""
+    return "circuit" if file.startswith("<") else PurePath(file).stem or "circuit"
+
 
 _ENOUGH = 5 * MOST_DIAGNOSTICS
 """So many complaints end the reading: a large file of another format has one on each line."""
@@ -81,6 +110,15 @@ class NetDraft:
         self.log.add(self.span(line, token, last=last), what, remedy)
         if len(self.log.found) >= _ENOUGH:
             raise self.log.failure()
+
+    def refuse(self, line: int | None, token: str | None, what: str, remedy: str) -> NoReturn:
+        """Record an error after which there is nothing more to read.
+
+        Raises:
+            SpecError: with every complaint.
+        """
+        self.error(line, token, what, remedy)
+        raise self.log.failure()
 
     def warn(self, line: int | None, token: str | None, what: str, remedy: str) -> None:
         """Record a warning at a token of a line."""

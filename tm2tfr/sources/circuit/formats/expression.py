@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 
 from tm2tfr.sources.circuit.building import TABLES, FreshNames
 from tm2tfr.sources.circuit.formats.blif import cubes
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import complement
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -75,8 +74,7 @@ def parsed(source: SourceText, draft: NetDraft) -> list[ast.stmt]:
     """
     if (line := _too_long(source.text)) is not None:
         what = f"this statement is longer than {MOST_TOKENS:,} names and signs"
-        draft.error(line, None, what, "give parts of it names: t = a & b; s = t ^ c")
-        raise draft.log.failure()
+        draft.refuse(line, None, what, "give parts of it names: t = a & b; s = t ^ c")
     text = "\n".join(line.strip() for line in source.lines)
     try:
         with warnings.catch_warnings():

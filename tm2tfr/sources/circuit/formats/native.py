@@ -27,9 +27,8 @@ from dataclasses import dataclass, field
 
 from tm2tfr.errors import SpecError, counted, did_you_mean, listing
 from tm2tfr.sources.circuit.building import ASSOCIATIVE, TABLES, FreshNames
-from tm2tfr.sources.circuit.formats.draft import NetDraft
+from tm2tfr.sources.circuit.formats.draft import CircuitExample, LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.expression import Equations, parsed
-from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit, stem
 from tm2tfr.sources.circuit.netlist import ENCODED, MOST_OPERANDS, Circuit, Gate
 from tm2tfr.text.nodes import List, Map, Node, Scalar, compose, kind
 from tm2tfr.text.reading import Reading

@@ -41,8 +41,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.errors import ConversionError, counted, did_you_mean, listing
 from tm2tfr.sources.circuit.building import FreshNames
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS, Cover
 from tm2tfr.sources.circuit.formats.truth_table import MOST_INPUTS, tables
@@ -178,8 +177,7 @@ class _Reader:
         draft = self.draft
         if ".i" not in self.sizes or ".o" not in self.sizes:
             missing = ".i" if ".i" not in self.sizes else ".o"
-            draft.error(number, None, f"there is no '{missing}' before this line", f"write '{missing} 3' with the number")
-            raise draft.log.failure()
+            draft.refuse(number, None, f"there is no '{missing}' before this line", f"write '{missing} 3' with the number")
         inputs, outputs = self.sizes[".i"][0], self.sizes[".o"][0]
         before, first = self.waiting or ("", number)
         signs = before + "".join(text.replace("|", " ").split())
@@ -227,8 +225,7 @@ class _Reader:
             draft.warn(self.announced[1], None, what, "check whether the file is complete, and correct the number")
         if len(self.cubes) * len(inputs) * len(outputs) > 64 * MOST_SIGNS:
             what = f"{len(self.cubes):,} cubes of {len(inputs):,} inputs and {len(outputs):,} outputs are too many"
-            draft.error(None, None, what, "write the circuit as .blif")
-            raise draft.log.failure()
+            draft.refuse(None, None, what, "write the circuit as .blif")
         if "r" in self.type and self.cubes:
             self.contradictions(outputs)
         for net in inputs:
@@ -246,8 +243,7 @@ class _Reader:
             wide += sum(len(literals[place]) for place in chosen) if len(used) > MOST_TABLE_OPERANDS else 0
             if wide > MOST_LITERALS:
                 what = f"outputs of more than {MOST_TABLE_OPERANDS} inputs have more than {MOST_LITERALS:,} literals"
-                draft.error(None, None, what, "minimise the cubes with espresso, or write the circuit as .blif")
-                raise draft.log.failure()
+                draft.refuse(None, None, what, "minimise the cubes with espresso, or write the circuit as .blif")
             cubes = tuple("".join(self.cubes[place][k] for k in used) for place in chosen)
             line = self.lines[chosen[0]] if chosen else None
             draft.add_gate(net, Cover(cubes, "1"), [inputs[k] for k in used], line)
@@ -278,8 +274,7 @@ class _Reader:
         count = len(self.cubes)
         if count * count * (64 + len(self.cubes[0]) + len(outputs)) > MOST_COMPARISONS:
             what = f"{count:,} cubes of type {self.type} are too many to compare each with each"
-            self.draft.error(None, None, what, "write type f or fd, without the cubes where outputs are 0")
-            raise self.draft.log.failure()
+            self.draft.refuse(None, None, what, "write type f or fd, without the cubes where outputs are 0")
         bits, swapped = _bits(self.cubes)
         values, opposite = _bits(self.signs)
         step = max(1, _BLOCK // count)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from tm2tfr.choices import CIRCUIT_TEXTS, TextFormat
 from tm2tfr.errors import ConversionError, NotFoundError, ReadError, did_you_mean
-from tm2tfr.sources.circuit.formats.loaded import CircuitExample, LoadedCircuit
+from tm2tfr.sources.circuit.formats.draft import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.text.source import decoded
 

@@ -23,8 +23,7 @@ from itertools import product
 from tm2tfr.errors import ConversionError, counted
 from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.evaluate import evaluate_words
-from tm2tfr.sources.circuit.formats.draft import NetDraft
-from tm2tfr.sources.circuit.formats.loaded import LoadedCircuit, stem
+from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -135,8 +134,7 @@ class _Reader:
             what = (
                 f"a truth table has at most {MOST_INPUTS} inputs and {MOST_OUTPUTS} outputs, not {inputs:,} and {outputs:,}"
             )
-            self.draft.error(number, None, what, "write the circuit as .bench, .blif or .yaml")
-            raise self.draft.log.failure()
+            self.draft.refuse(number, None, what, "write the circuit as .bench, .blif or .yaml")
 
     def column(self, number: int, name: str | None, bits: str) -> None:
         """Read the table of an output."""
@@ -193,8 +191,7 @@ class _Reader:
         self.cases += 2 ** left.count("-")
         if self.cases > MOST_CASES:
             what = f"the rows so far stand for more than {MOST_CASES:,} cases, many of them repeatedly"
-            self.draft.error(number, None, what, "write each case once")
-            raise self.draft.log.failure()
+            self.draft.refuse(number, None, what, "write each case once")
         for point in map("".join, product(*("01" if sign == "-" else sign for sign in left))):
             before = self.rows.setdefault(point, (right, number))
             if before[0] != right:
@@ -206,8 +203,7 @@ class _Reader:
         """Add the inputs, and a gate for each output."""
         draft = self.draft
         if not self.rows and not self.columns:
-            draft.error(None, None, "this text contains no table", "write rows such as '01 | 1', or a line of bits")
-            raise draft.log.failure()
+            draft.refuse(None, None, "this text contains no table", "write rows such as '01 | 1', or a line of bits")
         if self.columns:
             self.finish_columns()
         inputs, outputs = self.inputs or [], self.outputs or []

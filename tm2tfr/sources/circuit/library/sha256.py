@@ -24,7 +24,7 @@ def sha256() -> Circuit:
     inputs = tuple(f"w{t}[{bit}]" for t in range(WORDS) for bit in _falling())
     build = Builder(inputs)
     schedule = [_input(f"w{t}") for t in range(WORDS)]
-    initial = [_constant(word) for word in _initial_hash()]
+    initial = [_constant(word) for word in ([isqrt(prime << 2 * WORD) % 2**WORD for prime in _primes(8)])]
     state = initial
     for t, constant in enumerate(_round_constants()):
         if t >= WORDS:
@@ -108,9 +108,6 @@ def _falling() -> range:
 
 
 # ── the constants of Sections 4.2.2 and 5.3.3 ───────────────────────────────────────────────────────────
-def _initial_hash() -> list[int]:
-    """The first 32 bits of the fractional parts of the square roots of the first eight primes."""
-    return [isqrt(prime << 2 * WORD) % 2**WORD for prime in _primes(8)]
 
 
 def _round_constants() -> list[int]:

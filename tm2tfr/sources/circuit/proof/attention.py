@@ -21,8 +21,7 @@ from math import isqrt
 
 import numpy as np
 
-from tm2tfr.sources.circuit.proof.refused import Refused
-from tm2tfr.sources.circuit.proof.stream import Embedded, Interval, Normed, Rounding, quantum_of
+from tm2tfr.sources.circuit.proof.stream import Embedded, Interval, Normed, Refused, Rounding, quantum_of
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Head
 

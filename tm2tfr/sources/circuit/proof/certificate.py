@@ -20,10 +20,9 @@ import numpy as np
 from tm2tfr.engines.overflow import reach
 from tm2tfr.errors import EngineError, counted, did_you_mean, visible
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.proof import stream as bounds
 from tm2tfr.sources.circuit.proof.attention import looks
 from tm2tfr.sources.circuit.proof.gates import answers, expected, margin, wrong_gates
-from tm2tfr.sources.circuit.proof.refused import CircuitRefusal, Refused
-from tm2tfr.sources.circuit.proof.stream import DIGITS, Embedded, Interval, Normed, Rounding, quantum_of
 from tm2tfr.text.columns import aligned
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.parts import AHEAD, OUTPUTS, parts
@@ -54,7 +53,7 @@ class CircuitCertificate:
     weights: str
     engine: str
     dtype: str
-    refusals: tuple[CircuitRefusal, ...] = ()
+    refusals: tuple[bounds.CircuitRefusal, ...] = ()
     most_positions: int | None = None
     stray: float = 0.0
     margin: float = 0.0
@@ -106,7 +105,7 @@ class CircuitProof:
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 return self._proved(plain)
-        except Refused as refused:
+        except bounds.Refused as refused:
             return replace(plain, refusals=(refused.refusal,))
 
     def certificates(self) -> tuple[CircuitCertificate, ...]:
@@ -117,11 +116,11 @@ class CircuitProof:
         decoder, circuit = self.decoder, self.circuit
         table = _shape(decoder, circuit)
         if plain.engine != "dense" and (decoder.soft or decoder.normed):
-            raise Refused("shape", f"the {plain.engine} engine runs no softmax and no norms", "use the dense engine")
+            raise bounds.Refused("shape", f"the {plain.engine} engine runs no softmax and no norms", "use the dense engine")
         _refuse_sizes(decoder, plain.dtype)
-        stream, digits, quantum = Embedded(decoder, table), DIGITS[plain.dtype], _quantum(decoder)
-        rounding = Rounding(digits, 0.0 if decoder.soft or decoder.normed else quantum)
-        exact = rounding if decoder.normed else Rounding(digits, quantum)  # scores come before any softmax
+        stream, digits, quantum = bounds.Embedded(decoder, table), bounds.DIGITS[plain.dtype], _quantum(decoder)
+        rounding = bounds.Rounding(digits, 0.0 if decoder.soft or decoder.normed else quantum)
+        exact = rounding if decoder.normed else bounds.Rounding(digits, quantum)  # scores come before any softmax
         first, nets = len(circuit.inputs) - 1, [gate.net for gate in circuit.gates]
         normed = _attention_norm(decoder, stream, rounding)
         found = [looks(stream, head, normed, first, nets, exact) for head in decoder.layers[0].heads]
@@ -129,7 +128,9 @@ class CircuitProof:
         most, stray = min(limits) if limits else None, max((each.stray for each in found), default=0.0)
         if most is not None and stream.positions > most:
             witness = f"{stream.positions:,} positions; {plain.dtype} has exact scores for {most:,}"
-            raise Refused("rounding", "scores of heads that look by position are rounded", f"{witness}: use a wider dtype")
+            raise bounds.Refused(
+                "rounding", "scores of heads that look by position are rounded", f"{witness}: use a wider dtype"
+            )
         want = expected(circuit, found)
         answered = answers(decoder, stream, found, normed, want, rounding)
         wrong = tuple(wrong_gates(circuit, want, answered))
@@ -150,15 +151,15 @@ def _shape(decoder: Decoder, circuit: Circuit) -> Matrix:
     """
     foreign = [part for part in parts(decoder) if part in (AHEAD, OUTPUTS)]
     if foreign:
-        raise Refused("shape", "the construction has no such part", f"these weights have {' and '.join(foreign)}")
+        raise bounds.Refused("shape", "the construction has no such part", f"these weights have {' and '.join(foreign)}")
     positions, table = len(circuit.inputs) + len(circuit.gates) - 1, decoder.position_table
     if table is None or decoder.positions != positions:
         there = "none" if table is None else f"{decoder.positions:,}"
-        raise Refused("shape", f"the position table must have {positions:,} positions", there)
+        raise bounds.Refused("shape", f"the position table must have {positions:,} positions", there)
     if decoder.vocabulary != ("0", "1") or decoder.bos is not None or decoder.stop:
-        raise Refused("shape", "the tokens must be 0 and 1, without BOS and stop tokens", repr(decoder.vocabulary))
+        raise bounds.Refused("shape", "the tokens must be 0 and 1, without BOS and stop tokens", repr(decoder.vocabulary))
     if len(decoder.layers) != 1 or not decoder.layers[0].heads:
-        raise Refused("shape", "there must be one layer, with heads", counted(len(decoder.layers), "layer"))
+        raise bounds.Refused("shape", "there must be one layer, with heads", counted(len(decoder.layers), "layer"))
     return table
 
 
@@ -167,7 +168,7 @@ def _quantum(decoder: Decoder) -> float:
 
     Half, since a head may take the mean of two values.
     """
-    return quantum_of(*(matrix.values for matrix in matrices(decoder).values())) ** 6 / 2
+    return bounds.quantum_of(*(matrix.values for matrix in matrices(decoder).values())) ** 6 / 2
 
 
 def _refuse_sizes(decoder: Decoder, dtype: str) -> None:
@@ -179,25 +180,27 @@ def _refuse_sizes(decoder: Decoder, dtype: str) -> None:
     floats, where = (dtype, dtype) if dtype in SMALLEST else ("float64", "float64, in which the proof computes")
     largest = max([decoder.largest, *(norm.epsilon for _, norm in norms(decoder))])
     if largest > np.finfo(floats).max or not reach(decoder, floats).everything:
-        raise Refused("rounding", f"numbers may get too large for {where}", f"a weight or epsilon is {largest:.3g}")
+        raise bounds.Refused("rounding", f"numbers may get too large for {where}", f"a weight or epsilon is {largest:.3g}")
     values = np.abs(np.concatenate([matrix.values for matrix in matrices(decoder).values()]))
     smallest = float(values.min(initial=np.inf))
     if smallest < SMALLEST[floats]:
-        raise Refused("rounding", f"numbers may get too small for {where}", f"a weight is {smallest:.3g}")
+        raise bounds.Refused("rounding", f"numbers may get too small for {where}", f"a weight is {smallest:.3g}")
 
 
-def _attention_norm(decoder: Decoder, stream: Embedded, rounding: Rounding) -> Normed | None:
+def _attention_norm(decoder: Decoder, stream: bounds.Embedded, rounding: bounds.Rounding) -> bounds.Normed | None:
     norms = (decoder.layers[0].attention_norm, decoder.layers[0].feed_forward_norm, decoder.norm)
     if any(norm is not None for norm in norms) and decoder.features:
-        raise Refused("shape", "the proof knows norms of streams without position features", ", ".join(decoder.features))
+        raise bounds.Refused(
+            "shape", "the proof knows norms of streams without position features", ", ".join(decoder.features)
+        )
     norm = norms[0]
     if norm is None:
         return None
     if (stream.total[:, :1] != stream.total).any() or (stream.squares[:, :1] != stream.squares).any():
-        raise Refused("embedding", "mean and variance before attention depend on the bit", "0 and 1 differ")
+        raise bounds.Refused("embedding", "mean and variance before attention depend on the bit", "0 and 1 differ")
     size = stream.forms(Matrix.from_dense(np.ones((1, stream.width))), sizes=True)[0]
-    total, squares = Interval.exactly(stream.total), Interval.exactly(stream.squares)
-    return Normed.of(norm, stream.width, stream.terms, total, squares, size, rounding)
+    total, squares = bounds.Interval.exactly(stream.total), bounds.Interval.exactly(stream.squares)
+    return bounds.Normed.of(norm, stream.width, stream.terms, total, squares, size, rounding)
 
 
 # ── The certificates of a circuit's weights in words and as JSON.

@@ -5,16 +5,52 @@ Arrays are (rows, positions, bit): a row of the matrix, at a position, fed the b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tm2tfr.sources.circuit.proof.refused import Refused
+from tm2tfr.errors import visible
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, Norm
+
+
+# ── why a decoder is not certified: the gate, what is wrong, and a witness ────────────────────────────
+@dataclass(frozen=True, kw_only=True)
+class CircuitRefusal:
+    """One thing that is wrong with the weights, or that the proof does not reach.
+
+    Args:
+        part: ``shape``, ``embedding``, ``attention``, ``gate`` or ``rounding``.
+        net: the net of the gate that it is about; empty if it is about the whole.
+        what: the claim that fails.
+        witness: the values at which it fails: positions, operand values, numbers.
+    """
+
+    part: str
+    net: str
+    what: str
+    witness: str
+
+    def __str__(self) -> str:
+        """Return ``attention, gate s1: what: witness``."""
+        where = f"{self.part}, gate {self.net}" if self.net else self.part
+        return visible(f"{where}: {self.what}: {self.witness}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the refusal as plain data."""
+        return asdict(self)
+
+
+class Refused(Exception):  # noqa: N818  (it is caught by `prove`, and never leaves it)
+    """A step of the proof that fails; `refusal` says why."""
+
+    def __init__(self, part: str, what: str, witness: str, net: str = "") -> None:
+        super().__init__(what)
+        self.refusal = CircuitRefusal(part=part, net=net, what=what, witness=witness)
+
 
 # ── Arrays of intervals, and how much a float may be off: what the proof computes with.
 #
@@ -59,10 +95,6 @@ class Interval:
     def size(self) -> Floats:
         """The largest absolute value of each."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
-
-    def inverse_root(self) -> Interval:
-        """Return 1/√x; lo must be positive."""
-        return Interval(1 / np.sqrt(self.hi), 1 / np.sqrt(self.lo))
 
     def squared(self) -> Interval:
         """Return x²."""
@@ -238,7 +270,7 @@ class Normed:
         whole = Interval(variance.lo / width + norm.epsilon, variance.hi / width + norm.epsilon)
         if not (whole.lo > 0).all():
             raise Refused("embedding", "a layer norm divides by a number that is not shown to be positive", "variance 0")
-        root = whole.inverse_root()
+        root = Interval(1 / np.sqrt(whole.hi), 1 / np.sqrt(whole.lo))
         extra = rounding.gamma(4)
         return cls(norm, mean, Interval(root.lo * (1 - extra), root.hi * (1 + extra)), off)
 

@@ -13,21 +13,7 @@ from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import word_of
 from tm2tfr.sources.logic.nodes import Node, Retrieve, Since, Until
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.specification.claims import (
-    BitClaim,
-    DividedClaim,
-    EqualityClaim,
-    GivenClaim,
-    HeadClaim,
-    InsideClaim,
-    MeanClaim,
-    NodeClaim,
-    ShareClaim,
-    StepClaim,
-    SubspaceClaim,
-    head_claim,
-    labelled,
-)
+from tm2tfr.sources.logic.specification import claims
 from tm2tfr.sources.logic.specification.heads import equality, looked, stands_for
 from tm2tfr.sources.logic.specification.stream import given
 from tm2tfr.sources.logic.truth import shown_value
@@ -74,9 +60,9 @@ class LogicRun:
 
     def _computed(self, what: str, p: int) -> tuple[CausalValue, str]:
         claim, wire = self.about.claims[what], self.about.wires.get(what, Wire())
-        if claim == GivenClaim("token"):
+        if claim == claims.GivenClaim("token"):
             return self.tokens[p], ""
-        if claim is None or (claim != GivenClaim("token") and isinstance(claim, GivenClaim)):
+        if claim is None or (claim != claims.GivenClaim("token") and isinstance(claim, claims.GivenClaim)):
             return 0, ""
         if wire.head is not None:
             return self._brought(what, claim, wire, wire.head, p)
@@ -89,45 +75,45 @@ class LogicRun:
         return value, why
 
     def _of(  # noqa: PLR0911
-        self, claim: SubspaceClaim, there: SeenValues, p: int, space: Subspace | None = None
+        self, claim: claims.SubspaceClaim, there: SeenValues, p: int, space: Subspace | None = None
     ) -> CausalValue:
         """Return what a claim says of position `p`, as the nodes are seen."""
         match claim:
-            case GivenClaim():
+            case claims.GivenClaim():
                 return there.token(p) if claim.what == "token" else given(claim.what, p, there)  # type: ignore[arg-type]
-            case BitClaim():
+            case claims.BitClaim():
                 return int(
                     there.inside(p) and any(all(_true(each, there, p) for each in way) for way in claim.alternatives)
                 )
-            case StepClaim():
+            case claims.StepClaim():
                 node: Any = there.by_number[claim.node]
                 return int(there.number(node.left, p) - there.number(node.right, p) >= claim.least)
-            case ShareClaim():
+            case claims.ShareClaim():
                 return Fraction(self._of(claim.of, there, p), p + 1)
-            case InsideClaim():
-                return self._of(claim.of, there, p) if there.inside(p) else None if labelled(claim) else 0
-            case NodeClaim() if claim.what == "label":
+            case claims.InsideClaim():
+                return self._of(claim.of, there, p) if there.inside(p) else None if claims.labelled(claim) else 0
+            case claims.NodeClaim() if claim.what == "label":
                 label = there.label(there.by_number[claim.node], p)
                 return label if space is None or space.labels is None or label in space.labels else None
-            case NodeClaim() if claim.what == "found":
+            case claims.NodeClaim() if claim.what == "found":
                 retrieve = there.by_number[claim.node]
                 found = there.found(retrieve, p) if isinstance(retrieve, Retrieve) else None
                 if found is None:
                     there.doubt(f"nothing says whether s{claim.node} selects anything at {p}")
                 return int(bool(found))
-            case EqualityClaim():
+            case claims.EqualityClaim():
                 return self._equal(claim, there, p)
-            case NodeClaim():
+            case claims.NodeClaim():
                 return _signed(claim.what, there.number(there.by_number[claim.node], p))
         there.doubt(f"nothing says how {type(claim).__name__} of the weights is computed")
-        return None if labelled(claim) else 0
+        return None if claims.labelled(claim) else 0
 
-    def _equal(self, claim: EqualityClaim, there: SeenValues, p: int) -> CausalValue:
+    def _equal(self, claim: claims.EqualityClaim, there: SeenValues, p: int) -> CausalValue:
         """Return whether the number that was brought from the key is the one here."""
         conjunct = equality(there.by_number[claim.node], claim.conjunct)
         for what, said in there.claims:
-            brought = said.of if isinstance(said, MeanClaim) else None
-            if conjunct is not None and brought == NodeClaim("number", conjunct.key.number):
+            brought = said.of if isinstance(said, claims.MeanClaim) else None
+            if conjunct is not None and brought == claims.NodeClaim("number", conjunct.key.number):
                 return int(there.take(what, p) == there.number(conjunct.query, p))
         there.doubt(f"nothing says whether the numbers of s{claim.node} are equal at {p}")
         return 0
@@ -162,23 +148,25 @@ class LogicRun:
         )
 
     # ── where heads look, and what they bring ───────────────────────────────────────────────────────────────
-    def _brought(self, what: str, claim: SubspaceClaim, wire: Wire, head: WiredHead, p: int) -> tuple[CausalValue, str]:
+    def _brought(
+        self, what: str, claim: claims.SubspaceClaim, wire: Wire, head: WiredHead, p: int
+    ) -> tuple[CausalValue, str]:
         places, why = self._looked(head, p)
-        if isinstance(claim, NodeClaim | DividedClaim):
+        if isinstance(claim, claims.NodeClaim | claims.DividedClaim):
             number = Fraction(sum(places), len(places))
             return _whole(number * number if claim.what.endswith("square") else number), why
-        if not isinstance(claim, MeanClaim):
-            return (None if labelled(claim) else 0), why or f"nothing says how {what} is brought"
+        if not isinstance(claim, claims.MeanClaim):
+            return (None if claims.labelled(claim) else 0), why or f"nothing says how {what} is brought"
         there = self.seen(wire.reads)
         if claim.head.shift or any(self.about.wires.get(each, Wire()).head for each in wire.reads if each != "token"):
             return self._relayed(claim, wire, places, why, there)
         values = [self._of(claim.of, there, stands_for(claim.head, there, j)) for j in places]  # type: ignore[arg-type]
         for j in places:
             why = why or self.together(f"{what} carries", wire.reads, j)
-        return _mean(values, labelled(claim)), why or there.why
+        return _mean(values, claims.labelled(claim)), why or there.why
 
     def _relayed(
-        self, claim: MeanClaim, wire: Wire, places: Sequence[int], why: str, there: SeenValues
+        self, claim: claims.MeanClaim, wire: Wire, places: Sequence[int], why: str, there: SeenValues
     ) -> tuple[CausalValue, str]:
         """Return what a head brings of what another head has brought to where it looks."""
         values = []
@@ -186,10 +174,10 @@ class LogicRun:
             source = next((each for each in sorted(wire.reads) if _of_mean(self.about.claims[each]) == claim.of), None)
             if source is None:
                 there.doubt("nothing says what is brought on from another head")
-                values.append(None if labelled(claim) else 0)
+                values.append(None if claims.labelled(claim) else 0)
             else:
                 values.append(there.take(source, j))
-        return _mean(values, labelled(claim)), why or there.why
+        return _mean(values, claims.labelled(claim)), why or there.why
 
     def _looked(self, head: WiredHead, p: int) -> tuple[tuple[int, ...], str]:
         key = f"{head.attends} {sorted(head.query)} {sorted(head.key)}", p
@@ -198,7 +186,7 @@ class LogicRun:
         return self._places[key]
 
     def _looking(self, head: WiredHead, p: int) -> tuple[tuple[int, ...], str]:
-        claim: HeadClaim | None = head_claim(head.attends)
+        claim: claims.HeadClaim | None = claims.head_claim(head.attends)
         there = self.seen({*head.query, *head.key})
         if claim is None:
             return (p,), f"nothing says where {head.attends} looks"
@@ -212,10 +200,10 @@ class LogicRun:
             there.doubt(f"nothing says where {head.attends} looks, past another head")
         return places, why or there.why
 
-    def _marked(self, claim: HeadClaim, head: WiredHead, there: SeenValues, p: int) -> tuple[int, ...]:
+    def _marked(self, claim: claims.HeadClaim, head: WiredHead, there: SeenValues, p: int) -> tuple[int, ...]:
         """Return the latest position up to `p`, or the earliest from `p` on, where no step of since or until goes on."""
         about = self.about
-        wholes = [each for each in head.key if isinstance(about.claims[each], BitClaim) and each != "token"]
+        wholes = [each for each in head.key if isinstance(about.claims[each], claims.BitClaim) and each != "token"]
         node: Any = there.by_number[claim.node]
         step = -1 if claim.kind == "since" else 1
         j = p
@@ -280,10 +268,10 @@ def _mean(values: Sequence[CausalValue], labels: bool) -> CausalValue:
     return _settled(found)
 
 
-def _of_mean(claim: SubspaceClaim | None) -> SubspaceClaim | None:
-    while isinstance(claim, InsideClaim):
+def _of_mean(claim: claims.SubspaceClaim | None) -> claims.SubspaceClaim | None:
+    while isinstance(claim, claims.InsideClaim):
         claim = claim.of
-    return claim.of if isinstance(claim, MeanClaim) else claim
+    return claim.of if isinstance(claim, claims.MeanClaim) else claim
 
 
 def _plain(value: CausalValue) -> Any:

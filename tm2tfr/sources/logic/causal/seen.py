@@ -7,56 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.causality import CausalValue
-from tm2tfr.sources.logic.causal.literals import (
-    RETRIEVING,
-    alternative,
-    bare,
-    called,
-    conjunction,
-    flattened,
-    literal_of,
-    of_key,
-)
+from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.evaluate import satisfied
-from tm2tfr.sources.logic.nodes import (
-    AllOf,
-    Always,
-    And,
-    AnyOf,
-    AtKey,
-    AtQuery,
-    Choose,
-    Comparison,
-    CountLeft,
-    Equal,
-    Input,
-    Next,
-    Node,
-    Not,
-    NotOf,
-    OneOf,
-    Or,
-    Place,
-    Predicate,
-    Previous,
-    Retrieve,
-    Same,
-    Score,
-    Since,
-    Sum,
-    Text,
-    Until,
-)
-from tm2tfr.sources.logic.specification.claims import (
-    BitClaim,
-    EqualityClaim,
-    GivenClaim,
-    MeanClaim,
-    NodeClaim,
-    ShareClaim,
-    StepClaim,
-    SubspaceClaim,
-)
+from tm2tfr.sources.logic.specification import claims
 from tm2tfr.sources.logic.specification.heads import conjuncts
 from tm2tfr.transformer.residual import Subspace
 
@@ -64,12 +17,12 @@ HeldAt = Callable[[str, int], tuple[CausalValue, str]]
 """(variable, position) -> its value, and why that is not known."""
 ENDS = ("BOS", "EOS")
 _PARTS = ("number", "positive", "negative")
-_KINDS: Mapping[type[Node], tuple[str, ...]] = {
-    Since: ("since",),
-    Until: ("until",),
-    Previous: ("back", "parity"),
-    Next: ("ahead", "parity"),
-    Predicate: ("lookup",),
+_KINDS: Mapping[type[tl.Node], tuple[str, ...]] = {
+    tl.Since: ("since",),
+    tl.Until: ("until",),
+    tl.Previous: ("back", "parity"),
+    tl.Next: ("ahead", "parity"),
+    tl.Predicate: ("lookup",),
 }
 _ORDER: Mapping[str, Callable[[Callable[[int], bool]], bool]] = {
     ">=": lambda least: least(0),
@@ -98,9 +51,9 @@ class SeenValues:
     def __init__(
         self,
         word: tuple[str, ...],
-        by_number: Mapping[int, Node],
+        by_number: Mapping[int, tl.Node],
         eos: bool,
-        reads: Mapping[str, SubspaceClaim | None],
+        reads: Mapping[str, claims.SubspaceClaim | None],
         held: HeldAt,
         but: str = "",
         *,
@@ -133,53 +86,55 @@ class SeenValues:
         return 0 <= p < self.positions and self.token(p) not in ENDS
 
     # ── bits ────────────────────────────────────────────────────────────────────────────────────────────────
-    def bit(self, node: Node, p: int) -> bool:
+    def bit(self, node: tl.Node, p: int) -> bool:
         """Return whether a bit is true at position `p`."""
         for what, claim in self.claims:
-            literal = literal_of(claim)
+            literal = claims.literal_of(claim)
             if literal is not None and literal[0] == node.number:
                 value = bool(self.take(what, p))
                 return value if literal[1] else self.inside(p) and not value
             if (
-                isinstance(claim, ShareClaim)
-                and (literal := literal_of(claim.of)) is not None
+                isinstance(claim, claims.ShareClaim)
+                and (literal := claims.literal_of(claim.of)) is not None
                 and literal[0] == node.number
             ):
                 return bool(self.take(what, p)) == literal[1]
-        literals, true = conjunction(node)
-        flat = flattened(node, true)
+        literals, true = claims.conjunction(node)
+        flat = claims.flattened(node, true)
         for what, claim in self.claims if literals else ():
-            if alternative(claim) in (literals, flat):
+            if claims.alternative(claim) in (literals, flat):
                 value = bool(self.take(what, p))
                 return value if true else self.inside(p) and not value
         return self.inside(p) and self._defined(node, p)
 
-    def _defined(self, node: Node, p: int) -> bool:  # noqa: PLR0911
+    def _defined(self, node: tl.Node, p: int) -> bool:  # noqa: PLR0911
         match node:
-            case Always():
+            case tl.Always():
                 return node.value
-            case OneOf():
+            case tl.OneOf():
                 return self.label(node.of, p) in node.values
-            case Same():
+            case tl.Same():
                 return self.label(node.left, p) == self.label(node.right, p)
-            case Not():
+            case tl.Not():
                 return not self.bit(node.of, p)
-            case And():
+            case tl.And():
                 return all(self.bit(part, p) for part in node.parts)
-            case Or():
+            case tl.Or():
                 return any(self.bit(part, p) for part in node.parts)
-            case Comparison():
+            case tl.Comparison():
                 return self._compared(node, p)
-            case Predicate():
+            case tl.Predicate():
                 return self._predicate(node, p)
-            case Since() | Until() | Previous() | Next() | Retrieve():
+            case tl.Since() | tl.Until() | tl.Previous() | tl.Next() | tl.Retrieve():
                 return bool(self._carried(node, p))
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
         return False
 
-    def _compared(self, node: Comparison, p: int) -> bool:
+    def _compared(self, node: tl.Comparison, p: int) -> bool:
         steps = {
-            claim.least: what for what, claim in self.claims if isinstance(claim, StepClaim) and claim.node == node.number
+            claim.least: what
+            for what, claim in self.claims
+            if isinstance(claim, claims.StepClaim) and claim.node == node.number
         }
 
         def least(number: int) -> bool:
@@ -189,36 +144,36 @@ class SeenValues:
 
         return _ORDER[node.relation](least)
 
-    def _predicate(self, node: Predicate, p: int) -> bool:
-        if any(isinstance(claim, MeanClaim) and claim.head.kind == "lookup" for _, claim in self.claims):
+    def _predicate(self, node: tl.Predicate, p: int) -> bool:
+        if any(isinstance(claim, claims.MeanClaim) and claim.head.kind == "lookup" for _, claim in self.claims):
             return bool(self._carried(node, p))
         return satisfied(node, self.number(node.of, p))
 
-    def _carried(self, node: Node, p: int) -> CausalValue:
+    def _carried(self, node: tl.Node, p: int) -> CausalValue:
         """Return what the head of an operator brought of it: the one thing that is read and comes from where it looks."""
-        if isinstance(node, Retrieve) and (retrieved := self._retrieved(node, p)) is not None:
+        if isinstance(node, tl.Retrieve) and (retrieved := self._retrieved(node, p)) is not None:
             return retrieved
         found = []
         for what, claim in self.claims:
-            brought = bare(claim)
-            if isinstance(brought, MeanClaim) and brought.head.kind in _KINDS.get(type(node), ()):
+            brought = claims.bare(claim)
+            if isinstance(brought, claims.MeanClaim) and brought.head.kind in _KINDS.get(type(node), ()):
                 found.append((what, brought))
         for alike in (
             [what for what, brought in found if brought.head.node == node.number],
-            [what for what, brought in found if literal_of(brought.of) == (getattr(node, "of", node).number, True)],
+            [what for what, brought in found if claims.literal_of(brought.of) == (getattr(node, "of", node).number, True)],
         ):
             if len(found) > 1 and len(alike) == 1:
                 found = [(what, brought) for what, brought in found if what == alike[0]]
         if len(found) != 1:
-            self.doubt(f"nothing alone says what {called(node)} is at {p}")
+            self.doubt(f"nothing alone says what {claims.called(node)} is at {p}")
             return 0
         value = self.take(found[0][0], p)
         if value not in (0, 1):
-            self.doubt(f"{called(node)} is neither true nor false at {p} then")
+            self.doubt(f"{claims.called(node)} is neither true nor false at {p} then")
         return value
 
     # ── retrieval ───────────────────────────────────────────────────────────────────────────────────────────
-    def _retrieved(self, node: Retrieve, p: int) -> CausalValue:
+    def _retrieved(self, node: tl.Retrieve, p: int) -> CausalValue:
         """Return what a retrieval comes to: a value at the key, or the default; None if what is read does not say that."""
         selected = self.found(node, p)
         if selected is None:
@@ -227,55 +182,61 @@ class SeenValues:
             return self.bit(node.default, p) if node.kind == "bit" else self.label(node.default, p)
         return self._at_key(node.values, p)
 
-    def found(self, node: Retrieve, p: int) -> bool | None:
+    def found(self, node: tl.Retrieve, p: int) -> bool | None:
         """Return whether a retrieval selects anything; None if what is read does not say that."""
         for what, claim in self.claims:
-            if claim == NodeClaim("found", node.number):
+            if claim == claims.NodeClaim("found", node.number):
                 return bool(self.take(what, p))
-        there = [bare(claim) for _, claim in self.claims]
-        if not any(isinstance(claim, MeanClaim) and claim.head.kind in RETRIEVING for claim in there):
+        there = [claims.bare(claim) for _, claim in self.claims]
+        if not any(isinstance(claim, claims.MeanClaim) and claim.head.kind in claims.RETRIEVING for claim in there):
             return None
-        within = next((what for what, claim in self.claims if of_key(claim) == BitClaim(((),))), None)
+        within = next((what for what, claim in self.claims if claims.of_key(claim) == claims.BitClaim(((),))), None)
         holds = [self._conjunct(node, n, part, p) for n, part in enumerate(conjuncts(node))]
         if None in holds:
             return None
         return self.inside(p) and (within is None or self.take(within, p) == 1) and all(holds)
 
-    def _conjunct(self, node: Retrieve, n: int, part: Score, p: int) -> bool | None:  # noqa: PLR0911
+    def _conjunct(self, node: tl.Retrieve, n: int, part: tl.Score, p: int) -> bool | None:  # noqa: PLR0911
         match part:
-            case AtQuery():
+            case tl.AtQuery():
                 return self.bit(part.bit, p)
-            case AtKey():
+            case tl.AtKey():
                 value = self._at_key(part.bit, p)
                 return None if value is None else bool(value)
-            case Equal() if part.key.kind == "number":
+            case tl.Equal() if part.key.kind == "number":
                 for what, claim in self.claims:
-                    if isinstance(claim, EqualityClaim) and (claim.node, claim.conjunct) == (node.number, n):
+                    if isinstance(claim, claims.EqualityClaim) and (claim.node, claim.conjunct) == (node.number, n):
                         return bool(self.take(what, p))
                 return None
-            case Equal():
+            case tl.Equal():
                 value = self._at_key(part.key, p)
                 return None if value is None else bool(value == self.label(part.query, p))
-            case AllOf() | AnyOf():
+            case tl.AllOf() | tl.AnyOf():
                 found = [self._conjunct(node, n, each, p) for each in part.parts]
-                return None if None in found else (all if isinstance(part, AllOf) else any)(found)
-            case NotOf():
+                return None if None in found else (all if isinstance(part, tl.AllOf) else any)(found)
+            case tl.NotOf():
                 value = self._conjunct(node, n, part.part, p)
                 return None if value is None else not value
         return None
 
-    def _at_key(self, node: Node, p: int) -> CausalValue:
+    def _at_key(self, node: tl.Node, p: int) -> CausalValue:
         """Return a node at the position that a retrieval found, as it was brought; None if it was not."""
         one_by_one: dict[str, str] = {}
         for what, claim in self.claims:
-            brought = of_key(claim)
-            literal = literal_of(brought)
+            brought = claims.of_key(claim)
+            literal = claims.literal_of(brought)
             if literal is not None and literal[0] == node.number:
                 return bool(self.take(what, p)) == literal[1]
-            if brought == NodeClaim("label", node.number) or (isinstance(node, Input) and brought == GivenClaim("token")):
+            if brought == claims.NodeClaim("label", node.number) or (
+                isinstance(node, tl.Input) and brought == claims.GivenClaim("token")
+            ):
                 label = self.take(what, p)
                 return label if isinstance(label, str) else self._no_key(node, p)
-            if isinstance(brought, BitClaim) and len(brought.alternatives) == 1 and len(brought.alternatives[0]) == 1:
+            if (
+                isinstance(brought, claims.BitClaim)
+                and len(brought.alternatives) == 1
+                and len(brought.alternatives[0]) == 1
+            ):
                 ((said,),) = brought.alternatives
                 if said.node == node.number and said.label is not None and said.true:
                     one_by_one[said.label] = what
@@ -283,22 +244,22 @@ class SeenValues:
         true = [label for label, value in values.items() if value == 1]
         if values and not any(values.values()):
             return ""  # outside the word there is no label
-        if isinstance(node, Always):
+        if isinstance(node, tl.Always):
             return node.value
-        if isinstance(node, Text):
+        if isinstance(node, tl.Text):
             return node.value
         return true[0] if len(true) == 1 else None if not values else self._no_key(node, p)
 
-    def _no_key(self, node: Node, p: int) -> str:
-        self.doubt(f"no value of {called(node)} is brought to {p} then")
+    def _no_key(self, node: tl.Node, p: int) -> str:
+        self.doubt(f"no value of {claims.called(node)} is brought to {p} then")
         return ""
 
     # ── labels and numbers ──────────────────────────────────────────────────────────────────────────────────
-    def label(self, node: Node, p: int) -> str | None:  # noqa: PLR0911
+    def label(self, node: tl.Node, p: int) -> str | None:  # noqa: PLR0911
         """Return the label at position `p`; None outside the word."""
         other: str | None = None
         for what, claim in self.claims:
-            if claim == NodeClaim("label", node.number):
+            if claim == claims.NodeClaim("label", node.number):
                 value = self.take(what, p)
                 if isinstance(value, str):
                     return value
@@ -307,29 +268,29 @@ class SeenValues:
         if not self.inside(p):
             return None
         match node:
-            case Input():
+            case tl.Input():
                 if self._token is None:
                     self.doubt(f"the token at {p} is not read")
                 return self.token(p)
-            case Text():
+            case tl.Text():
                 return node.value
-            case Choose():
+            case tl.Choose():
                 return self.label(node.then if self.bit(node.condition, p) else node.other, p)
-            case Retrieve() if isinstance(value := self._retrieved(node, p), str):
+            case tl.Retrieve() if isinstance(value := self._retrieved(node, p), str):
                 return value
         if other is not None:
             if not other:
-                self.doubt(f"nothing says which label {called(node)} has at {p}")
+                self.doubt(f"nothing says which label {claims.called(node)} has at {p}")
             return other
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
         return None
 
-    def number(self, node: Node, p: int) -> int:  # noqa: PLR0911
+    def number(self, node: tl.Node, p: int) -> int:  # noqa: PLR0911
         """Return the number at position `p`, inside the word or not; a bit counts as 1 or 0."""
         parts: dict[str, Any] = {}
         for what, claim in self.claims:
             if (
-                isinstance(claim, NodeClaim)
+                isinstance(claim, claims.NodeClaim)
                 and claim.node == node.number
                 and claim.what in ("number", "positive", "negative")
             ):
@@ -339,28 +300,28 @@ class SeenValues:
         if len(parts) == 2:
             return self._whole(node, parts["positive"] - parts["negative"], p)
         match node:
-            case Sum():
+            case tl.Sum():
                 return node.constant + sum(factor * self.number(term, p) for factor, term in node.terms)
-            case Place():
+            case tl.Place():
                 return p
-            case CountLeft():
+            case tl.CountLeft():
                 return self._counted(node, p)
         if node.kind == "bit":
             return int(self.bit(node, p))
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
         return 0
 
-    def _counted(self, node: CountLeft, p: int) -> int:
+    def _counted(self, node: tl.CountLeft, p: int) -> int:
         for what, claim in self.claims:
-            if isinstance(claim, MeanClaim) and (claim.head.kind, claim.head.mask) == ("all", "future"):
-                literal = literal_of(claim.of)
+            if isinstance(claim, claims.MeanClaim) and (claim.head.kind, claim.head.mask) == ("all", "future"):
+                literal = claims.literal_of(claim.of)
                 if literal == (node.of.number, True):
                     return self._whole(node, self.take(what, p) * (p + 1), p)
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
         return 0
 
-    def _whole(self, node: Node, value: Any, p: int) -> int:
+    def _whole(self, node: tl.Node, value: Any, p: int) -> int:
         number = Fraction(value)
         if number.denominator != 1:
-            self.doubt(f"{called(node)} is not a whole number at {p} then")
+            self.doubt(f"{claims.called(node)} is not a whole number at {p} then")
         return int(number)

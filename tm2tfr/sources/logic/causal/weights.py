@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from tm2tfr.causality import CausalVariable
@@ -11,20 +11,9 @@ from tm2tfr.sources.logic.causal.seen import ENDS
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.nodes import needed
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.specification.claims import (
-    BitClaim,
-    DividedClaim,
-    GivenClaim,
-    InsideClaim,
-    MeanClaim,
-    NodeClaim,
-    ShareClaim,
-    StepClaim,
-    SubspaceClaim,
-    subspace_claim,
-)
+from tm2tfr.sources.logic.specification import claims
 from tm2tfr.sources.logic.truth import answered
-from tm2tfr.transformer.listing import Wire, WiredHead, wiring
+from tm2tfr.transformer.listing import wiring
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, digest
 
@@ -39,12 +28,8 @@ class LogicWeights:
 
     def __init__(self, program: LogicProgram, decoder: Decoder) -> None:
         self.program, self.decoder = program, decoder
-        self.spaces = _by_claims(decoder.layout.subspaces)
-        called = {space.name: what for what, space in self.spaces.items()}
-        wires, outputs = wiring(decoder)
-        self.wires = {called[name]: _called(wire, called) for name, wire in wires.items()}
-        self.outputs = {name: frozenset(called[each] for each in reads) for name, reads in outputs.items()}
-        self.claims = {what: subspace_claim(space.holds) for what, space in self.spaces.items()}
+        self.spaces, self.wires, self.outputs = wiring(decoder)
+        self.claims = {what: claims.subspace_claim(space.holds) for what, space in self.spaces.items()}
         self.nodes = answered(program, decoder)
         self.by_number = {node.number: node for node in needed(self.nodes)}
         self.eos = "EOS" in decoder.vocabulary
@@ -68,7 +53,7 @@ class LogicWeights:
         same = (program.text, program.chosen, program.alphabet) == (own.text, own.chosen, own.alphabet)
         return same and (decoder.layout == self.decoder.layout and digest(decoder) == digest(self.decoder))
 
-    def reads(self, what: Iterable[str]) -> dict[str, SubspaceClaim | None]:
+    def reads(self, what: Iterable[str]) -> dict[str, claims.SubspaceClaim | None]:
         """Return variables with their claims."""
         return {each: self.claims[each] for each in what}
 
@@ -91,38 +76,22 @@ class LogicWeights:
         return found
 
 
-def _by_claims(spaces: Sequence[Subspace]) -> dict[str, Subspace]:
-    found: dict[str, Subspace] = {}
-    for space in spaces:
-        what, n = space.holds, 2
-        while what in found:
-            what, n = f"{space.holds} #{n}", n + 1
-        found[what] = space
-    return found
+def is_feature(claim: claims.SubspaceClaim) -> bool:
+    return isinstance(claim, claims.GivenClaim) and claim.what != "token"
 
 
-def _called(wire: Wire, called: Mapping[str, str]) -> Wire:
-    head = wire.head
-    if head is not None:
-        query, key = (frozenset(called[name] for name in names) for names in (head.query, head.key))
-        head = WiredHead(head.attends, query, key)
-    return Wire(head, {called[name] for name in wire.reads})
-
-
-def is_feature(claim: SubspaceClaim) -> bool:
-    return isinstance(claim, GivenClaim) and claim.what != "token"
-
-
-def is_number(claim: SubspaceClaim | None) -> bool:
-    while isinstance(claim, InsideClaim | ShareClaim | MeanClaim):
+def is_number(claim: claims.SubspaceClaim | None) -> bool:
+    while isinstance(claim, claims.InsideClaim | claims.ShareClaim | claims.MeanClaim):
         claim = claim.of
-    return isinstance(claim, DividedClaim) or (isinstance(claim, NodeClaim) and claim.what not in ("label", "found"))
+    return isinstance(claim, claims.DividedClaim) or (
+        isinstance(claim, claims.NodeClaim) and claim.what not in ("label", "found")
+    )
 
 
-def _variable(what: str, space: Subspace, claim: SubspaceClaim, read_by: str) -> CausalVariable:
-    bit = isinstance(claim, BitClaim | StepClaim) or space.holds.startswith(("rounded ", "within "))
-    bit |= isinstance(claim, NodeClaim) and claim.what == "found"
-    counted = isinstance(claim, NodeClaim) and claim.what == "number"
+def _variable(what: str, space: Subspace, claim: claims.SubspaceClaim, read_by: str) -> CausalVariable:
+    bit = isinstance(claim, claims.BitClaim | claims.StepClaim) or space.holds.startswith(("rounded ", "within "))
+    bit |= isinstance(claim, claims.NodeClaim) and claim.what == "found"
+    counted = isinstance(claim, claims.NodeClaim) and claim.what == "number"
     unset = "" if space.labels is not None or bit or counted else _MEAN
     return CausalVariable(
         name=what,

@@ -29,7 +29,6 @@ from tm2tfr.labelling import (
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.labelling.framed import FramedGrid, FramedWords
 from tm2tfr.sources.logic.nodes import Node
-from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.specification.claims import (
     BitClaim,
@@ -47,6 +46,7 @@ from tm2tfr.sources.logic.specification.claims import (
     subspace_claim,
 )
 from tm2tfr.sources.logic.truth import LogicLabels
+from tm2tfr.sources.logic.write import output_names
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -4,26 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.language.lexemes import Phrase
 from tm2tfr.sources.logic.language.names import Affine, Amount, Context, Macro, called, positions
 from tm2tfr.sources.logic.language.numbers import COUNTS, Numbers
-from tm2tfr.sources.logic.nodes import (
-    AllOf,
-    Always,
-    And,
-    AnyOf,
-    AtKey,
-    AtQuery,
-    Choose,
-    Equal,
-    Input,
-    Node,
-    Not,
-    NotOf,
-    Or,
-    Retrieve,
-    Score,
-)
 
 _ELSEWHERE = {*COUNTS, "prev", "next", "once", "historically", "eventually", "always", "since", "until", "S", "U"}
 """What a position has from others."""
@@ -37,7 +21,7 @@ class Attentions(Numbers):
         """Return the positions that an expression is about."""
         return positions(phrase, context, self.meanings)
 
-    def attended(self, phrase: Phrase, context: Context) -> Node:
+    def attended(self, phrase: Phrase, context: Context) -> tl.Node:
         """``latest_j [M(i,j), S(i,j)] V(i,j) : D(i)``; where V is about both, with a flag of what is found."""
         if context.at != "i":
             what = "an attention stands inside another, where it has no position i"
@@ -52,25 +36,25 @@ class Attentions(Numbers):
         if about in (_KEY, frozenset()):
             values = self._carried(value_at, Context("j", context.local))
             default = self._default(phrase, default_at, values, query)
-            return self.make(Retrieve, phrase, values=values, default=default, **fields)
+            return self.make(tl.Retrieve, phrase, values=values, default=default, **fields)
 
         self._placed_at_one(value_at, context)
 
-        def carry(part: Phrase, where: Context) -> Node:
+        def carry(part: Phrase, where: Context) -> tl.Node:
             carried = self._carried(part, Context("j", where.local))
-            other = self.always(value=False) if carried.kind == "bit" else self.build(Input)
-            return self.make(Retrieve, part, values=carried, default=other, **fields)
+            other = self.always(value=False) if carried.kind == "bit" else self.build(tl.Input)
+            return self.make(tl.Retrieve, part, values=carried, default=other, **fields)
 
         node = self._carried(value_at, Context("i", context.local, carry))
         default = self._default(phrase, default_at, node, query)
-        found = self.make(Retrieve, phrase, values=self.always(value=True), default=self.always(value=False), **fields)
+        found = self.make(tl.Retrieve, phrase, values=self.always(value=True), default=self.always(value=False), **fields)
         if node.kind == "label":
-            return self.make(Choose, phrase, condition=found, then=node, other=default)
-        seen = self.make(And, phrase, parts=(found, node))
-        if isinstance(default, Always) and not default.value:
+            return self.make(tl.Choose, phrase, condition=found, then=node, other=default)
+        seen = self.make(tl.And, phrase, parts=(found, node))
+        if isinstance(default, tl.Always) and not default.value:
             return seen
-        unseen = self.make(And, phrase, parts=(self.make(Not, phrase, of=found), default))
-        return self.make(Or, phrase, parts=(seen, unseen))
+        unseen = self.make(tl.And, phrase, parts=(self.make(tl.Not, phrase, of=found), default))
+        return self.make(tl.Or, phrase, parts=(seen, unseen))
 
     def _placed_at_one(self, phrase: Phrase, context: Context) -> None:
         """Complain of what looks from a position at others, and does not say whether from i or from j."""
@@ -92,14 +76,14 @@ class Attentions(Numbers):
             for part in phrase.parts:
                 self._placed_at_one(part, context)
 
-    def _carried(self, phrase: Phrase, context: Context) -> Node:
+    def _carried(self, phrase: Phrase, context: Context) -> tl.Node:
         found = self.value(phrase, context)
         if isinstance(found, tuple):
             what = "an attention cannot carry a number"
             raise self.refuse(phrase, what, "carry a bit or a label, for example whether it is 0")
         return found
 
-    def _default(self, phrase: Phrase, written: list[Phrase], values: Node, context: Context) -> Node:
+    def _default(self, phrase: Phrase, written: list[Phrase], values: tl.Node, context: Context) -> tl.Node:
         if not written:
             if values.kind == "bit":
                 return self.always(value=False)
@@ -117,20 +101,20 @@ class Attentions(Numbers):
         return found
 
     # ── scores ──────────────────────────────────────────────────────────────────────────────────────────
-    def score(self, phrase: Phrase, context: Context) -> Score:
+    def score(self, phrase: Phrase, context: Context) -> tl.Score:
         """Return which pairs of positions an expression about i and j is true of."""
         about = self.about(phrase, context)
         if about == _KEY:
-            return AtKey(self.bit(phrase, Context("j", context.local)))
+            return tl.AtKey(self.bit(phrase, Context("j", context.local)))
         if phrase.operator == "brackets":
             return self.score(phrase.parts[0], context)
         if phrase.operator in ("true", "false") or (phrase.operator == "whole" and phrase.text in ("1", "0")):
-            return AnyOf(()) if phrase.operator == "false" or phrase.text == "0" else AllOf(())
+            return tl.AnyOf(()) if phrase.operator == "false" or phrase.text == "0" else tl.AllOf(())
         if about <= _QUERY:
-            return AtQuery(self.bit(phrase, Context("i", context.local)))
+            return tl.AtQuery(self.bit(phrase, Context("i", context.local)))
         return self._of_both(phrase, context)
 
-    def _of_both(self, phrase: Phrase, context: Context) -> Score:  # noqa: PLR0911
+    def _of_both(self, phrase: Phrase, context: Context) -> tl.Score:  # noqa: PLR0911
         if phrase.operator == "call" and isinstance(macro := self.meanings.get(phrase.text), Macro):
             self.used.add(phrase.text)
             return self.score(macro.body, called(macro, phrase, context))
@@ -144,28 +128,28 @@ class Attentions(Numbers):
         parts = self.each(self.score, phrase.parts, context)
         match phrase.operator:
             case "!":
-                return NotOf(parts[0])
+                return tl.NotOf(parts[0])
             case "&":
-                return AllOf(tuple(parts))
+                return tl.AllOf(tuple(parts))
             case "|":
-                return AnyOf(tuple(parts))
+                return tl.AnyOf(tuple(parts))
             case "->":
-                return AnyOf((self._opposite(parts[0], phrase), parts[1]))
+                return tl.AnyOf((self._opposite(parts[0], phrase), parts[1]))
             case "<->":
                 return self._both_or_none(parts[0], parts[1], phrase)
         condition, then, other = parts
-        return AnyOf((AllOf((condition, then)), AllOf((self._opposite(condition, phrase), other))))
+        return tl.AnyOf((tl.AllOf((condition, then)), tl.AllOf((self._opposite(condition, phrase), other))))
 
-    def _opposite(self, score: Score, phrase: Phrase) -> Score:
-        if isinstance(score, AtKey | AtQuery):
-            return type(score)(self.make(Not, phrase, of=score.bit))
-        return NotOf(score)
+    def _opposite(self, score: tl.Score, phrase: Phrase) -> tl.Score:
+        if isinstance(score, tl.AtKey | tl.AtQuery):
+            return type(score)(self.make(tl.Not, phrase, of=score.bit))
+        return tl.NotOf(score)
 
-    def _both_or_none(self, left: Score, right: Score, phrase: Phrase) -> Score:
+    def _both_or_none(self, left: tl.Score, right: tl.Score, phrase: Phrase) -> tl.Score:
         neither = self._opposite(left, phrase), self._opposite(right, phrase)
-        return AnyOf((AllOf((left, right)), AllOf(neither)))
+        return tl.AnyOf((tl.AllOf((left, right)), tl.AllOf(neither)))
 
-    def _equality(self, phrase: Phrase, context: Context) -> Score:
+    def _equality(self, phrase: Phrase, context: Context) -> tl.Score:
         sides = [self._side(part, context) for part in phrase.parts]
         if None in sides:
             found = self._numbers_equal(phrase, context)
@@ -177,19 +161,19 @@ class Attentions(Numbers):
             if isinstance(key, tuple) or isinstance(query, tuple):
                 found = self._numbers_equal(phrase, context)
             elif key.kind == "label":
-                found = Equal(key, query)
+                found = tl.Equal(key, query)
             else:
-                found = self._both_or_none(AtKey(key), AtQuery(query), phrase)
-        return NotOf(found) if phrase.operator == "!=" else found
+                found = self._both_or_none(tl.AtKey(key), tl.AtQuery(query), phrase)
+        return tl.NotOf(found) if phrase.operator == "!=" else found
 
-    def _side(self, phrase: Phrase, context: Context) -> tuple[frozenset[str], Node | Amount] | None:
+    def _side(self, phrase: Phrase, context: Context) -> tuple[frozenset[str], tl.Node | Amount] | None:
         """Return the position that one side of an equality is about, and what it is there; None if it is about both."""
         about = self.about(phrase, context)
         if len(about) > 1:
             return None
         return about or _QUERY, self.value(phrase, Context("j" if about == _KEY else "i", context.local))
 
-    def _numbers_equal(self, phrase: Phrase, context: Context) -> Score:
+    def _numbers_equal(self, phrase: Phrase, context: Context) -> tl.Score:
         """``d(j) + a(i) = b(i) + 1``: what is about j on one side, what is about i on the other."""
         key, query = Affine(), Affine()
         for sign, side in zip((1, -1), phrase.parts, strict=True):
@@ -201,7 +185,7 @@ class Attentions(Numbers):
         if next(iter(key.terms.values()), 1) < 0:
             key, query = Affine().plus(key, -1), Affine().plus(query, -1)
         key, query = Affine(key.terms), query.plus(Affine({}, -key.constant))
-        return Equal(self.number(key, phrase), self.number(query, phrase))
+        return tl.Equal(self.number(key, phrase), self.number(query, phrase))
 
     def _summands(self, phrase: Phrase, context: Context, sign: int) -> list[tuple[int, Phrase]]:
         """Return what is added in a side of an equality, each about one position, with its sign."""
@@ -215,5 +199,5 @@ class Attentions(Numbers):
         raise self.refuse(phrase, what, "bring what is about j to one side of the '='")
 
 
-def _kind(value: Node | Amount) -> str:
+def _kind(value: tl.Node | Amount) -> str:
     return "number" if isinstance(value, tuple) else value.kind

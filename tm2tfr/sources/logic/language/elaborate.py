@@ -7,40 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tm2tfr.sources.logic.headers import resembling
+from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.language.attention import Attentions
 from tm2tfr.sources.logic.language.lexemes import BUILT_IN, Phrase
 from tm2tfr.sources.logic.language.names import ENDS, Affine, Amount, Branch, Context, Macro, Meaningless, called
 from tm2tfr.sources.logic.language.numbers import COUNTS, EXTREMES, PREDICATES
 from tm2tfr.sources.logic.language.parse import Stated
-from tm2tfr.sources.logic.nodes import (
-    Always,
-    And,
-    Choose,
-    Input,
-    Next,
-    Node,
-    Not,
-    OneOf,
-    Or,
-    Place,
-    Previous,
-    Same,
-    Since,
-    Sum,
-    Text,
-    Until,
-)
+from tm2tfr.sources.logic.program import resembling
 
 NOTHING = "⊥"
 """What a label is at a position without one."""
-_UNNAMED = (Always, Input, Text, Place)
+_UNNAMED = (tl.Always, tl.Input, tl.Text, tl.Place)
 
 
 class LogicElaborator(Attentions):
     """Makes the nodes of definitions; `definitions` has those that a program shows, by name."""
 
-    definitions: dict[str, Node]
+    definitions: dict[str, tl.Node]
     _last: Stated | None = None
 
     def run(self, stated: tuple[Stated, ...]) -> None:
@@ -103,29 +86,29 @@ class LogicElaborator(Attentions):
             self.meanings[name] = Macro(parameters, body)  # a number in cases is no node: comparisons take it apart
             return
         node = self.number(self.uncased(found, body), body) if isinstance(found, tuple) else found
-        constant = isinstance(node, Sum) and not node.terms
+        constant = isinstance(node, tl.Sum) and not node.terms
         if name and not name.startswith("_") and not node.name and not isinstance(node, _UNNAMED) and not constant:
             object.__setattr__(node, "name", name)  # while its program is being made
         self.meanings[name] = self.definitions[name] = node
 
     # ── expressions ─────────────────────────────────────────────────────────────────────────────────────
-    def value(self, phrase: Phrase, context: Context) -> Node | Amount:
+    def value(self, phrase: Phrase, context: Context) -> tl.Node | Amount:
         """Return what an expression is: the node of a bit or label, or a number."""
         if context.carry is not None and self.about(phrase, context) == frozenset("j"):
             return context.carry(phrase, context)
         return _KINDS[phrase.operator](self, phrase, context)
 
-    def _letter(self, phrase: Phrase, context: Context) -> Node:
+    def _letter(self, phrase: Phrase, context: Context) -> tl.Node:
         if not phrase.text:
             raise self.refuse(phrase, "this letter names no token", "write for example Q[a]")
         self.check_place(phrase, context, "Q[a]")
-        return self._one_of(self.build(Input), (phrase.text,), phrase, phrase)
+        return self._one_of(self.build(tl.Input), (phrase.text,), phrase, phrase)
 
-    def _token(self, phrase: Phrase, context: Context) -> Node:
+    def _token(self, phrase: Phrase, context: Context) -> tl.Node:
         self.check_place(phrase, context, "in")
-        return self.make(Input, phrase)
+        return self.make(tl.Input, phrase)
 
-    def _label(self, phrase: Phrase, context: Context) -> Node:
+    def _label(self, phrase: Phrase, context: Context) -> tl.Node:
         if self.language == "tl":
             raise self.refuse(
                 phrase, "formulas have no labels", f"write Q[{phrase.text}]; labels are for programs (.srasp)"
@@ -133,20 +116,20 @@ class LogicElaborator(Attentions):
         if phrase.text in ("", NOTHING):
             what = f"{phrase.text!r} cannot be a label: it stands for none"
             raise self.refuse(phrase, what, "use another text")
-        return self.make(Text, phrase, value=phrase.text)
+        return self.make(tl.Text, phrase, value=phrase.text)
 
     def _whole(self, phrase: Phrase, context: Context) -> Amount:
         if len(phrase.text) > 9:
             raise self.refuse(phrase, "this number has more than nine digits", "no word is that long: use a smaller one")
         return (Branch(Affine({}, int(phrase.text))),)
 
-    def _name(self, phrase: Phrase, context: Context) -> Node | Amount:
+    def _name(self, phrase: Phrase, context: Context) -> tl.Node | Amount:
         name = phrase.text
         if name in context.local:
             inner, where = context.local[name]
             return self.value(inner, Context(context.at, where.local, context.carry))
         if name == "position" and self.language == "tl":
-            return self._as_value(self.make(Place, phrase))
+            return self._as_value(self.make(tl.Place, phrase))
         if name in ENDS and self.language == "tl":
             return self._end(phrase)
         if name in BUILT_IN:
@@ -158,14 +141,14 @@ class LogicElaborator(Attentions):
             raise self.refuse(phrase, f"{name!r} has no position here", f"write {name}({context.at})")
         return self._as_value(found)
 
-    def _end(self, phrase: Phrase) -> Node:
+    def _end(self, phrase: Phrase) -> tl.Node:
         """``first``, ``last``: there is no position before, or behind, this one."""
-        return self.make(Not, phrase, of=self.make(ENDS[phrase.text], phrase, of=self.always(value=True)))
+        return self.make(tl.Not, phrase, of=self.make(ENDS[phrase.text], phrase, of=self.always(value=True)))
 
-    def _as_value(self, node: Node) -> Node | Amount:
+    def _as_value(self, node: tl.Node) -> tl.Node | Amount:
         return (Branch(Affine({node: 1})),) if node.kind == "number" else node
 
-    def _call(self, phrase: Phrase, context: Context) -> Node | Amount:
+    def _call(self, phrase: Phrase, context: Context) -> tl.Node | Amount:
         name = phrase.text
         if name in COUNTS:
             return self._as_value(self.counted(phrase, context))
@@ -173,14 +156,14 @@ class LogicElaborator(Attentions):
             return self.predicated(phrase, context) if name in PREDICATES else self.extreme(phrase, context)
         if name == "pos":
             self.check_place(phrase, context, "position" if self.language == "tl" else "pos")
-            return self._as_value(self.make(Place, phrase))
+            return self._as_value(self.make(tl.Place, phrase))
         if name in ENDS:
             self.check_place(phrase, context, name)
             return self._end(phrase)
         if name in BUILT_IN:
             raise self.refuse(phrase, f"{name!r} has no brackets", f"write {name}")
         found = self.found(phrase)
-        if isinstance(found, Node):
+        if isinstance(found, tl.Node):
             self.check_place(phrase, context, name)
             return self._as_value(found)
         if len(found.parameters) != len(phrase.parts):
@@ -188,43 +171,43 @@ class LogicElaborator(Attentions):
             raise self.refuse(phrase, what, f"write {_call(name, found)}")
         return self.value(found.body, called(found, phrase, context))
 
-    def _brackets(self, phrase: Phrase, context: Context) -> Node | Amount:
+    def _brackets(self, phrase: Phrase, context: Context) -> tl.Node | Amount:
         found = self.value(phrase.parts[0], context)
         return self.bracketed(found, phrase.parts[0]) if isinstance(found, tuple) else found
 
-    def _boolean(self, phrase: Phrase, context: Context) -> Node:
+    def _boolean(self, phrase: Phrase, context: Context) -> tl.Node:
         parts = self.each(self.bit, phrase.parts, context)
         match phrase.operator:
             case "!":
-                return self.make(Not, phrase, of=parts[0])
+                return self.make(tl.Not, phrase, of=parts[0])
             case "&":
-                return self.make(And, phrase, parts=tuple(parts))
+                return self.make(tl.And, phrase, parts=tuple(parts))
             case "|":
-                return self.make(Or, phrase, parts=tuple(parts))
+                return self.make(tl.Or, phrase, parts=tuple(parts))
             case "->":
-                return self.make(Or, phrase, parts=(self.make(Not, phrase.parts[0], of=parts[0]), parts[1]))
+                return self.make(tl.Or, phrase, parts=(self.make(tl.Not, phrase.parts[0], of=parts[0]), parts[1]))
         return self._equivalent(phrase, *parts)
 
-    def _equivalent(self, phrase: Phrase, left: Node, right: Node) -> Node:
-        neither = tuple(self.make(Not, phrase, of=each) for each in (left, right))
-        both = self.make(And, phrase, parts=(left, right))
-        return self.make(Or, phrase, parts=(both, self.make(And, phrase, parts=neither)))
+    def _equivalent(self, phrase: Phrase, left: tl.Node, right: tl.Node) -> tl.Node:
+        neither = tuple(self.make(tl.Not, phrase, of=each) for each in (left, right))
+        both = self.make(tl.And, phrase, parts=(left, right))
+        return self.make(tl.Or, phrase, parts=(both, self.make(tl.And, phrase, parts=neither)))
 
-    def _temporal(self, phrase: Phrase, context: Context) -> Node:
+    def _temporal(self, phrase: Phrase, context: Context) -> tl.Node:
         parts = self.each(self.bit, phrase.parts, context)
         true = self.always(value=True)
         match phrase.operator:
             case "prev":
-                return self.make(Previous, phrase, of=parts[0])
+                return self.make(tl.Previous, phrase, of=parts[0])
             case "next":
-                return self.make(Next, phrase, of=parts[0])
+                return self.make(tl.Next, phrase, of=parts[0])
             case "once" | "eventually":
                 return self._nearest(phrase, true, parts[0])
             case "historically" | "always":
-                other = self.make(Not, phrase, of=parts[0])
-                return self.make(Not, phrase, of=self._nearest(phrase, true, other))
+                other = self.make(tl.Not, phrase, of=parts[0])
+                return self.make(tl.Not, phrase, of=self._nearest(phrase, true, other))
             case "S" | "U":
-                either = self.make(Or, phrase, parts=tuple(parts))
+                either = self.make(tl.Or, phrase, parts=tuple(parts))
                 return self._nearest(phrase, either, parts[1])
         left, right = parts
         if _disjoint(left, right):
@@ -234,10 +217,10 @@ class LogicElaborator(Attentions):
             self.log.add(phrase.span, what, remedy, "warning")
         return self._nearest(phrase, left, right)
 
-    def _nearest(self, phrase: Phrase, left: Node, right: Node) -> Node:
+    def _nearest(self, phrase: Phrase, left: tl.Node, right: tl.Node) -> tl.Node:
         return self.make(_NEAREST[phrase.operator], phrase, left=left, right=right, typed=phrase.operator)
 
-    def _comparison(self, phrase: Phrase, context: Context) -> Node:
+    def _comparison(self, phrase: Phrase, context: Context) -> tl.Node:
         left, right = self.each(self.value, phrase.parts, context)
         if not isinstance(left, tuple) and not isinstance(right, tuple):
             kinds, equality = {left.kind, right.kind}, phrase.operator in ("==", "!=")
@@ -245,7 +228,7 @@ class LogicElaborator(Attentions):
                 return self._labels_equal(phrase, left, right)
             if kinds == {"bit"} and equality:
                 found = self._equivalent(phrase, left, right)
-                return found if phrase.operator == "==" else self.make(Not, phrase, of=found)
+                return found if phrase.operator == "==" else self.make(tl.Not, phrase, of=found)
             if kinds == {"label"}:
                 raise self.refuse(phrase, "labels have no order", "compare them with = or !=")
         for part, each in zip(phrase.parts, (left, right), strict=True):
@@ -254,32 +237,32 @@ class LogicElaborator(Attentions):
         numbers = [each if isinstance(each, tuple) else (Branch(Affine({each: 1})),) for each in (left, right)]
         return self.compared(phrase, numbers[0], numbers[1], phrase.operator)
 
-    def _labels_equal(self, phrase: Phrase, left: Node, right: Node) -> Node:
-        if isinstance(right, Text):
+    def _labels_equal(self, phrase: Phrase, left: tl.Node, right: tl.Node) -> tl.Node:
+        if isinstance(right, tl.Text):
             found = self._one_of(left, (right.value,), phrase.parts[1], phrase)
-        elif isinstance(left, Text):
+        elif isinstance(left, tl.Text):
             found = self._one_of(right, (left.value,), phrase.parts[0], phrase)
         else:
-            found = self.make(Same, phrase, left=left, right=right)
-        return found if phrase.operator == "==" else self.make(Not, phrase, of=found)
+            found = self.make(tl.Same, phrase, left=left, right=right)
+        return found if phrase.operator == "==" else self.make(tl.Not, phrase, of=found)
 
-    def _one_of(self, of: Node, values: tuple[str, ...], at: Phrase, phrase: Phrase) -> Node:
+    def _one_of(self, of: tl.Node, values: tuple[str, ...], at: Phrase, phrase: Phrase) -> tl.Node:
         """Return whether a label is one of `values`, which stand at `at`."""
-        if isinstance(of, Text):
+        if isinstance(of, tl.Text):
             return self.always(value=of.value in values)
-        if isinstance(of, Input) and self.alphabet:
+        if isinstance(of, tl.Input) and self.alphabet:
             for value in (value for value in values if value not in self.alphabet):
                 what = f"{value!r} is not in the alphabet that the header names{resembling(value, self.alphabet)}"
                 self.log.add(at.span, what, "add it to the header, or write one that is", "warning")
-        return self.make(OneOf, phrase, of=of, values=tuple(dict.fromkeys(values)))
+        return self.make(tl.OneOf, phrase, of=of, values=tuple(dict.fromkeys(values)))
 
-    def _among(self, phrase: Phrase, context: Context) -> Node:
+    def _among(self, phrase: Phrase, context: Context) -> tl.Node:
         of = self.value(phrase.parts[0], context)
         if isinstance(of, tuple) or of.kind != "label":
             raise self.refuse(phrase.parts[0], "'in' is of a label", "write for example in(i) in {'a', 'b'}")
         return self._one_of(of, tuple(part.text for part in phrase.parts[1:]), phrase, phrase)
 
-    def _choice(self, phrase: Phrase, context: Context) -> Node | Amount:
+    def _choice(self, phrase: Phrase, context: Context) -> tl.Node | Amount:
         condition = self.bit(phrase.parts[0], context)
         then, other = self.each(self.value, phrase.parts[1:], context)
         if isinstance(then, tuple) or isinstance(other, tuple):
@@ -289,12 +272,12 @@ class LogicElaborator(Attentions):
             what = f"one of the two is a {then.kind}, the other a {other.kind}"
             raise self.refuse(phrase, what, "choose between two labels, two formulas or two numbers")
         if then.kind == "label":
-            return self.make(Choose, phrase, condition=condition, then=then, other=other)
-        yes = self.make(And, phrase, parts=(condition, then))
-        no = self.make(And, phrase, parts=(self.make(Not, phrase, of=condition), other))
-        return self.make(Or, phrase, parts=(yes, no))
+            return self.make(tl.Choose, phrase, condition=condition, then=then, other=other)
+        yes = self.make(tl.And, phrase, parts=(condition, then))
+        no = self.make(tl.And, phrase, parts=(self.make(tl.Not, phrase, of=condition), other))
+        return self.make(tl.Or, phrase, parts=(yes, no))
 
-    def _of_programs(self, phrase: Phrase, context: Context) -> Node | Amount:
+    def _of_programs(self, phrase: Phrase, context: Context) -> tl.Node | Amount:
         if self.language == "tl":
             what = "attention and sums over positions are for programs (.srasp)"
             raise self.refuse(phrase, what, "write a program, or use since, until and count(…)")
@@ -307,19 +290,19 @@ def _call(name: str, macro: Macro) -> str:
     return f"{name}({', '.join(macro.parameters)})"
 
 
-def _disjoint(left: Node, right: Node) -> bool:
+def _disjoint(left: tl.Node, right: tl.Node) -> bool:
     """Return whether two nodes say that the same token is two different ones."""
     letters = [
-        set(node.values) if isinstance(node, OneOf) and isinstance(node.of, Input) else None for node in (left, right)
+        set(node.values) if isinstance(node, tl.OneOf) and isinstance(node.of, tl.Input) else None for node in (left, right)
     ]
     return None not in letters and not (letters[0] or set()) & (letters[1] or set())
 
 
-_NEAREST: dict[str, type[Since] | type[Until]] = {
-    **dict.fromkeys(("since", "S", "once", "historically"), Since),
-    **dict.fromkeys(("until", "U", "eventually", "always"), Until),
+_NEAREST: dict[str, type[tl.Since] | type[tl.Until]] = {
+    **dict.fromkeys(("since", "S", "once", "historically"), tl.Since),
+    **dict.fromkeys(("until", "U", "eventually", "always"), tl.Until),
 }
-_Kind = Callable[[LogicElaborator, Phrase, Context], Node | Amount]
+_Kind = Callable[[LogicElaborator, Phrase, Context], tl.Node | Amount]
 _KINDS: dict[str, _Kind] = {
     "letter": LogicElaborator._letter,
     "token": LogicElaborator._token,

@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from lark import Lark, Transformer
 
-from tm2tfr.text.parts import Lexeme, TextPart, place_of
+from tm2tfr.text.parts import Lexeme, TextPart, parser_of, place_of
 from tm2tfr.text.source import SourceText
 
 # ── The syntax tree of an expression, built while the parser runs: a method for each alternative of ``grammar.lark``.
@@ -192,16 +191,7 @@ DEFINING = ("EQUAL", "ASSIGN")
 @cache
 def parser() -> Lark:
     """Return the parser of an expression, which builds its syntax tree."""
-    grammar = files("tm2tfr").joinpath("sources", "logic", "language", "grammar.lark").read_text(encoding="utf-8")
-    return Lark(
-        grammar,
-        parser="lalr",
-        lexer="basic",
-        start=["start", "apart"],
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-        transformer=PhraseBuilder(),
-    )
+    return parser_of("logic", PhraseBuilder(), "start")
 
 
 def lexemes(source: SourceText) -> list[Lexeme]:

@@ -167,7 +167,7 @@ class LogicProof:
         if decoder.soft or decoder.normed:
             what = "heads with softmax" if decoder.soft else "layer norms"
             raise NotShown("shape", f"the proof does not know {what}", "see tm2tfr soften for what is known of softmax")
-        fits, (words, longest) = self._fitting, self._verified
+        fits, (words, longest) = self._fitting, verified(self.decoder, self.program)
         uniform = sum(head.uniform for layer in decoder.layers for head in layer.heads)
         most = None
         if plain.dtype != "rational":
@@ -184,10 +184,6 @@ class LogicProof:
     @cached_property
     def _fitting(self) -> list[Fits]:
         return list(self._fits())
-
-    @cached_property
-    def _verified(self) -> tuple[int, int]:
-        return verified(self.decoder, self.program)
 
     def _fits(self) -> Iterator[Fits]:
         """Yield what has to fit into a dtype for a number of positions.

@@ -12,18 +12,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from tm2tfr.contract import written
 from tm2tfr.sources.logic.nodes import Node, Sum
-from tm2tfr.sources.logic.specification.claims import (
-    DividedClaim,
-    GivenClaim,
-    InsideClaim,
-    MeanClaim,
-    NodeClaim,
-    ShareClaim,
-    SubspaceClaim,
-    subspace_claim,
-)
+from tm2tfr.sources.logic.specification import claims
+from tm2tfr.specification import written
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -78,29 +69,29 @@ class Directions:
         return list(found.values())
 
     def _of(self, subspace: Subspace, name: str) -> list[Quantity | None]:
-        claim = subspace_claim(subspace.holds)
+        claim = claims.subspace_claim(subspace.holds)
         kind = None if claim is None else self._kind(claim)
         if kind is None:
             return [None] * subspace.width
         labels = [f"[{label}]" for label in subspace.labels] if subspace.labels is not None else [""]
         return [Quantity(name + label, *kind) for label in labels]
 
-    def _kind(self, claim: SubspaceClaim) -> tuple[Whole, int, int] | None:
+    def _kind(self, claim: claims.SubspaceClaim) -> tuple[Whole, int, int] | None:
         found: tuple[Whole, int, int] | None = ("whole", 1, 0)
         match claim:
-            case GivenClaim():
+            case claims.GivenClaim():
                 found = ("whole", 1, {"i": 1, "i^2": 2}.get(claim.what, 0)) if claim.what != "1/(i+1)" else ("share", 1, 0)
-            case NodeClaim() | DividedClaim():
+            case claims.NodeClaim() | claims.DividedClaim():
                 found = self._of_node(claim)
-            case InsideClaim():
+            case claims.InsideClaim():
                 found = self._kind(claim.of)
-            case ShareClaim():
+            case claims.ShareClaim():
                 found = ("share", 1, 0) if self._kind(claim.of) == ("whole", 1, 0) else None
-            case MeanClaim():
+            case claims.MeanClaim():
                 found = self._mean(claim)
         return found
 
-    def _of_node(self, claim: NodeClaim | DividedClaim) -> tuple[Whole, int, int] | None:
+    def _of_node(self, claim: claims.NodeClaim | claims.DividedClaim) -> tuple[Whole, int, int] | None:
         if claim.what in ("label", "found", "reaches"):
             return ("whole", 1, 0)
         node = self.nodes.get(claim.node)
@@ -109,7 +100,7 @@ class Directions:
         factor = largest(node)
         return ("whole", factor * factor, 2) if claim.what.endswith("square") else ("whole", factor, 1)
 
-    def _mean(self, claim: MeanClaim) -> tuple[Whole, int, int] | None:
+    def _mean(self, claim: claims.MeanClaim) -> tuple[Whole, int, int] | None:
         inner = self._kind(claim.of)
         if claim.head.kind != "all":  # of one position
             return inner if inner is not None and inner[0] == "whole" else None
@@ -117,7 +108,7 @@ class Directions:
             return None
         kinds: Mapping[str, Whole] = {"future": "share", "past": "rest"}
         if claim.head.mask == "none":
-            return ("1/N", 1, 0) if claim.of == GivenClaim("bos") else None
+            return ("1/N", 1, 0) if claim.of == claims.GivenClaim("bos") else None
         return (kinds[claim.head.mask], 1, 0)
 
 

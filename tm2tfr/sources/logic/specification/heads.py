@@ -21,28 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
+from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.evaluate import LogicValue
-from tm2tfr.sources.logic.nodes import (
-    AllOf,
-    Always,
-    AnyOf,
-    AtKey,
-    AtQuery,
-    Comparison,
-    CountLeft,
-    CountRight,
-    Equal,
-    Node,
-    NotOf,
-    Place,
-    Retrieve,
-    Score,
-    Since,
-    Sum,
-    Text,
-    Until,
-    leaves,
-)
 from tm2tfr.sources.logic.specification.claims import DividedClaim, HeadClaim, NodeClaim
 
 
@@ -62,7 +42,7 @@ class WordValues:
     """
 
     word: tuple[str, ...]
-    nodes: Mapping[Node, tuple[LogicValue, ...]] = field(repr=False)
+    nodes: Mapping[tl.Node, tuple[LogicValue, ...]] = field(repr=False)
     eos: bool
 
     @property
@@ -71,7 +51,7 @@ class WordValues:
         return ("BOS", *self.word, *(["EOS"] if self.eos else []))
 
     @cached_property
-    def by_number(self) -> Mapping[int, Node]:
+    def by_number(self) -> Mapping[int, tl.Node]:
         """The nodes by their numbers."""
         return {node.number: node for node in self.nodes}
 
@@ -84,26 +64,28 @@ class WordValues:
         """Return whether position `p` is one of the word."""
         return 1 <= p <= len(self.word)
 
-    def bit(self, node: Node, p: int) -> bool:
+    def bit(self, node: tl.Node, p: int) -> bool:
         """Return whether a bit is true at position `p`."""
         return self.inside(p) and bool(self.nodes[node][p - 1])
 
-    def label(self, node: Node, p: int) -> str | None:
+    def label(self, node: tl.Node, p: int) -> str | None:
         """Return the label at position `p`; None outside the word."""
         return str(self.nodes[node][p - 1]) if self.inside(p) else None
 
-    def number(self, node: Node, p: int) -> int:
+    def number(self, node: tl.Node, p: int) -> int:
         """Return the number at position `p`, inside the word or not; a bit counts as 1 or 0."""
         if self.inside(p):
             return int(self.nodes[node][p - 1])
-        if isinstance(node, Sum):
+        if isinstance(node, tl.Sum):
             return node.constant + sum(factor * self.number(term, p) for factor, term in node.terms)
-        if isinstance(node, Place):
+        if isinstance(node, tl.Place):
             return p
-        seen = self.word if isinstance(node, CountLeft) and p > 0 else ()
-        seen = self.word if isinstance(node, CountRight) and p == 0 else seen
+        seen = self.word if isinstance(node, tl.CountLeft) and p > 0 else ()
+        seen = self.word if isinstance(node, tl.CountRight) and p == 0 else seen
         return (
-            sum(self.bit(node.of, at) for at in range(1, len(seen) + 1)) if isinstance(node, CountLeft | CountRight) else 0
+            sum(self.bit(node.of, at) for at in range(1, len(seen) + 1))
+            if isinstance(node, tl.CountLeft | tl.CountRight)
+            else 0
         )
 
 
@@ -116,21 +98,21 @@ def known(head: HeadClaim, values: WordValues) -> bool:
     node = values.by_number.get(head.node)
     if wanted is None or node is None:
         return wanted is None
-    if isinstance(node, Retrieve) and head.kind in _ENDING:
-        return (node.choice, node.sight) == _ENDING[head.kind] and not any(map(about_query, leaves(node.score)))
-    if isinstance(node, Retrieve):
+    if isinstance(node, tl.Retrieve) and head.kind in _ENDING:
+        return (node.choice, node.sight) == _ENDING[head.kind] and not any(map(about_query, tl.leaves(node.score)))
+    if isinstance(node, tl.Retrieve):
         numbers = [number for cluster in head.clusters for number in cluster]
         return head.kind == node.choice and all(number < len(conjuncts(node)) for number in numbers)
     return isinstance(node, wanted)
 
 
 _ENDING = {"since": ("latest", "<="), "until": ("earliest", ">=")}
-_CLASSES: dict[str, type[Node]] = {
-    "since": Since,
-    "until": Until,
-    "sign": Comparison,
-    "latest": Retrieve,
-    "earliest": Retrieve,
+_CLASSES: dict[str, type[tl.Node]] = {
+    "since": tl.Since,
+    "until": tl.Until,
+    "sign": tl.Comparison,
+    "latest": tl.Retrieve,
+    "earliest": tl.Retrieve,
 }
 
 
@@ -181,10 +163,10 @@ def _marked(head: HeadClaim, values: WordValues, i: int) -> int:
     return min(j, values.positions - 1)
 
 
-def _ends(node: Node, values: WordValues, j: int) -> bool:
-    if isinstance(node, Since | Until):
+def _ends(node: tl.Node, values: WordValues, j: int) -> bool:
+    if isinstance(node, tl.Since | tl.Until):
         return not values.bit(node.left, j) or values.bit(node.right, j)
-    if not isinstance(node, Retrieve):
+    if not isinstance(node, tl.Retrieve):
         raise TypeError(f"{node!r} is neither since nor until, and retrieves nothing")
     return _holds(node.score, values, j, j)
 
@@ -192,22 +174,22 @@ def _ends(node: Node, values: WordValues, j: int) -> bool:
 def reaches(values: WordValues, number: int, i: int, least: int) -> bool:
     """Return whether the numbers of a comparison differ by `least` or more at position `i`, inside the word or not."""
     node = values.by_number[number]
-    if not isinstance(node, Comparison):
+    if not isinstance(node, tl.Comparison):
         raise TypeError(f"{node!r} is not a comparison")
     return values.number(node.left, i) - values.number(node.right, i) >= least
 
 
 # ── retrieval ───────────────────────────────────────────────────────────────────────────────────────────────
-def conjuncts(node: Retrieve) -> tuple[Score, ...]:
+def conjuncts(node: tl.Retrieve) -> tuple[tl.Score, ...]:
     """Return the parts of the conjunction that the condition is, those of conjunctions in it one by one."""
     return _flat(node.score)
 
 
-def _flat(score: Score) -> tuple[Score, ...]:
-    return tuple(part for each in score.parts for part in _flat(each)) if isinstance(score, AllOf) else (score,)
+def _flat(score: tl.Score) -> tuple[tl.Score, ...]:
+    return tuple(part for each in score.parts for part in _flat(each)) if isinstance(score, tl.AllOf) else (score,)
 
 
-def selects(node: Retrieve, values: WordValues, i: int) -> bool:
+def selects(node: tl.Retrieve, values: WordValues, i: int) -> bool:
     """Return whether a position in sight of `i`, which is inside the word, is selected."""
     n = len(values.word)
     sights = {"<=": (1, i), "<": (1, i - 1), ">=": (i, n), ">": (i + 1, n), "any": (1, n)}
@@ -215,11 +197,11 @@ def selects(node: Retrieve, values: WordValues, i: int) -> bool:
     return any(_holds(node.score, values, i, j) for j in range(first, last + 1))
 
 
-def equality(node: Node | None, number: int) -> Equal | None:
+def equality(node: tl.Node | None, number: int) -> tl.Equal | None:
     """Return the conjunct of a `Retrieve` that has this number, an equality of two numbers; None if there is none."""
-    parts = conjuncts(node) if isinstance(node, Retrieve) else ()
+    parts = conjuncts(node) if isinstance(node, tl.Retrieve) else ()
     found = parts[number] if number < len(parts) else None
-    return found if isinstance(found, Equal) and found.key.kind == "number" else None
+    return found if isinstance(found, tl.Equal) and found.key.kind == "number" else None
 
 
 def stands_for(head: HeadClaim, values: WordValues, j: int) -> int:
@@ -229,7 +211,7 @@ def stands_for(head: HeadClaim, values: WordValues, j: int) -> int:
 
 def _chosen(head: HeadClaim, values: WordValues, i: int, sight: range) -> int:
     node = values.by_number[head.node]
-    if not isinstance(node, Retrieve):
+    if not isinstance(node, tl.Retrieve):
         raise TypeError(f"{node!r} retrieves nothing")
     parts = conjuncts(node)
     groups = [tuple(parts[number] for number in cluster) for cluster in head.clusters]
@@ -248,14 +230,16 @@ def _rule(head: HeadClaim, cluster: tuple[int, ...]) -> _Rule:
     return next(found, None)
 
 
-def _score(groups: Sequence[tuple[Score, ...]], rules: Sequence[_Rule], values: WordValues, i: int, j: int) -> int:
+def _score(groups: Sequence[tuple[tl.Score, ...]], rules: Sequence[_Rule], values: WordValues, i: int, j: int) -> int:
     return sum(_counts(group, rule, values, i, j) for group, rule in zip(groups, rules, strict=True))
 
 
-def _counts(group: tuple[Score, ...], rule: _Rule, values: WordValues, i: int, j: int) -> int:
-    if len(group) == 1 and isinstance(group[0], Equal) and group[0].key.kind == "number":
+def _counts(group: tuple[tl.Score, ...], rule: _Rule, values: WordValues, i: int, j: int) -> int:
+    if len(group) == 1 and isinstance(group[0], tl.Equal) and group[0].key.kind == "number":
         return _closeness(rule, values.number(group[0].key, j), values.number(group[0].query, i))
-    if not values.inside(j) or (not values.inside(i) and any(about_query(leaf) for part in group for leaf in leaves(part))):
+    if not values.inside(j) or (
+        not values.inside(i) and any(about_query(leaf) for part in group for leaf in tl.leaves(part))
+    ):
         return 0
     return int(all(_holds(part, values, i if values.inside(i) else j, j) for part in group))  # if it is not about i
 
@@ -272,27 +256,27 @@ def _closeness(rule: _Rule, key: int, query: int) -> int:
     return score
 
 
-def about_query(leaf: AtKey | AtQuery | Equal) -> bool:
+def about_query(leaf: tl.AtKey | tl.AtQuery | tl.Equal) -> bool:
     """Return whether a leaf is about the query: constants are the same at every position."""
-    if isinstance(leaf, AtKey):
+    if isinstance(leaf, tl.AtKey):
         return False
-    return not isinstance(leaf.bit if isinstance(leaf, AtQuery) else leaf.query, Always | Text)
+    return not isinstance(leaf.bit if isinstance(leaf, tl.AtQuery) else leaf.query, tl.Always | tl.Text)
 
 
-def _holds(score: Score, values: WordValues, i: int, j: int) -> bool:
+def _holds(score: tl.Score, values: WordValues, i: int, j: int) -> bool:
     """Return whether a condition holds at (i, j)."""
     match score:
-        case AtKey():
+        case tl.AtKey():
             return values.bit(score.bit, j)
-        case AtQuery():
+        case tl.AtQuery():
             return values.bit(score.bit, i)
-        case Equal():
-            at: Callable[[Node, int], str | int | None]
+        case tl.Equal():
+            at: Callable[[tl.Node, int], str | int | None]
             at = values.number if score.key.kind == "number" else values.label
             return at(score.key, j) == at(score.query, i)
-        case AllOf():
+        case tl.AllOf():
             return all(_holds(part, values, i, j) for part in score.parts)
-        case AnyOf():
+        case tl.AnyOf():
             return any(_holds(part, values, i, j) for part in score.parts)
-        case NotOf():
+        case tl.NotOf():
             return not _holds(score.part, values, i, j)

@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
-from tm2tfr.contract import vector, written
 from tm2tfr.sources.logic.evaluate import LogicValue
 from tm2tfr.sources.logic.nodes import Comparison, Node, Retrieve
 from tm2tfr.sources.logic.specification.claims import (
@@ -42,6 +40,7 @@ from tm2tfr.sources.logic.specification.heads import (
     signed,
     stands_for,
 )
+from tm2tfr.specification import ClaimedSpecification
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -51,7 +50,7 @@ HeldThere = _Number | Mapping[str, _Number]
 
 
 @dataclass(frozen=True)
-class LogicSpecification:
+class LogicSpecification(ClaimedSpecification):
     """The specification of a run.
 
     Args:
@@ -85,35 +84,10 @@ class LogicSpecification:
         heads = (None if claim is None else self._head(claim) for claim in self.claims)
         return all(self._claim(subspace) is not None for subspace in layout.subspaces) and None not in heads
 
-    def holds(self, what: str, layer: int, part: str) -> bool:
-        """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
-        subspace = self.layout.holding(what)
-        return subspace is None or written(subspace, layer, part)
-
-    def values(self, i: int) -> Mapping[str, HeldThere | None]:
-        """Return what each subspace holds at position `i` once written; None: nothing is known of it."""
-        return {subspace.holds: self._held(subspace, i) for subspace in self.layout.subspaces}
-
-    def stream(self, layout: Residual, i: int, layer: int, part: str) -> list[Any]:
-        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
-        stream: list[Any] = []
-        for subspace in layout.subspaces:
-            there = written(subspace, layer, part)
-            stream += vector(subspace, self._held(subspace, i)) if there else [0] * subspace.width
-        return stream
-
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
         head = self._head(where)
         return () if head is None else self._looked(head, i)
-
-    def remark(self, what: str, i: int) -> str | None:
-        """Nothing is known of a wrong value before it is looked at."""
-        return None
-
-    def about(self, i: int) -> str | None:
-        """Every position answers with the values of the nodes at it."""
-        return None
 
     # ── claims that say something of this program ───────────────────────────────────────────────────────────
     def _claim(self, subspace: Subspace) -> SubspaceClaim | None:
@@ -155,7 +129,7 @@ class LogicSpecification:
         return found if found is not None and known(found, self.word_values) else None
 
     # ── what a subspace holds ───────────────────────────────────────────────────────────────────────────────
-    def _held(self, subspace: Subspace, i: int) -> HeldThere | None:
+    def held(self, subspace: Subspace, i: int) -> HeldThere | None:
         claim = self._claim(subspace)
         return None if claim is None else self._value(claim, i)
 

@@ -11,9 +11,9 @@ from tm2tfr.errors import CompileError, Tm2tfrError
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens
-from tm2tfr.sources.rasp.specification.claims import numeric, shown_value
+from tm2tfr.sources.rasp.specification import numeric, shown_value
 from tm2tfr.text.words import all_words
-from tm2tfr.transformer.listing import Wire, WiredHead, wiring
+from tm2tfr.transformer.listing import wiring
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, digest
 
@@ -32,8 +32,7 @@ class RaspProgram:
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
         self.decoder, self.program = decoder, program
-        self.spaces = _by_claims(decoder.layout.subspaces)
-        self.wires, self.outputs = _wired(decoder, {space.name: what for what, space in self.spaces.items()})
+        self.spaces, self.wires, self.outputs = wiring(decoder)
         unknown = next((what for what in self.spaces if what.partition(" ")[0] not in KINDS), None)
         if unknown is not None:
             what = f"{program.name}: nothing says how {unknown!r} depends on other variables, as in weights for any length"
@@ -124,32 +123,6 @@ class RaspProgram:
             if what not in FIXED:
                 found[what] = _variable(what, space, ", ".join(dict.fromkeys(read_by.get(what, ()))))
         return found
-
-
-def _by_claims(spaces: Sequence[Subspace]) -> dict[str, Subspace]:
-    """Return subspaces by what they hold; of several that hold the same, all but the first with a number."""
-    found: dict[str, Subspace] = {}
-    for space in spaces:
-        what, n = space.holds, 2
-        while what in found:
-            what, n = f"{space.holds} #{n}", n + 1
-        found[what] = space
-    return found
-
-
-def _wired(decoder: Decoder, called: Mapping[str, str]) -> tuple[dict[str, Wire], dict[str, frozenset[str]]]:
-    """Return the wiring of weights, with subspaces called as variables are."""
-    wires, outputs = wiring(decoder)
-
-    def named(names: Iterable[str]) -> frozenset[str]:
-        return frozenset(called[name] for name in names)
-
-    found = {}
-    for name, wire in wires.items():
-        head = wire.head
-        wired = None if head is None else WiredHead(head.attends, named(head.query), named(head.key))
-        found[called[name]] = Wire(wired, set(named(wire.reads)))
-    return found, {name: named(reads) for name, reads in outputs.items()}
 
 
 def among(reads: Iterable[str], claim: str) -> str | None:

@@ -7,21 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.causality import CausalValue, Settings
+from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.causal.about import FIXED, RaspProgram, among
 from tm2tfr.sources.rasp.program import Word, shown_atom
-from tm2tfr.sources.rasp.sops import (
-    Aggregate,
-    Atom,
-    Combined,
-    Constant,
-    Elementwise,
-    Indices,
-    Select,
-    Selector,
-    SOp,
-    Tokens,
-)
-from tm2tfr.sources.rasp.specification.claims import Gaze, look, number, s_ops, shown_value
+from tm2tfr.sources.rasp.specification import Gaze, look, number, s_ops, shown_value
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
 from tm2tfr.transformer.listing import WiredHead
 
@@ -55,7 +44,7 @@ class RaspRun:
         return self._known[what, i]
 
     # ── s-ops as they are seen ──────────────────────────────────────────────────────────────────────────────
-    def seen(self, sop: SOp, i: int, reads: frozenset[str] | set[str], *, but: str = "") -> KnownOrNot:  # noqa: PLR0911
+    def seen(self, sop: rasp.SOp, i: int, reads: frozenset[str] | set[str], *, but: str = "") -> KnownOrNot:  # noqa: PLR0911
         """Return the value of an s-op at position `i` for what reads these variables; `but` is not one of them."""
         about = self._about
         node = about.same[sop]
@@ -65,19 +54,19 @@ class RaspRun:
         name = among(reads, f"value s{node.number}")
         if name is not None and name != but:
             return self._atom(node, *self.held(name, i), i)
-        if isinstance(node, Tokens):
+        if isinstance(node, rasp.Tokens):
             token, why = self.held("token", i)
             return self._allowed(node, CONVERSIONS[node.conversion](self._token(token)), why, i)
-        if isinstance(node, Indices):
+        if isinstance(node, rasp.Indices):
             return i, ""
-        if isinstance(node, Constant):
+        if isinstance(node, rasp.Constant):
             return node.value, ""
-        if isinstance(node, Aggregate):
+        if isinstance(node, rasp.Aggregate):
             return self._brought(node, i, reads)
         return self._applied(node, i, reads)
 
-    def _applied(self, node: SOp, i: int, reads: frozenset[str] | set[str]) -> KnownOrNot:
-        if not isinstance(node, Elementwise):
+    def _applied(self, node: rasp.SOp, i: int, reads: frozenset[str] | set[str]) -> KnownOrNot:
+        if not isinstance(node, rasp.Elementwise):
             raise TypeError(f"{node!r} is not an s-op of a program")
         found = [self.seen(argument, i, reads) for argument in node.arguments]
         why = next((why for _, why in found if why), "")
@@ -88,24 +77,24 @@ class RaspRun:
             return next(iter(self._about.atoms[node].values())), why or f"{_name(node)} has no value at {i} then"
         return self._allowed(node, value, why, i)
 
-    def _allowed(self, node: SOp, value: Atom, why: str, i: int) -> KnownOrNot:
+    def _allowed(self, node: rasp.SOp, value: rasp.Atom, why: str, i: int) -> KnownOrNot:
         """Return a value of an s-op, with a doubt if it has it in no run."""
         text = shown_value(value, self._about.numeric[node])
         if not why and text not in self._about.atoms[node]:
             why = f"{_name(node)} is {text} at {i} then, as in no run"
         return value, why
 
-    def _atom(self, node: SOp, label: CausalValue, why: str, i: int) -> KnownOrNot:
+    def _atom(self, node: rasp.SOp, label: CausalValue, why: str, i: int) -> KnownOrNot:
         known = self._about.atoms[node]
         if isinstance(label, str) and label in known:
             return known[label], why
         nothing = f"{_name(node)} has no value at {i} then, as in no run"
         return next(iter(known.values())), why or nothing
 
-    def _token(self, text: CausalValue) -> Atom:
+    def _token(self, text: CausalValue) -> rasp.Atom:
         return next((token for token in self._about.program.alphabet if shown_atom(token) == text), text)
 
-    def _brought(self, node: Aggregate, i: int, reads: frozenset[str] | set[str]) -> KnownOrNot:  # noqa: PLR0911
+    def _brought(self, node: rasp.Aggregate, i: int, reads: frozenset[str] | set[str]) -> KnownOrNot:  # noqa: PLR0911
         """Return an aggregate as it is seen: what is brought, or the default where nothing is found."""
         about, n = self._about, node.number
         found = among(reads, f"found c{node.selector.number}")
@@ -237,9 +226,9 @@ class RaspRun:
         found = min(max(4 * over, Fraction(0)), Fraction(1))
         return (int(found) if found.denominator == 1 else found), why
 
-    def _aggregate(self, name: str) -> Aggregate:
+    def _aggregate(self, name: str) -> rasp.Aggregate:
         node = self._about.sops[int(name[1:])]
-        if not isinstance(node, Aggregate):
+        if not isinstance(node, rasp.Aggregate):
             raise TypeError(f"{node!r} is not an aggregate")
         return node
 
@@ -302,7 +291,9 @@ class RaspRun:
                 return False, why
         return True, why
 
-    def _kind(self, side: str, claim: str, reads: frozenset[str], i: int) -> tuple[Mapping[SOp, Atom] | None, str]:
+    def _kind(
+        self, side: str, claim: str, reads: frozenset[str], i: int
+    ) -> tuple[Mapping[rasp.SOp, rasp.Atom] | None, str]:
         """Return the values that stand for the kind that is held of those that a cluster compares; None: they satisfy none.
 
         Without a variable that holds it there are none, and each s-op is seen as always.
@@ -325,16 +316,21 @@ class RaspRun:
         return known, why or ("" if len(known) == len(values) else f"nothing says what {label} stands for")
 
     def _selects(
-        self, selector: Selector, i: int, j: int, queries: tuple[frozenset[str], Mapping[SOp, Atom]], keys: Any
+        self,
+        selector: rasp.Selector,
+        i: int,
+        j: int,
+        queries: tuple[frozenset[str], Mapping[rasp.SOp, rasp.Atom]],
+        keys: Any,
     ) -> tuple[bool, str]:
-        if isinstance(selector, Combined):
+        if isinstance(selector, rasp.Combined):
             parts = [self._selects(part, i, j, queries, keys) for part in selector.parts]
             true = [holds for holds, _ in parts]
             why = next((why for _, why in parts if why), "")
             if selector.operator == "not":
                 return not true[0], why
             return (all(true) if selector.operator == "and" else any(true)), why
-        if not isinstance(selector, Select):
+        if not isinstance(selector, rasp.Select):
             raise TypeError(f"{selector!r} is not a selector of a program")
         (key, of_key), (query, of_query) = self._compared(selector.key, j, keys), self._compared(selector.query, i, queries)
         try:
@@ -342,7 +338,7 @@ class RaspRun:
         except (ValueRefused, TypeError):
             return False, of_key or of_query or f"c{selector.number} has no value from {i} at {j} then"
 
-    def _compared(self, sop: SOp, i: int, seen: tuple[frozenset[str], Mapping[SOp, Atom]]) -> KnownOrNot:
+    def _compared(self, sop: rasp.SOp, i: int, seen: tuple[frozenset[str], Mapping[rasp.SOp, rasp.Atom]]) -> KnownOrNot:
         reads, kinds = seen
         node = self._about.same[sop]
         return (kinds[node], "") if node in kinds else self.seen(sop, i, reads)
@@ -364,16 +360,16 @@ def _plain(value: CausalValue) -> Any:
     return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
 
 
-def _name(sop: SOp) -> str:
+def _name(sop: rasp.SOp) -> str:
     return sop.name or f"s{sop.number}"
 
 
-def _applied(node: Elementwise, values: Sequence[Atom]) -> Atom:
+def _applied(node: rasp.Elementwise, values: Sequence[rasp.Atom]) -> rasp.Atom:
     if node.operator == "if":
         then, condition, other = values
         return then if condition else other
     if node.operator in ("in", "table"):
         known = dict(node.entries)
         return values[0] in known if node.operator == "in" else known[values[0]]
-    found: Atom = UNARY[node.operator](*values) if len(values) == 1 else BINARY[node.operator](*values)
+    found: rasp.Atom = UNARY[node.operator](*values) if len(values) == 1 else BINARY[node.operator](*values)
     return found

@@ -12,7 +12,7 @@ from tm2tfr.errors import CompileError, Diagnostic, Tm2tfrError
 from tm2tfr.options import MOST_LENGTH, RaspOptions
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.rasp.program import Headers, Program, Word, headers, shown_atom
+from tm2tfr.sources.rasp.program import Program, Word, headers, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Node, Selector, SOp, needed
 from tm2tfr.sources.rasp.write import write
@@ -177,7 +177,7 @@ class _Attempt:
     def __init__(self, program: Program, text: str, options: RaspOptions) -> None:
         self._program, self._text, self._options = program, text, options
         self._file = f"{program.name}.rasp"
-        said = headers_of(program)
+        said = headers(Log(SourceText(program.text, f"{program.name}.rasp")))
         self._length = options.max_length or said.length or LENGTH
         self.longest = MOST_LENGTH if options.unbounded else self._length
         self._asked = options.mask or said.mask or None
@@ -246,9 +246,6 @@ class _Attempt:
 
 
 # ── the text that is stored ─────────────────────────────────────────────────────────────────────────────────
-def headers_of(program: Program) -> Headers:
-    """Return what the headers of a program's text say."""
-    return headers(Log(SourceText(program.text, f"{program.name}.rasp")))
 
 
 def stored(program: Program) -> tuple[Program, str]:

@@ -10,22 +10,10 @@ from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp import sops
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.values import shown
-from tm2tfr.sources.sequence.graph import (
-    Apply,
-    Attend,
-    Combine,
-    Compare,
-    Fixed,
-    Item,
-    Operation,
-    Position,
-    Selection,
-    SequenceGraph,
-    Token,
-)
+from tm2tfr.sources.sequence import graph as seq
 
 
-def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: str = "") -> SequenceGraph:
+def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: str = "") -> seq.SequenceGraph:
     """Return the graph of a program with these outputs, the answer first.
 
     Two s-ops that are made in the same way become one node; two selectors stay two, as in the authors' interpreter.
@@ -43,7 +31,7 @@ def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: 
         raise CompileError(f"{what}: list one of them in the alphabet")
     lowering = _Lowering(program.alphabet)
     lowering.add([node for _, node in outputs])
-    return SequenceGraph(
+    return seq.SequenceGraph(
         name=program.name,
         file=file or program.name,
         alphabet=tuple(map(_whole, program.alphabet)),
@@ -59,7 +47,7 @@ def _typed(part: Any) -> Any:
     """Return what says whether two parts are the same: 1 and True are equal, and not the same."""
     if isinstance(part, tuple):
         return tuple(map(_typed, part))
-    return part if isinstance(part, Operation) else (type(part), part)
+    return part if isinstance(part, seq.Operation) else (type(part), part)
 
 
 def _text(token: Any) -> str:
@@ -71,9 +59,9 @@ class _Lowering:
     def __init__(self, alphabet: Sequence[sops.Atom]) -> None:
         self._text = all(isinstance(token, str) for token in alphabet)
         self._texts = tuple((_whole(token), _text(token)) for token in alphabet)
-        self.nodes: dict[sops.SOp, Operation] = {}
-        self._selectors: dict[sops.Selector, Selection] = {}
-        self._same: dict[tuple[Any, ...], Operation] = {}
+        self.nodes: dict[sops.SOp, seq.Operation] = {}
+        self._selectors: dict[sops.Selector, seq.Selection] = {}
+        self._same: dict[tuple[Any, ...], seq.Operation] = {}
 
     def add(self, wanted: Sequence[sops.SOp]) -> None:
         """Add nodes for `wanted` and all that they are made of."""
@@ -90,19 +78,19 @@ class _Lowering:
             elif isinstance(node, sops.SOp):
                 self.nodes[node] = self._node(node)
 
-    def _selector(self, selector: sops.Selector) -> Selection:
+    def _selector(self, selector: sops.Selector) -> seq.Selection:
         key = f"c{selector.number}"
         if isinstance(selector, sops.Combined):
             parts = tuple(self._selectors[part] for part in selector.parts)
-            return Combine(key=key, name=selector.name, operator=selector.operator, parts=parts, span=selector.span)
+            return seq.Combine(key=key, name=selector.name, operator=selector.operator, parts=parts, span=selector.span)
         if not isinstance(selector, sops.Select):
             raise CompileError(f"{selector!r} is no selector: use select, and, or, not")
         keys, queries = self.nodes[selector.key], self.nodes[selector.query]
-        return Compare(
+        return seq.Compare(
             key=key, name=selector.name, keys=keys, queries=queries, relation=selector.relation, span=selector.span
         )
 
-    def _node(self, sop: sops.SOp) -> Operation:
+    def _node(self, sop: sops.SOp) -> seq.Operation:
         kind, parts = self._kind(sop)
         known = (kind, *map(_typed, parts))
         if known not in self._same:
@@ -131,23 +119,25 @@ class _Lowering:
             return "apply_table", (self._texts, self._token())
         return f"token_{conversion}", (self._token(),)
 
-    def _token(self) -> Operation:
+    def _token(self) -> seq.Operation:
         known = ("token",)
         if known not in self._same:
-            self._same[known] = Token(key="s")
+            self._same[known] = seq.Token(key="s")
         return self._same[known]
 
 
 def _apply(operator: str) -> Any:
-    def made(about: Mapping[str, Any], entries: tuple[tuple[Item, Item], ...], *arguments: Operation) -> Operation:
-        return Apply(operator=operator, arguments=arguments, entries=entries, **about)
+    def made(
+        about: Mapping[str, Any], entries: tuple[tuple[seq.Item, seq.Item], ...], *arguments: seq.Operation
+    ) -> seq.Operation:
+        return seq.Apply(operator=operator, arguments=arguments, entries=entries, **about)
 
     return made
 
 
 def _converted(operator: str) -> Any:
-    def made(about: Mapping[str, Any], token: Operation) -> Operation:
-        return Apply(operator=operator, arguments=(token,), **about)
+    def made(about: Mapping[str, Any], token: seq.Operation) -> seq.Operation:
+        return seq.Apply(operator=operator, arguments=(token,), **about)
 
     return made
 
@@ -161,10 +151,10 @@ class _Made(dict[str, Any]):
 
 
 _MADE = _Made(
-    token=lambda about: Token(**about),
-    position=lambda about: Position(**about),
-    constant=lambda about, value: Fixed(value=value, **about),
-    attend=lambda about, selector, values, default: Attend(selector=selector, values=values, default=default, **about),
+    token=lambda about: seq.Token(**about),
+    position=lambda about: seq.Position(**about),
+    constant=lambda about, value: seq.Fixed(value=value, **about),
+    attend=lambda about, selector, values, default: seq.Attend(selector=selector, values=values, default=default, **about),
 )
 
 

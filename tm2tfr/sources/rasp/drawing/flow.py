@@ -12,22 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.analyse import Analysis, analyse
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.sops import (
-    Aggregate,
-    Combined,
-    Constant,
-    Elementwise,
-    Indices,
-    Node,
-    Select,
-    Selector,
-    SOp,
-    Tokens,
-    made_of,
-    needed,
-)
 from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.rasp.write import CALLED, applied
 
@@ -36,55 +23,59 @@ MOST_ENTRIES = 4
 """Of a table that is written out."""
 
 
-def expression(sop: SOp, names: Mapping[int, str]) -> str:
+def expression(sop: rasp.SOp, names: Mapping[int, str]) -> str:
     """Return how an s-op is made.
 
     Args:
         names: the numbers of those s-ops that are referred to by name; the others are written out.
     """
-    if isinstance(sop, Constant):
+    if isinstance(sop, rasp.Constant):
         return shown(sop.value)
-    if isinstance(sop, Tokens):
+    if isinstance(sop, rasp.Tokens):
         return f"tokens_{sop.conversion}"
-    if isinstance(sop, Indices):
+    if isinstance(sop, rasp.Indices):
         return "indices"
-    if isinstance(sop, Aggregate):
+    if isinstance(sop, rasp.Aggregate):
         return f"aggregate({sop.selector.name or selector_text(sop.selector, names)}, {named(sop.values, names)})"
-    if isinstance(sop, Elementwise):
+    if isinstance(sop, rasp.Elementwise):
         return _elementwise(sop, names)
     raise TypeError(f"{type(sop).__name__} is not an s-op of a program")
 
 
-def named(sop: SOp, names: Mapping[int, str]) -> str:
+def named(sop: rasp.SOp, names: Mapping[int, str]) -> str:
     """Return an s-op as it is referred to: by its name, or written out."""
     return names.get(sop.number) or expression(sop, names)
 
 
-def selector_text(selector: Selector, names: Mapping[int, str]) -> str:
+def selector_text(selector: rasp.Selector, names: Mapping[int, str]) -> str:
     """Return how a selector is made: of other selectors by their names, of s-ops as `named` has them."""
-    if isinstance(selector, Select):
+    if isinstance(selector, rasp.Select):
         return f"select({named(selector.key, names)}, {named(selector.query, names)}, {selector.relation})"
-    if not isinstance(selector, Combined):
+    if not isinstance(selector, rasp.Combined):
         raise TypeError(f"{type(selector).__name__} is not a selector of a program")
     parts = [_part(part, names) for part in selector.parts]
     return f"not {parts[0]}" if selector.operator == "not" else f" {selector.operator} ".join(parts)
 
 
-def _part(selector: Selector, names: Mapping[int, str]) -> str:
+def _part(selector: rasp.Selector, names: Mapping[int, str]) -> str:
     text = selector.name or selector_text(selector, names)
-    return f"({text})" if isinstance(selector, Combined) and not selector.name else text
+    return f"({text})" if isinstance(selector, rasp.Combined) and not selector.name else text
 
 
-def _elementwise(sop: Elementwise, names: Mapping[int, str]) -> str:
+def _elementwise(sop: rasp.Elementwise, names: Mapping[int, str]) -> str:
     word = named if sop.operator in (*CALLED, "table") else _operand
     entries = [shown(k) + (f": {shown(v)}" if sop.operator == "table" else "") for k, v in sop.entries]
     return applied(sop, [word(argument, names) for argument in sop.arguments], _cut(entries))
 
 
-def _operand(sop: SOp, names: Mapping[int, str]) -> str:
+def _operand(sop: rasp.SOp, names: Mapping[int, str]) -> str:
     """Return an operand: whatever is written out and is no call is in brackets, since few know RASP's precedences."""
     text = named(sop, names)
-    return f"({text})" if isinstance(sop, Elementwise) and sop.number not in names and sop.operator not in CALLED else text
+    return (
+        f"({text})"
+        if isinstance(sop, rasp.Elementwise) and sop.number not in names and sop.operator not in CALLED
+        else text
+    )
 
 
 def _cut(entries: Sequence[str]) -> Sequence[str]:
@@ -101,7 +92,7 @@ LONGEST = 60
 class Averaged:
     """What a head averages: the name of its result, its values as text, and the default as text."""
 
-    result: Aggregate
+    result: rasp.Aggregate
     name: str
     values: str
     default: str
@@ -120,12 +111,12 @@ class FlowHead:
         carried: what is averaged, in the order of creation.
     """
 
-    selector: Selector
+    selector: rasp.Selector
     name: str
     text: str
     parts: tuple[tuple[str, str], ...]
-    keys: tuple[SOp, ...]
-    queries: tuple[SOp, ...]
+    keys: tuple[rasp.SOp, ...]
+    queries: tuple[rasp.SOp, ...]
     carried: tuple[Averaged, ...]
 
 
@@ -134,7 +125,7 @@ class FlowLayer:
     """A layer of the flow: its heads, and the s-ops behind them that have a box of their own."""
 
     heads: tuple[FlowHead, ...]
-    elementwise: tuple[Elementwise, ...]
+    elementwise: tuple[rasp.Elementwise, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,10 +145,10 @@ class Flow:
     """
 
     program: str
-    sop: SOp
+    sop: rasp.SOp
     names: Mapping[int, str]
-    base: tuple[SOp, ...]
-    embedding: tuple[Elementwise, ...]
+    base: tuple[rasp.SOp, ...]
+    embedding: tuple[rasp.Elementwise, ...]
     layers: tuple[FlowLayer, ...]
     analysis: Analysis
     places: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
@@ -179,42 +170,42 @@ class Flow:
         """Return the number of a head of a layer as people see it; both count from 1."""
         return self.places.get((depth - 1, number - 1), (depth, number))[1]
 
-    def depth(self, sop: SOp) -> int:
+    def depth(self, sop: rasp.SOp) -> int:
         """Return the layer of an s-op, from 1; 0: before the first."""
         return self.analysis.depths[sop.number]
 
-    def named(self, sop: SOp) -> str:
+    def named(self, sop: rasp.SOp) -> str:
         """Return an s-op as it is referred to: by its name, or written out."""
         return named(sop, self.names)
 
-    def expression(self, sop: SOp) -> str:
+    def expression(self, sop: rasp.SOp) -> str:
         """Return how an s-op is made of what is drawn."""
         return expression(sop, self.names)
 
-    def sources(self, node: Node) -> tuple[SOp, ...]:
+    def sources(self, node: rasp.Node) -> tuple[rasp.SOp, ...]:
         """Return the s-ops with a name of their own that `node` is made of, each once, in the order of creation."""
-        found: dict[int, SOp] = {}
-        waiting = list(made_of(node))
+        found: dict[int, rasp.SOp] = {}
+        waiting = list(rasp.made_of(node))
         while waiting:
             part = waiting.pop()
-            if isinstance(part, SOp) and part.number in self.names:
+            if isinstance(part, rasp.SOp) and part.number in self.names:
                 found[part.number] = part
             else:
-                waiting.extend(made_of(part))
+                waiting.extend(rasp.made_of(part))
         return tuple(found[number] for number in sorted(found))
 
-    def behind(self, sop: SOp) -> tuple[SOp, ...]:
+    def behind(self, sop: rasp.SOp) -> tuple[rasp.SOp, ...]:
         """Return `sop` itself if it has a name of its own, otherwise what it is made of."""
         return (sop,) if sop.number in self.names else self.sources(sop)
 
 
 def flow(
-    program: Program | SOp, *, name: str = "", places: Mapping[tuple[int, int], tuple[int, int]] | None = None
+    program: Program | rasp.SOp, *, name: str = "", places: Mapping[tuple[int, int], tuple[int, int]] | None = None
 ) -> Flow:
     """Return the flow of a program's chosen s-op, or of an s-op of a program called `name`; places: see `Flow`."""
     sop = program.sop if isinstance(program, Program) else program
     analysis = analyse(sop)
-    nodes = needed([sop])
+    nodes = rasp.needed([sop])
     names = _names(nodes, sop, program.chosen if isinstance(program, Program) else "")
     layers = tuple(
         FlowLayer(
@@ -227,7 +218,7 @@ def flow(
         program=program.name if isinstance(program, Program) else name,
         sop=sop,
         names=names,
-        base=tuple(node for node in nodes if isinstance(node, Tokens | Indices)),
+        base=tuple(node for node in nodes if isinstance(node, rasp.Tokens | rasp.Indices)),
         embedding=tuple(node for node in analysis.embedding if node.number in names),
         layers=layers,
         analysis=analysis,
@@ -235,8 +226,8 @@ def flow(
     )
 
 
-def _head(selector: Selector, aggregates: Iterable[Aggregate], names: Mapping[int, str]) -> FlowHead:
-    leaves = [node for node in needed_selectors(selector) if isinstance(node, Select)]
+def _head(selector: rasp.Selector, aggregates: Iterable[rasp.Aggregate], names: Mapping[int, str]) -> FlowHead:
+    leaves = [node for node in needed_selectors(selector) if isinstance(node, rasp.Select)]
     parts = [node for node in needed_selectors(selector) if node.name and node is not selector]
     return FlowHead(
         selector=selector,
@@ -251,34 +242,34 @@ def _head(selector: Selector, aggregates: Iterable[Aggregate], names: Mapping[in
     )
 
 
-def needed_selectors(selector: Selector) -> tuple[Selector, ...]:
+def needed_selectors(selector: rasp.Selector) -> tuple[rasp.Selector, ...]:
     """Return a selector and those that it is made of, in the order of creation."""
     found, waiting = {selector.number: selector}, [selector]
     while waiting:
-        for part in made_of(waiting.pop()):
-            if isinstance(part, Selector) and part.number not in found:
+        for part in rasp.made_of(waiting.pop()):
+            if isinstance(part, rasp.Selector) and part.number not in found:
                 found[part.number] = part
                 waiting.append(part)
     return tuple(found[number] for number in sorted(found))
 
 
-def _each_once(sops: Iterable[SOp]) -> tuple[SOp, ...]:
+def _each_once(sops: Iterable[rasp.SOp]) -> tuple[rasp.SOp, ...]:
     """Return s-ops, each once and without constants."""
-    return tuple(dict.fromkeys(sop for sop in sops if not isinstance(sop, Constant)))
+    return tuple(dict.fromkeys(sop for sop in sops if not isinstance(sop, rasp.Constant)))
 
 
 # ── names ───────────────────────────────────────────────────────────────────────────────────────────────────
-def _names(nodes: tuple[Node, ...], sop: SOp, chosen: str) -> dict[int, str]:
+def _names(nodes: tuple[rasp.Node, ...], sop: rasp.SOp, chosen: str) -> dict[int, str]:
     """Return the name of each s-op that is not written out where it is used."""
-    uses = Counter(part.number for node in nodes for part in made_of(node))
+    uses = Counter(part.number for node in nodes for part in rasp.made_of(node))
     found: dict[int, str] = {}
     taken: set[str] = {chosen}
     private = 0
     for node in nodes:
-        if not isinstance(node, SOp) or isinstance(node, Constant):
+        if not isinstance(node, rasp.SOp) or isinstance(node, rasp.Constant):
             continue
         name = chosen if node is sop and chosen else base_name(node)
-        once = isinstance(node, Elementwise) and uses[node.number] < 2 and node is not sop
+        once = isinstance(node, rasp.Elementwise) and uses[node.number] < 2 and node is not sop
         if not name and (not once or len(expression(node, found)) > LONGEST):
             private += 1
             name = f"_{private}"
@@ -288,9 +279,9 @@ def _names(nodes: tuple[Node, ...], sop: SOp, chosen: str) -> dict[int, str]:
     return found
 
 
-def base_name(sop: SOp) -> str:
+def base_name(sop: rasp.SOp) -> str:
     """Return the name of an s-op: that of its variable, and ``tokens`` where it is the plain input."""
-    if isinstance(sop, Tokens) and sop.conversion == "str" and sop.name in ("", "tokens_str"):
+    if isinstance(sop, rasp.Tokens) and sop.conversion == "str" and sop.name in ("", "tokens_str"):
         return "tokens"
     return sop.name
 

@@ -75,12 +75,7 @@ def save(program: Program, path: str | Path) -> None:
     Raises:
         OutputError: if the extension is that of no drawing, the drawing cannot be made, or the file cannot be written.
     """
-    write_drawing(
-        path,
-        dot=lambda: to_dot(program),
-        mermaid=lambda: to_mermaid(program),
-        picture=lambda format: render(program, format),
-    )
+    write_drawing(path, program.name, lambda: _digraph(flow(program)), lambda: to_mermaid(program))
 
 
 def to_networkx(program: Program) -> nx.MultiDiGraph[str]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from tm2tfr.errors import OutputError, counted, visible
-from tm2tfr.files import write_bytes
 from tm2tfr.sources.rasp.drawing.flow import Flow, FlowHead, flow
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate, shown_word
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
@@ -270,18 +268,6 @@ def run_svg(*runs: Run) -> str:
     """Return runs as SVG, one below the other."""
     title = "; ".join(_title(run) for run in runs)
     return page(stacked([picture(run) for run in runs], 3 * PAD), title=title, style=STYLE, scope="rasp")
-
-
-def save_run(path: str | Path, *runs: Run) -> None:
-    """Write runs into an .svg file, which appears whole or not at all.
-
-    Raises:
-        OutputError: if the file has another ending, or cannot be written.
-    """
-    if Path(path).suffix.lower() != ".svg":
-        what = f"{path}: a run of a RASP program is drawn as .svg"
-        raise OutputError(f"{what}: use {Path(path).stem}.svg, or omit the input to draw the flow alone")
-    write_bytes(path, run_svg(*runs).encode())
 
 
 def _title(run: Run) -> str:

@@ -22,21 +22,10 @@ from weakref import WeakValueDictionary
 
 from tm2tfr.errors import Tm2tfrError, did_you_mean
 from tm2tfr.sources.rasp.language import operators
+from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
-from tm2tfr.sources.rasp.language.assign import assign, bind, break_names, take_apart
-from tm2tfr.sources.rasp.language.nodes import Maker, TooManyNodes
 from tm2tfr.sources.rasp.language.parse import parse
-from tm2tfr.sources.rasp.language.scope import (
-    BROKEN,
-    Answer,
-    Meta,
-    RaspFunction,
-    Request,
-    Scope,
-    StatementRefused,
-    is_atom,
-    sort_of,
-)
+from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes
 from tm2tfr.sources.rasp.sops import Node, Selector, SOp
 from tm2tfr.text.source import Log, SourceText
 
@@ -66,13 +55,13 @@ class Elaborator:
     log: Log
     files: Files
     make: Maker
-    base: Scope
+    base: names.Scope
     foreign: set[SourceText] = field(default_factory=set)
-    example: Meta = "hello"
-    requests: list[Request] = field(default_factory=list)
+    example: names.Meta = "hello"
+    requests: list[names.Request] = field(default_factory=list)
     widths: MutableMapping[int, Selector] = field(default_factory=WeakValueDictionary)
     width_functions: frozenset[str] = frozenset()
-    last: Meta = None
+    last: names.Meta = None
     """The value of the last statement that is only an expression, if no assignment came after it."""
     site: s.TextPart | None = None
     calls: int = 0
@@ -80,7 +69,7 @@ class Elaborator:
     loading: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.expressions: dict[type[s.Expression], Callable[[Any, Scope], Meta]] = {
+        self.expressions: dict[type[s.Expression], Callable[[Any, names.Scope], names.Meta]] = {
             s.Literally: lambda e, scope: e.value,
             s.Variable: self._variable,
             s.Bracketed: lambda e, scope: self.value(e.inner, scope),
@@ -96,18 +85,18 @@ class Elaborator:
             s.Comprehension: self._comprehension,
             s.Broken: self._broken,
         }
-        self.statements: dict[type[s.Statement], Callable[[Any, Scope], None]] = {
+        self.statements: dict[type[s.Statement], Callable[[Any, names.Scope], None]] = {
             s.Alone: self._alone,
             s.Assignment: self._assignment,
             s.Drawing: self._drawing,
             s.Loading: self._loading,
-            s.Definition: lambda d, scope: assign(d.name, RaspFunction(d, scope), scope),
+            s.Definition: lambda d, scope: names.assign(d.name, names.RaspFunction(d, scope), scope),
             s.Loop: self._loop,
             s.Setting: self._setting,
         }
 
     # ── statements ──────────────────────────────────────────────────────────────────────────────────────
-    def run(self, statements: Sequence[s.Statement], scope: Scope) -> None:
+    def run(self, statements: Sequence[s.Statement], scope: names.Scope) -> None:
         """Run statements one by one, up to ``exit``; a statement that is refused is reported, and breaks its variables."""
         for statement in statements:
             if isinstance(statement, s.Setting) and statement.kind == EXIT:
@@ -115,92 +104,94 @@ class Elaborator:
             with _deep():
                 try:
                     self.statement(statement, scope)
-                except StatementRefused as refused:
+                except names.StatementRefused as refused:
                     self._report(refused)
-                    break_names(statement, scope)
+                    names.break_names(statement, scope)
                 except (TooManyNodes, RecursionError, MemoryError) as error:
                     why = (error.what, error.remedy) if isinstance(error, TooManyNodes) else _TOO_DEEP
-                    self._report(StatementRefused(statement, *why))
-                    break_names(statement, scope)
+                    self._report(names.StatementRefused(statement, *why))
+                    names.break_names(statement, scope)
 
-    def statement(self, statement: s.Statement, scope: Scope) -> None:
+    def statement(self, statement: s.Statement, scope: names.Scope) -> None:
         """Run one statement."""
         self.statements[type(statement)](statement, scope)
 
-    def _report(self, refused: StatementRefused) -> None:
+    def _report(self, refused: names.StatementRefused) -> None:
         if refused.what:
             self.log.inside(refused.part.source).add(refused.part.span, refused.what, refused.remedy)
 
-    def _alone(self, statement: s.Alone, scope: Scope) -> None:
+    def _alone(self, statement: s.Alone, scope: names.Scope) -> None:
         self.last = self.value(statement.expression, scope)
 
-    def _assignment(self, statement: s.Assignment, scope: Scope) -> None:
+    def _assignment(self, statement: s.Assignment, scope: names.Scope) -> None:
         values = [self.value(expression, scope) for expression in statement.values]
         value = values[0] if len(values) == 1 else values
         inside = self.calls > 0 and statement.source in self.foreign  # what the library calls its parts is its own affair
         if len(statement.names) == 1:
-            assign(statement.names[0], value, scope, naming=not inside)
+            names.assign(statement.names[0], value, scope, naming=not inside)
         else:
-            take_apart(statement.names, value, statement, scope)
+            names.take_apart(statement.names, value, statement, scope)
         self.last = None
 
-    def _loop(self, statement: s.Loop, scope: Scope) -> None:
+    def _loop(self, statement: s.Loop, scope: names.Scope) -> None:
         for item in self._items(statement.iterable, scope, "a loop"):
-            bind(statement.names, item, statement.iterable, scope)
+            names.bind(statement.names, item, statement.iterable, scope)
             for inner in statement.body:
                 self.statement(inner, scope)
 
-    def _items(self, iterable: s.Expression, scope: Scope, noun: str) -> list[Meta]:
+    def _items(self, iterable: s.Expression, scope: names.Scope, noun: str) -> list[names.Meta]:
         value = self.value(iterable, scope)
         if not isinstance(value, list | dict):
             remedy = f"write its characters as a list: {[*value][:3]}" if isinstance(value, str) else ""
-            what = f"{noun} goes over a list or a dictionary, not over {sort_of(value)}"
-            raise StatementRefused(iterable, what, remedy.replace("'", '"') or "use a list, for example range(3)")
+            what = f"{noun} goes over a list or a dictionary, not over {names.sort_of(value)}"
+            raise names.StatementRefused(iterable, what, remedy.replace("'", '"') or "use a list, for example range(3)")
         return list(value)
 
-    def _setting(self, statement: s.Setting, scope: Scope) -> None:
+    def _setting(self, statement: s.Setting, scope: names.Scope) -> None:
         if statement.example is not None:
             value = self.value(statement.example, scope)
             self._word(value, statement.example)
             if statement.subject != "selector":
                 self.example = value
 
-    def _drawing(self, statement: s.Drawing, scope: Scope) -> None:
+    def _drawing(self, statement: s.Drawing, scope: names.Scope) -> None:
         value = self.example if statement.input is None else self.value(statement.input, scope)
         node = self.value(statement.expression, scope)
         if not isinstance(node, SOp):
-            raise StatementRefused(statement.expression, f"'draw' takes an s-op, not {sort_of(node)}", "name an s-op")
+            raise names.StatementRefused(
+                statement.expression, f"'draw' takes an s-op, not {names.sort_of(node)}", "name an s-op"
+            )
         word = self._word(value, statement.input or statement)
-        self.requests.append(Request(node, word, statement, drawn=True))
+        self.requests.append(names.Request(node, word, statement, drawn=True))
 
-    def _loading(self, statement: s.Loading, scope: Scope) -> None:
+    def _loading(self, statement: s.Loading, scope: names.Scope) -> None:
         file = statement.file
         if file in self.loading:
-            raise StatementRefused(statement, f"{file!r} is being loaded already", "remove one of the two 'load'")
+            raise names.StatementRefused(statement, f"{file!r} is being loaded already", "remove one of the two 'load'")
         try:
             source = self.files(file, statement.source)
         except Tm2tfrError as error:
             scope.unknown = True
-            raise StatementRefused(statement, str(error), "fix the name, or add the file") from None
+            raise names.StatementRefused(statement, str(error), "fix the name, or add the file") from None
         log = self.log.inside(source)
         outside, self.loading = (self.loading, (*self.loading, file))
-        self.run(parse(log), Scope(self.base, taker=scope))
+        self.run(parse(log), names.Scope(self.base, taker=scope))
         self.loading = outside
         self.last = None
 
     # ── expressions ─────────────────────────────────────────────────────────────────────────────────────
-    def value(self, expression: s.Expression, scope: Scope) -> Meta:
+    def value(self, expression: s.Expression, scope: names.Scope) -> names.Meta:
         """Return the value of an expression, which is then ``out``."""
         self.steps += 1
         if self.steps > MOST_STEPS:
             what = f"the program evaluates more than {MOST_STEPS:,} expressions"
-            raise StatementRefused(expression, what, "check that its recursion ends, or use shorter lists")
+            raise names.StatementRefused(expression, what, "check that its recursion ends, or use shorter lists")
         found = self.expressions[type(expression)](expression, scope)
-        if type(found) is not Answer:
+        if type(found) is not names.Answer:
             scope.names["out"] = found
         return found
 
-    def _values(self, expressions: Sequence[s.Expression], scope: Scope) -> list[Meta]:
+    def _values(self, expressions: Sequence[s.Expression], scope: names.Scope) -> list[names.Meta]:
         return [self.value(expression, scope) for expression in expressions]
 
     def _at(self, part: s.TextPart) -> Maker:
@@ -213,29 +204,29 @@ class Elaborator:
         try:
             yield
         except operators.REFUSALS as error:
-            raise StatementRefused(part, *operators.why(error)) from None
+            raise names.StatementRefused(part, *operators.why(error)) from None
 
-    def _broken(self, expression: s.Broken, scope: Scope) -> Meta:
-        raise StatementRefused(expression)
+    def _broken(self, expression: s.Broken, scope: names.Scope) -> names.Meta:
+        raise names.StatementRefused(expression)
 
-    def _variable(self, expression: s.Variable, scope: Scope) -> Meta:
+    def _variable(self, expression: s.Variable, scope: names.Scope) -> names.Meta:
         name = expression.name
         for owner in scope.chain():
             if name in owner.names:
                 value = owner.names[name]
-                if value is BROKEN:
-                    raise StatementRefused(expression)
+                if value is names.BROKEN:
+                    raise names.StatementRefused(expression)
                 return value
         if any(owner.unknown for owner in scope.chain()):
-            raise StatementRefused(expression)
+            raise names.StatementRefused(expression)
         known = scope.known()
         if name in _CALLED:
             what = f"{name!r} is a word only with its bracket: '{name}('"
-            raise StatementRefused(expression, what, f"write {name}(…) without a blank before the bracket")
+            raise names.StatementRefused(expression, what, f"write {name}(…) without a blank before the bracket")
         what = f"there is no variable {name!r}{did_you_mean(name, known)}"
-        raise StatementRefused(expression, what, "define it before this line, or fix its name")
+        raise names.StatementRefused(expression, what, "define it before this line, or fix its name")
 
-    def _prefixed(self, expression: s.Prefixed, scope: Scope) -> Meta:
+    def _prefixed(self, expression: s.Prefixed, scope: names.Scope) -> names.Meta:
         value = self.value(expression.operand, scope)
         if expression.operator == "round" and isinstance(value, Fraction) and value.denominator == 2:
             what = f"halves are rounded to the even neighbour: this is {round(value)}"
@@ -244,7 +235,7 @@ class Elaborator:
         with self._refusing(expression):
             return operators.prefixed(expression.operator, value, self._at(expression))
 
-    def _between(self, expression: s.Between, scope: Scope) -> Meta:
+    def _between(self, expression: s.Between, scope: names.Scope) -> names.Meta:
         left = self.value(expression.left, scope)
         right = self.value(expression.right, scope)
         try:
@@ -252,9 +243,9 @@ class Elaborator:
                 return operators.contained(left, right, self._at(expression))
             return operators.between(expression.operator, left, right, self._at(expression))
         except operators.REFUSALS as error:
-            raise StatementRefused(expression, *operators.why(error)) from None
+            raise names.StatementRefused(expression, *operators.why(error)) from None
 
-    def _ternary(self, expression: s.Ternary, scope: Scope) -> Meta:
+    def _ternary(self, expression: s.Ternary, scope: names.Scope) -> names.Meta:
         condition = self.value(expression.condition, scope)
         if not isinstance(condition, Node):
             return self.value(expression.then if condition else expression.otherwise, scope)
@@ -262,13 +253,13 @@ class Elaborator:
         other = self.value(expression.otherwise, scope)
         parts = ((expression.condition, condition), (expression.then, then), (expression.otherwise, other))
         for part, value in parts:
-            if not isinstance(value, SOp) and not is_atom(value):
-                what = f"a conditional on an s-op chooses between values at each position, not {sort_of(value)}"
-                raise StatementRefused(part, what, "use s-ops and single values; combine selectors with and, or, not")
-        chosen: Meta = condition
+            if not isinstance(value, SOp) and not names.is_atom(value):
+                what = f"a conditional on an s-op chooses between values at each position, not {names.sort_of(value)}"
+                raise names.StatementRefused(part, what, "use s-ops and single values; combine selectors with and, or, not")
+        chosen: names.Meta = condition
         return self._at(expression).elementwise("if", then, chosen, other)
 
-    def _indexed(self, expression: s.Indexed, scope: Scope) -> Meta:
+    def _indexed(self, expression: s.Indexed, scope: names.Scope) -> names.Meta:
         whole = self.value(expression.whole, scope)
         index = self.value(expression.index, scope)
         length = None
@@ -277,17 +268,17 @@ class Elaborator:
         with self._refusing(expression):
             return operators.indexed(whole, index, self._at(expression), length if isinstance(length, SOp) else None)
 
-    def _selection(self, expression: s.SelectCall, scope: Scope) -> Meta:
+    def _selection(self, expression: s.SelectCall, scope: names.Scope) -> names.Meta:
         found = []
         for part in (expression.key, expression.query):
             value = self.value(part, scope)
-            if not isinstance(value, SOp) and not is_atom(value):
-                what = f"'select' compares s-ops, not {sort_of(value)}"
-                raise StatementRefused(part, what, "write select(keys, queries, relation) with two s-ops")
+            if not isinstance(value, SOp) and not names.is_atom(value):
+                what = f"'select' compares s-ops, not {names.sort_of(value)}"
+                raise names.StatementRefused(part, what, "write select(keys, queries, relation) with two s-ops")
             found.append(value)
         return self._at(expression).select(found[0], found[1], expression.relation)
 
-    def _primitive(self, expression: s.Primitive, scope: Scope) -> Meta:
+    def _primitive(self, expression: s.Primitive, scope: names.Scope) -> names.Meta:
         values = self._values(expression.arguments, scope)
         with self._refusing(expression):
             if expression.name == "range":
@@ -298,82 +289,86 @@ class Elaborator:
                 return operators.counted_items(values[0])
         return self._aggregate(expression, values)
 
-    def _aggregate(self, expression: s.Primitive, values: Sequence[Meta]) -> Meta:
+    def _aggregate(self, expression: s.Primitive, values: Sequence[names.Meta]) -> names.Meta:
         selector, carried, *rest = values
         parts = expression.arguments
         if not isinstance(selector, Selector):
-            what = f"'aggregate' takes a selector first, not {sort_of(selector)}"
-            raise StatementRefused(parts[0], what, "write aggregate(selector, s-op)")
-        if not isinstance(carried, SOp) and not is_atom(carried):
-            raise StatementRefused(parts[1], f"'aggregate' averages an s-op, not {sort_of(carried)}", "name an s-op")
-        if rest and not is_atom(rest[0]):
-            what = f"the default of 'aggregate' is a single value, not {sort_of(rest[0])}"
-            raise StatementRefused(parts[2], what, "choose with 'if has_focus(selector)' instead")
+            what = f"'aggregate' takes a selector first, not {names.sort_of(selector)}"
+            raise names.StatementRefused(parts[0], what, "write aggregate(selector, s-op)")
+        if not isinstance(carried, SOp) and not names.is_atom(carried):
+            raise names.StatementRefused(
+                parts[1], f"'aggregate' averages an s-op, not {names.sort_of(carried)}", "name an s-op"
+            )
+        if rest and not names.is_atom(rest[0]):
+            what = f"the default of 'aggregate' is a single value, not {names.sort_of(rest[0])}"
+            raise names.StatementRefused(parts[2], what, "choose with 'if has_focus(selector)' instead")
         return self._at(expression).aggregate(selector, carried, *rest)
 
-    def _dictionary(self, expression: s.Dictionary, scope: Scope) -> Meta:
+    def _dictionary(self, expression: s.Dictionary, scope: names.Scope) -> names.Meta:
         found = {}
         for key, value in expression.pairs:
             name = self._key(key, scope)
             found[name] = self.value(value, scope)
         return found
 
-    def _key(self, expression: s.Expression, scope: Scope) -> Meta:
+    def _key(self, expression: s.Expression, scope: names.Scope) -> names.Meta:
         key = self.value(expression, scope)
-        if not is_atom(key):
-            raise StatementRefused(
-                expression, f"a key of a dictionary is a single value, not {sort_of(key)}", "use an atom"
+        if not names.is_atom(key):
+            raise names.StatementRefused(
+                expression, f"a key of a dictionary is a single value, not {names.sort_of(key)}", "use an atom"
             )
         return key
 
-    def _comprehension(self, expression: s.Comprehension, scope: Scope) -> Meta:
+    def _comprehension(self, expression: s.Comprehension, scope: names.Scope) -> names.Meta:
         pairs = []
         for item in self._items(expression.iterable, scope, "a comprehension"):
             inner = scope.inner()
-            bind(expression.names, item, expression.iterable, inner)
+            names.bind(expression.names, item, expression.iterable, inner)
             key = None if expression.key is None else self._key(expression.key, inner)
             pairs.append((key, self.value(expression.value, inner)))
         return [value for _, value in pairs] if expression.key is None else dict(pairs)
 
     # ── calls ───────────────────────────────────────────────────────────────────────────────────────────
-    def _applied(self, expression: s.Applied, scope: Scope) -> Meta:
+    def _applied(self, expression: s.Applied, scope: names.Scope) -> names.Meta:
         function = self.value(expression.function, scope)
         values = self._values(expression.arguments, scope)
-        if isinstance(function, RaspFunction):
+        if isinstance(function, names.RaspFunction):
             return self.call(function, values, expression)
         if not isinstance(function, Node):
-            what = f"{sort_of(function)} cannot be called"
-            raise StatementRefused(expression.function, what, "name a function, or an s-op to apply it to an input")
+            what = f"{names.sort_of(function)} cannot be called"
+            raise names.StatementRefused(expression.function, what, "name a function, or an s-op to apply it to an input")
         if len(values) != 1:
             what = (
                 f"{'an s-op' if isinstance(function, SOp) else 'a selector'} is applied to one input, not to {len(values)}"
             )
-            raise StatementRefused(expression, what, 'write for example tokens("hello")')
-        request = Request(function, self._word(values[0], expression.arguments[0]), expression)
+            raise names.StatementRefused(expression, what, 'write for example tokens("hello")')
+        request = names.Request(function, self._word(values[0], expression.arguments[0]), expression)
         self.requests.append(request)
-        return Answer(request)
+        return names.Answer(request)
 
-    def _word(self, value: Meta, part: s.TextPart) -> tuple[Any, ...]:
+    def _word(self, value: names.Meta, part: s.TextPart) -> tuple[Any, ...]:
         """Return an input from a text or a list of atoms."""
-        if not isinstance(value, str | list | dict) or not all(is_atom(token) for token in value):
-            raise StatementRefused(part, f"an input is a text or a list of atoms, not {sort_of(value)}", 'write "hello"')
+        if not isinstance(value, str | list | dict) or not all(names.is_atom(token) for token in value):
+            raise names.StatementRefused(
+                part, f"an input is a text or a list of atoms, not {names.sort_of(value)}", 'write "hello"'
+            )
         if not value:
-            raise StatementRefused(part, "an input has at least one token", 'write for example "hello"')
+            raise names.StatementRefused(part, "an input has at least one token", 'write for example "hello"')
         return tuple(value)
 
-    def call(self, function: RaspFunction, values: Sequence[Meta], call: s.TextPart) -> Meta:
+    def call(self, function: names.RaspFunction, values: Sequence[names.Meta], call: s.TextPart) -> names.Meta:
         """Return what a function makes of some values; `call` is the part of the text that calls it."""
         definition = function.definition
         if any(isinstance(result, s.Broken) for result in definition.results):
-            raise StatementRefused(call)
+            raise names.StatementRefused(call)
         if len(values) != len(definition.parameters):
             wanted = ", ".join(parameter.name for parameter in definition.parameters)
             counted = f"{len(definition.parameters)} argument{'s' * (len(definition.parameters) != 1)}"
             what = f"{function.name!r} takes {counted}, not {len(values)}"
-            raise StatementRefused(call, what, f"write {function.name}({wanted})")
+            raise names.StatementRefused(call, what, f"write {function.name}({wanted})")
         if self.calls >= MOST_CALLS:
             what = f"calls of {function.name!r} are nested more than {MOST_CALLS:,} deep"
-            raise StatementRefused(call, what, "check that the recursion ends: its condition must not be an s-op")
+            raise names.StatementRefused(call, what, "check that the recursion ends: its condition must not be an s-op")
         scope = function.scope.inner()
         foreign = definition.source in self.foreign
         outside, self.calls = self.site, self.calls + 1
@@ -381,13 +376,13 @@ class Elaborator:
             self.site = call
         try:
             for name, value in zip(definition.parameters, values, strict=True):
-                assign(name, value, scope, naming=False)
+                names.assign(name, value, scope, naming=False)
             for statement in definition.body:
                 self.statement(statement, scope)
             results = self._values(definition.results, scope)
-        except StatementRefused as refused:
+        except names.StatementRefused as refused:
             if refused.what and refused.part.source in self.foreign and call.source not in self.foreign:
-                raise StatementRefused(call, f"in {function.name!r}: {refused.what}", refused.remedy) from None
+                raise names.StatementRefused(call, f"in {function.name!r}: {refused.what}", refused.remedy) from None
             raise
         finally:
             self.site, self.calls = outside, self.calls - 1
@@ -414,6 +409,6 @@ def _deep() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def named(values: Mapping[str, Meta], kind: type[Node]) -> dict[str, Any]:
+def named(values: Mapping[str, names.Meta], kind: type[Node]) -> dict[str, Any]:
     """Return the variables that are of a kind, in the order in which they were last assigned."""
     return {name: value for name, value in values.items() if isinstance(value, kind) and name != "out"}

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from lark import Lark, Transformer
 
 from tm2tfr.sources.rasp.language import syntax as s
-from tm2tfr.text.parts import Lexeme, TextPart, place_of
+from tm2tfr.text.parts import Lexeme, TextPart, parser_of, place_of
 from tm2tfr.text.source import SourceText
 
 # ── Builds the syntax tree while the parser runs: a method for each alternative of ``grammar.lark``.
@@ -190,16 +189,7 @@ BLOCK = "block"
 @cache
 def parser() -> Lark:
     """Return the parser of a statement, which builds its syntax tree."""
-    grammar = files("tm2tfr").joinpath("sources", "rasp", "language", "grammar.lark").read_text(encoding="utf-8")
-    return Lark(
-        grammar,
-        parser="lalr",
-        lexer="basic",
-        start=["statement", "apart"],
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-        transformer=TreeBuilder(),
-    )
+    return parser_of("rasp", TreeBuilder(), "statement")
 
 
 @cache

@@ -10,8 +10,8 @@ from tm2tfr.errors import Span
 from tm2tfr.sources.rasp.analyse import shapes_of
 from tm2tfr.sources.rasp.evaluate import Undefined, attempt, shown_word
 from tm2tfr.sources.rasp.language import syntax as s
-from tm2tfr.sources.rasp.language.nodes import Maker
 from tm2tfr.sources.rasp.language.scope import Meta, RaspFunction, is_atom, sort_of
+from tm2tfr.sources.rasp.language.syntax import Maker
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Select, Selector, SOp, needed
 from tm2tfr.sources.rasp.values import BINARY, IRRATIONAL, UNARY, ValueRefused, shown

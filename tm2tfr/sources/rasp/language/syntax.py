@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, get_args
 
-from tm2tfr.sources.rasp.sops import Atom, Relation
+from tm2tfr.errors import CompileError
+from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.text.parts import TextPart as TextPart  # noqa: PLC0414  (part of the tree)
 
 
@@ -23,7 +24,7 @@ class Broken(Expression):
 class Literally(Expression):
     """A number or a text."""
 
-    value: Atom
+    value: rasp.Atom
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,7 +97,7 @@ class SelectCall(Expression):
 
     key: Expression
     query: Expression
-    relation: Relation
+    relation: rasp.Relation
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -193,3 +194,95 @@ class Setting(Statement):
     subject: str = ""
     example: Expression | None = None
     on: bool = False
+
+
+# ── makes the nodes of a program, numbered in the order in which they are made ────────────────────────
+N = TypeVar("N", bound=rasp.Node)
+MOST_NODES = 100_000
+
+
+class TooManyNodes(CompileError):  # noqa: N818  (it is caught at its statement)
+    """A program has more than `MOST_NODES` s-ops and selectors."""
+
+    what, remedy = f"the program has more than {MOST_NODES:,} s-ops and selectors", "use shorter lists, or fewer calls"
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(f"{f'{name}: ' if name else ''}{self.what}: {self.remedy}")
+
+
+@dataclass
+class Maker:
+    """Makes nodes.
+
+    Args:
+        part: the part of the program's text that is being elaborated.
+        most: the most nodes that it makes.
+    """
+
+    part: TextPart | None = None
+    made: int = 0
+    most: float = MOST_NODES
+    everywhere: rasp.Selector | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.conversions = {f"tokens_{conversion}": self.tokens(conversion) for conversion in get_args(rasp.Conversion)}
+        self.positions = self.indices()
+
+    def node(self, kind: type[N], **fields: Any) -> N:
+        """Return a new node of a `kind`.
+
+        Raises:
+            TooManyNodes: if there are `most` already.
+        """
+        if self.made >= self.most:
+            raise TooManyNodes
+        self.made += 1
+        return kind(number=self.made - 1, span=self.part.span if self.part else None, **fields)
+
+    def tokens(self, conversion: Any) -> rasp.SOp:
+        """Return the input, converted."""
+        return self.node(rasp.Tokens, conversion=conversion, name=f"tokens_{conversion}")
+
+    def indices(self) -> rasp.SOp:
+        """Return the positions."""
+        return self.node(rasp.Indices, name="indices")
+
+    def constant(self, value: rasp.Atom) -> rasp.SOp:
+        """Return the s-op that is `value` everywhere."""
+        return self.node(rasp.Constant, value=value)
+
+    def lifted(self, value: rasp.SOp | rasp.Atom) -> rasp.SOp:
+        """Return an s-op as it is, and an atom as a constant."""
+        return value if isinstance(value, rasp.SOp) else self.constant(value)
+
+    def elementwise(
+        self, operator: Any, *arguments: rasp.SOp | rasp.Atom, entries: dict[rasp.Atom, rasp.Atom] | None = None
+    ) -> rasp.SOp:
+        """Return a function of the values at the same position."""
+        lifted = tuple([self.lifted(argument) for argument in arguments])
+        return self.node(rasp.Elementwise, operator=operator, arguments=lifted, entries=tuple((entries or {}).items()))
+
+    def select(self, key: rasp.SOp | rasp.Atom, query: rasp.SOp | rasp.Atom, relation: rasp.Relation) -> rasp.Selector:
+        """Return the selector of the keys that stand in a relation to the query."""
+        lifted = self.lifted(key), self.lifted(query)
+        return self.node(rasp.Select, key=lifted[0], query=lifted[1], relation=relation)
+
+    def combined(self, operator: Any, *parts: rasp.Selector) -> rasp.Selector:
+        """Return ``and``, ``or`` or ``not`` of selectors."""
+        return self.node(rasp.Combined, operator=operator, parts=parts)
+
+    def aggregate(self, selector: rasp.Selector, values: rasp.SOp | rasp.Atom, default: rasp.Atom = 0) -> rasp.SOp:
+        """Return the mean of what is selected."""
+        return self.node(rasp.Aggregate, selector=selector, values=self.lifted(values), default=default)
+
+    def anywhere(self, atom: rasp.Atom, whole: rasp.SOp) -> rasp.SOp:
+        """Return ``atom in whole``: whether any position has that value. All of these share one selector of everything."""
+        found = self.elementwise("indicator", self.elementwise("==", whole, atom))
+        if self.everywhere is None:
+            self.everywhere = self.select(1, 1, "==")
+        return self.elementwise(">", self.aggregate(self.everywhere, found), 0)
+
+
+def call_it(node: rasp.Node, name: str) -> None:
+    """Name a node after the variable that it has been assigned to, while its program is being made."""
+    object.__setattr__(node, "name", name)

@@ -8,7 +8,7 @@ from itertools import product
 from typing import NamedTuple
 
 from tm2tfr.sources.sequence.domains import Domains
-from tm2tfr.sources.sequence.elementwise import NOTHING, Tuple
+from tm2tfr.sources.sequence.functions import NOTHING, Tuple
 from tm2tfr.sources.sequence.graph import Apply, Fixed, Item, Operation
 
 BitForm = Mapping[str, float]

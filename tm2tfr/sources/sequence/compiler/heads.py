@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tm2tfr.sources.sequence.clusters import SelectorCluster
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, added
 from tm2tfr.sources.sequence.domains import Domains
-from tm2tfr.sources.sequence.elementwise import Tuple, roots_of
+from tm2tfr.sources.sequence.functions import Tuple, roots_of
 from tm2tfr.sources.sequence.graph import NO_KIND, Compare, Item, Operation, Position, called, text_of
 
 ScorePairs = tuple[tuple[BitForm, BitForm], ...]

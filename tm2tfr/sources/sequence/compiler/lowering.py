@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, prod
 
+from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, known, of_bits, taken_apart
 from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
@@ -26,19 +27,7 @@ from tm2tfr.sources.sequence.compiler.numbers import (
 )
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.domains import Domains, order_of
-from tm2tfr.sources.sequence.elementwise import NOTHING, Rooted, Tuple
-from tm2tfr.sources.sequence.functions import is_number
-from tm2tfr.sources.sequence.graph import (
-    NO_KIND,
-    Apply,
-    Attend,
-    Item,
-    Operation,
-    Position,
-    Selection,
-    Token,
-    text_of,
-)
+from tm2tfr.sources.sequence.functions import NOTHING, Rooted, Tuple, is_number
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import at
 
@@ -64,21 +53,21 @@ class Lowering:
 
     def __init__(self, domains: Domains, stream: StreamPlan, *, causal: bool, most_units: int) -> None:
         self._domains, self._stream, self._causal, self._most = domains, stream, causal, most_units
-        self._coded: dict[Operation, Code] = {}
-        self._linear: dict[Operation, Code] = {}
-        self._values: dict[Operation, tuple[Item, ...]] = {}
-        self._heads: dict[tuple[Selection, int], _Head] = {}
-        self._clusters: dict[Selection, list[tuple[SelectorCluster, Scored]]] = {}
-        self._means: dict[Attend, Numbered] = {}
-        self._groups: dict[str, Operation] = {}
+        self._coded: dict[seq.Operation, Code] = {}
+        self._linear: dict[seq.Operation, Code] = {}
+        self._values: dict[seq.Operation, tuple[seq.Item, ...]] = {}
+        self._heads: dict[tuple[seq.Selection, int], _Head] = {}
+        self._clusters: dict[seq.Selection, list[tuple[SelectorCluster, Scored]]] = {}
+        self._means: dict[seq.Attend, Numbered] = {}
+        self._groups: dict[str, seq.Operation] = {}
 
-    def values(self, node: Operation) -> tuple[Item, ...]:
+    def values(self, node: seq.Operation) -> tuple[seq.Item, ...]:
         """Return the values that a node can have, in order."""
         if node not in self._values:
             self._values[node] = self._domains.values(node)
         return self._values[node]
 
-    def answered(self, name: str, node: Operation) -> tuple[Output, list[BitForm]]:
+    def answered(self, name: str, node: seq.Operation) -> tuple[Output, list[BitForm]]:
         """Return an output for a node, and the linear form of each of its rows of the unembedding.
 
         It is a number where that is free and a code is not, otherwise a label.
@@ -93,33 +82,33 @@ class Lowering:
         return Output(name, labels, whole=whole_numbers(values)), [bits[value] for value in values]
 
     # ── codes ───────────────────────────────────────────────────────────────────────────────────────────────
-    def linear(self, node: Operation) -> Code:
+    def linear(self, node: seq.Operation) -> Code:
         """Return the code of a node of which each value is one bit; a table is added where there is none."""
         coded = self.coded(node)
         if coded.linear:
             return coded
         if node not in self._linear:
-            table: dict[Tuple, Item] = {(value,): value for value in coded.alternatives}
+            table: dict[Tuple, seq.Item] = {(value,): value for value in coded.alternatives}
             self._linear[node] = self._table(node, (coded,), table)
         return self._linear[node]
 
-    def coded(self, node: Operation) -> Code:
+    def coded(self, node: seq.Operation) -> Code:
         """Return the code of a node, which may be one of several bits for a value."""
         if node not in self._coded:
             self._coded[node] = self._code_of(node)
         return self._coded[node]
 
-    def _code_of(self, node: Operation) -> Code:
+    def _code_of(self, node: seq.Operation) -> Code:
         every = self.values(node)
         if len(every) == 1:
             return of_bits({every[0]: ONE}, Time())
-        if isinstance(node, Token):
+        if isinstance(node, seq.Token):
             space = self._stream.embedded(TOKEN)
-            return of_bits({value: {at(space, text_of(value)): 1} for value in every}, Time())
-        if isinstance(node, Position):
+            return of_bits({value: {at(space, seq.text_of(value)): 1} for value in every}, Time())
+        if isinstance(node, seq.Position):
             space = self._stream.embedded(POSITION)
-            return of_bits({value: {at(space, text_of(value)): 1} for value in every}, Time())
-        if isinstance(node, Attend):
+            return of_bits({value: {at(space, seq.text_of(value)): 1} for value in every}, Time())
+        if isinstance(node, seq.Attend):
             return self._attended(node)
         function = self._domains.function(node)
         if len(function.roots) == 1:
@@ -129,9 +118,9 @@ class Lowering:
         table = known(own, sorted(self._domains.reached(sources, self._most, by=node), key=order_of))
         return self._table(node, tuple(map(self.coded, sources)), table)
 
-    def _relabelled(self, function: Rooted, root: Operation) -> Code:
+    def _relabelled(self, function: Rooted, root: seq.Operation) -> Code:
         """Return the code of a function of one value: the alternatives of all values with the same result."""
-        coded, found = self.coded(root), dict[Item, list[tuple[BitForm, ...]]]()
+        coded, found = self.coded(root), dict[seq.Item, list[tuple[BitForm, ...]]]()
         for value, alternatives in coded.alternatives.items():
             result = function([value])
             if result is not NOTHING:
@@ -140,34 +129,36 @@ class Lowering:
             return of_bits({value: added(way[0] for way in ways) for value, ways in found.items()}, coded.time)
         return Code({value: tuple(ways) for value, ways in found.items()}, coded.time)
 
-    def _expected(self, node: Operation) -> Time:
+    def _expected(self, node: seq.Operation) -> Time:
         """Return when a node is there at the earliest, without adding anything for it."""
         if node in self._coded:
             return self._coded[node].time
         roots = self._domains.function(node).roots
         last = max((self.coded(root).time for root in roots), default=Time())
-        return Time(last.depth, last.slot + 1) if isinstance(node, Apply) and len(roots) > 1 else last
+        return Time(last.depth, last.slot + 1) if isinstance(node, seq.Apply) and len(roots) > 1 else last
 
-    def _table(self, node: Operation, sources: tuple[Code, ...], table: dict[Tuple, Item]) -> Code:
+    def _table(self, node: seq.Operation, sources: tuple[Code, ...], table: dict[Tuple, seq.Item]) -> Code:
         """Add the hidden units of a table and return the code that they write."""
         results = sorted(set(table.values()), key=order_of)
         groups: tuple[tuple[str, str], ...] = ()
-        if isinstance(node, Apply) and node.operator == "group":
-            groups = tuple((text_of(key), text_of(label)) for key, label in node.entries if label != NO_KIND)
-            results = [result for result in results if result != NO_KIND]
+        if isinstance(node, seq.Apply) and node.operator == "group":
+            groups = tuple((seq.text_of(key), seq.text_of(label)) for key, label in node.entries if label != seq.NO_KIND)
+            results = [result for result in results if result != seq.NO_KIND]
         labels = dict(zip(results, self._domains.graph.labels(node, results), strict=True))
         return self._stream.table(node, sources, table, labels, groups)
 
-    def grouped(self, key: str, nodes: tuple[Operation, ...], entries: tuple[tuple[Item, Item], ...]) -> Operation:
+    def grouped(
+        self, key: str, nodes: tuple[seq.Operation, ...], entries: tuple[tuple[seq.Item, seq.Item], ...]
+    ) -> seq.Operation:
         """Return the node that says which of some kinds the values of `nodes` are of."""
         key = f"{key} of {','.join(node.key for node in nodes)}"
         if key not in self._groups:
             name = f"{key.partition(' ')[0]} {', '.join(node.name or node.key for node in nodes)}"
-            self._groups[key] = Apply(key=key, name=name, operator="group", arguments=nodes, entries=entries)
+            self._groups[key] = seq.Apply(key=key, name=name, operator="group", arguments=nodes, entries=entries)
         return self._groups[key]
 
     # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
-    def _attended(self, node: Attend) -> Code:
+    def _attended(self, node: seq.Attend) -> Code:
         """Return the code of what an attention picks (Lemma 4)."""
         facts, offered = self._domains.facts[node], self.values(node.values)
         if facts.several and all(map(is_number, offered)) and len(offered) > 1:
@@ -175,32 +166,32 @@ class Lowering:
         source = self.linear(node.values) if len(offered) > 1 else of_bits({offered[0]: ONE}, Time())
         head, depth = self._head(node.selector, source.time)
         if len(offered) == 1:
-            picked: dict[Item, BitForm] = {offered[0]: ONE}
+            picked: dict[seq.Item, BitForm] = {offered[0]: ONE}
         else:
-            labels = [text_of(value) for value in source.bits]
+            labels = [seq.text_of(value) for value in source.bits]
             space = self._stream.space(
                 f"picked {node.name or node.key}", holds=f"picked {node.key}", time=Time(depth), labels=labels
             )
-            picked = {value: {at(space, text_of(value)): 1} for value in source.bits}
+            picked = {value: {at(space, seq.text_of(value)): 1} for value in source.bits}
             head.looking.carries += [(source.bits[value], picked[value]) for value in picked]
         if not facts.empty:
             return of_bits(picked, Time(depth))
         return self._or_default(node, picked, head, depth)
 
-    def _or_default(self, node: Attend, picked: dict[Item, BitForm], head: _Head, depth: int) -> Code:
+    def _or_default(self, node: seq.Attend, picked: dict[seq.Item, BitForm], head: _Head, depth: int) -> Code:
         """Return the code of what is picked where anything is selected, and otherwise the default (Lemma 3)."""
         found = self._found(head, node.selector, depth)
         time = Time(depth, 1)
         if len(picked) == 1:
             (value,) = picked
             return of_bits({value: found, node.default: complement(found)}, time)
-        every: dict[Item, tuple[tuple[BitForm, ...], ...]] = {
+        every: dict[seq.Item, tuple[tuple[BitForm, ...], ...]] = {
             value: ((bit, found, found),) for value, bit in picked.items()
         }  # twice: where nothing is found the bits are shares, whose sum can be rounded to more than 1
         every[node.default] = (*every.get(node.default, ()), (complement(found),))
         return Code(every, time)
 
-    def _mean_coded(self, node: Attend) -> Code:
+    def _mean_coded(self, node: seq.Attend) -> Code:
         mean = self._mean(node)
         offered, facts = [Fraction(v) for v in self.values(node.values)], self._domains.facts[node]  # type: ignore[arg-type]
         least, largest = min(offered), max(offered)
@@ -210,7 +201,7 @@ class Lowering:
         found = steps([(Fraction(v) - least) * mean.scale for v in numbers])  # type: ignore[arg-type]
         space = self._thermometer(node, found, read, mean.time.depth)
         reached: list[BitForm] = [ONE, *({at(space, step.label): 1} for step in found), {}]
-        picked: dict[Item, BitForm] = {
+        picked: dict[seq.Item, BitForm] = {
             value: added([reached[m], reached[m + 1]], times=[1, -1]) for m, value in enumerate(numbers)
         }
         if not facts.empty:
@@ -218,7 +209,7 @@ class Lowering:
         head, depth = self._head(node.selector, Time(mean.time.depth - 1))
         return self._or_default(node, picked, head, depth)
 
-    def _thermometer(self, node: Attend, found: tuple[Threshold, ...], read: BitForm, depth: int) -> str:
+    def _thermometer(self, node: seq.Attend, found: tuple[Threshold, ...], read: BitForm, depth: int) -> str:
         labels = [step.label for step in found]
         name = f"steps of {node.name or node.key}"
         space = self._stream.space(name, holds=f"steps {node.key}", time=Time(depth, 1), labels=labels)
@@ -229,7 +220,7 @@ class Lowering:
                 self._stream.unit(Time(depth, 1), unit, [read], {at(space, step.label): factor}, bias=-float(edge))
         return space
 
-    def _mean(self, node: Attend) -> Numbered:
+    def _mean(self, node: seq.Attend) -> Numbered:
         """Return the mean of numbers as it is carried, of some multiple that is whole, from the least of them on."""
         if node not in self._means:
             offered = [Fraction(value) for value in self.values(node.values)]  # type: ignore[arg-type]
@@ -245,26 +236,26 @@ class Lowering:
         return self._means[node]
 
     # ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────
-    def number(self, node: Operation) -> Numbered:
+    def number(self, node: seq.Operation) -> Numbered:
         """Return a node of numbers as a number: a linear form where there is one, otherwise by its code."""
         if (found := self.free_number(node)) is not None:
             return found
-        if isinstance(node, Apply) and (found := self._affine(node)) is not None:
+        if isinstance(node, seq.Apply) and (found := self._affine(node)) is not None:
             return found
         return of_code(self.linear(node))
 
-    def free_number(self, node: Operation) -> Numbered | None:
+    def free_number(self, node: seq.Operation) -> Numbered | None:
         """Return a node as a number if it is a linear form without a table of its own; None if it is not."""
         if (line := line_of(self._domains, node)) is not None:
             return Numbered(line.form, 1, Time())
-        if isinstance(node, Attend) and not self._domains.facts[node].empty and self._averages(node):
+        if isinstance(node, seq.Attend) and not self._domains.facts[node].empty and self._averages(node):
             return self._mean(node)
         if len(self._domains.function(node).roots) < 2:
             coded = self.coded(node)
             return of_code(coded) if coded.linear and all(map(is_number, coded.bits)) else None
-        return self._free_sum(node) if isinstance(node, Apply) else None
+        return self._free_sum(node) if isinstance(node, seq.Apply) else None
 
-    def _free_sum(self, node: Apply) -> Numbered | None:
+    def _free_sum(self, node: seq.Apply) -> Numbered | None:
         if node.operator == "round" and whole_numbers(self.values(node.arguments[0])):
             return self.free_number(node.arguments[0])
         if node.operator not in SIGNS:
@@ -274,7 +265,7 @@ class Lowering:
         free = [(part, sign) for part, sign in zip(parts, signs, strict=True) if part is not None]
         return combined(free) if len(free) == len(parts) else None
 
-    def equal_numbers(self, key: Operation, query: Operation) -> tuple[ScorePairs, int] | None:
+    def equal_numbers(self, key: seq.Operation, query: seq.Operation) -> tuple[ScorePairs, int] | None:
         """Return the scores 2qk - k² of a head that selects equal whole numbers, and the attention layers before it.
 
         They are largest where k = q, by at least 1, if there is such a key. None where codes serve better: for few values.
@@ -296,11 +287,11 @@ class Lowering:
         twice = added([asked.form], times=[2])
         return ((twice, own), ({"1": -1}, square)), max(time.depth, asked.time.depth)
 
-    def _averages(self, node: Attend) -> bool:
+    def _averages(self, node: seq.Attend) -> bool:
         offered = self.values(node.values)
         return self._domains.facts[node].several and all(map(is_number, offered)) and len(offered) > 1
 
-    def _affine(self, node: Apply) -> Numbered | None:
+    def _affine(self, node: seq.Apply) -> Numbered | None:
         """Return a sum, a difference, or a multiple of numbers that are linear forms themselves; None for anything else."""
         if node.operator not in ("+", "-", "*", "neg", "pos") or len(self._domains.function(node).roots) < 2:
             return None
@@ -316,7 +307,7 @@ class Lowering:
         return combined([(self.number(argument), Fraction(sign)) for argument, sign in pairs])
 
     # ── heads ───────────────────────────────────────────────────────────────────────────────────────────────
-    def _head(self, selector: Selection, values: Time) -> tuple[_Head, int]:
+    def _head(self, selector: seq.Selection, values: Time) -> tuple[_Head, int]:
         """Return the head of a selector, in the first attention layer after what it needs, and the number of that layer."""
         every = self._scored(selector)
         depth = 1 + max([values.depth, *(each.depth for _, each in every)])
@@ -324,13 +315,13 @@ class Lowering:
             mask = "future" if self._causal else "none"
             claim = f"{selector.key} {mask} {'|'.join(cluster.claim for cluster, each in every if not each.always)}".strip()
             scores = [pair for _, each in every for pair in each.scores]
-            looking = Looking(self._name_of(selector), claim, scores)
+            looking = Looking((selector.name or selector.key), claim, scores)
             kept = tuple((cluster, each) for cluster, each in every if not each.always)
             self._heads[selector, depth] = _Head(looking, kept)
             self._stream.head(depth, looking)
         return self._heads[selector, depth], depth
 
-    def _scored(self, selector: Selection) -> list[tuple[SelectorCluster, Scored]]:
+    def _scored(self, selector: seq.Selection) -> list[tuple[SelectorCluster, Scored]]:
         if selector not in self._clusters:
             every = clusters(selector)
             sure = not any(f.empty for attend, f in self._domains.facts.items() if attend.selector is selector)
@@ -340,10 +331,7 @@ class Lowering:
             ]
         return self._clusters[selector]
 
-    def _name_of(self, selector: Selection) -> str:
-        return selector.name or selector.key
-
-    def _found(self, head: _Head, selector: Selection, depth: int) -> BitForm:
+    def _found(self, head: _Head, selector: seq.Selection, depth: int) -> BitForm:
         """Return the bit that is 1 iff anything is selected (Lemma 3).
 
         All positions that are attended to satisfy the same number of clusters. The shares of them that satisfy each
@@ -355,10 +343,12 @@ class Lowering:
         name = head.looking.name
         shares: list[list[tuple[BitForm, BitForm]]] = []
         for n, (cluster, each) in enumerate(head.clusters):
-            labels = [text_of(row) for row in each.rows]
+            labels = [seq.text_of(row) for row in each.rows]
             title = f"share {name}" if len(head.clusters) == 1 else f"share {name}.{n + 1}"
             brought = [
-                (text_of(k[0] if len(k) == 1 else k), text_of(row)) for row, keys in each.brought.items() for k in keys
+                (seq.text_of(k[0] if len(k) == 1 else k), seq.text_of(row))
+                for row, keys in each.brought.items()
+                for k in keys
             ]
             share = self._stream.space(
                 title,
@@ -367,7 +357,7 @@ class Lowering:
                 labels=labels,
                 groups=tuple(brought),
             )
-            row_of = {row: {at(share, text_of(row)): 1} for row in each.rows}
+            row_of = {row: {at(share, seq.text_of(row)): 1} for row in each.rows}
             head.looking.carries += [(each.rows[row][1], row_of[row]) for row in each.rows]
             shares.append([(each.rows[row][0], row_of[row]) for row in each.rows])
         if prod(map(len, shares)) > self._most:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, boxes, of_bits, ways
-from tm2tfr.sources.sequence.elementwise import Tuple
+from tm2tfr.sources.sequence.functions import Tuple
 from tm2tfr.sources.sequence.graph import Item, Operation, text_of
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked

@@ -16,30 +16,13 @@ from itertools import product
 import numpy as np
 
 from tm2tfr.errors import CompileError
+from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, known, of_bits
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
 from tm2tfr.sources.sequence.compiler.numbers import EDGES, SIGNS, Share, WholeNumber, inside, summed, whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
-from tm2tfr.sources.sequence.elementwise import Remembered, Tuple, mixed
-from tm2tfr.sources.sequence.graph import (
-    NO_KIND,
-    Apply,
-    Attend,
-    Combine,
-    Compare,
-    Fixed,
-    Item,
-    Operation,
-    Position,
-    Selection,
-    SequenceGraph,
-    Token,
-    called,
-    leaves,
-    ordered,
-    text_of,
-)
+from tm2tfr.sources.sequence.functions import Remembered, Tuple, mixed
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import at
@@ -68,7 +51,7 @@ class _Finite:
 Found = Code | WholeNumber | Share
 
 
-def compile_unbounded(graph: SequenceGraph, provenance: Mapping[str, str]) -> Decoder:
+def compile_unbounded(graph: seq.SequenceGraph, provenance: Mapping[str, str]) -> Decoder:
     """Return a decoder that answers every output of `graph` at every position of inputs of any length.
 
     Raises:
@@ -80,20 +63,20 @@ def compile_unbounded(graph: SequenceGraph, provenance: Mapping[str, str]) -> De
 
 
 class _Unbounded:
-    def __init__(self, graph: SequenceGraph) -> None:
+    def __init__(self, graph: seq.SequenceGraph) -> None:
         self._graph, self.stream = graph, StreamPlan(graph.alphabet, None, "none")
-        self._found: dict[Operation, Found] = {}
-        self._kinds: dict[Operation, frozenset[str]] = {}
-        self._marks: dict[str, Apply] = {}
-        self._heads: dict[tuple[Selection, int], Looking] = {}
-        for node in ordered([node for _, node in graph.outputs]):
+        self._found: dict[seq.Operation, Found] = {}
+        self._kinds: dict[seq.Operation, frozenset[str]] = {}
+        self._marks: dict[str, seq.Apply] = {}
+        self._heads: dict[tuple[seq.Selection, int], Looking] = {}
+        for node in seq.ordered([node for _, node in graph.outputs]):
             self._found[node] = self._of(node)
 
-    def _refused(self, node: Operation | Selection, why: str) -> CompileError:
-        name = called(node) if isinstance(node, Operation) else node.name or node.key
+    def _refused(self, node: seq.Operation | seq.Selection, why: str) -> CompileError:
+        name = seq.called(node) if isinstance(node, seq.Operation) else node.name or node.key
         return self._graph.refusal(node, f"{name} {why}, so it cannot be compiled for inputs of any length", REMEDY)
 
-    def answered(self, name: str, node: Operation) -> tuple[Output, list[BitForm]]:
+    def answered(self, name: str, node: seq.Operation) -> tuple[Output, list[BitForm]]:
         """Return an output for a node, with the linear form of each row of its unembedding."""
         found = self._found[node]
         if isinstance(found, WholeNumber):
@@ -101,51 +84,55 @@ class _Unbounded:
         if isinstance(found, Share):
             raise self._refused(node, "is a fraction without bound")
         whole = whole_numbers(tuple(found.bits))
-        return Output(name, tuple(map(text_of, found.bits)), whole=whole), list(found.bits.values())
+        return Output(name, tuple(map(seq.text_of, found.bits)), whole=whole), list(found.bits.values())
 
     # ── functions ───────────────────────────────────────────────────────────────────────────────────────────
-    def _of(self, node: Operation) -> Found:
-        if isinstance(node, Token):
+    def _of(self, node: seq.Operation) -> Found:
+        if isinstance(node, seq.Token):
             space = self.stream.embedded(TOKEN)
-            return of_bits({value: {at(space, text_of(value)): 1} for value in self._graph.alphabet}, Time())
-        if isinstance(node, Position):
+            return of_bits({value: {at(space, seq.text_of(value)): 1} for value in self._graph.alphabet}, Time())
+        if isinstance(node, seq.Position):
             return WholeNumber({"i": 1}, Time(), {"i^2": 1}, (0, 1, 0))
-        if isinstance(node, Fixed):
+        if isinstance(node, seq.Fixed):
             return of_bits({node.value: ONE}, Time())
-        if isinstance(node, Attend):
+        if isinstance(node, seq.Attend):
             return self._of_one_type(node, self._attended(node))
-        if not isinstance(node, Apply):
+        if not isinstance(node, seq.Apply):
             raise self._refused(node, "is of a kind that is not known")
         found = [self._found[argument] for argument in node.arguments]
         if all(isinstance(each, Code) for each in found):
             return self._table(node, [each for each in found if isinstance(each, Code)])
         return self._counted(node, found)
 
-    def _of_one_type(self, node: Attend, picked: Found) -> Found:
+    def _of_one_type(self, node: seq.Attend, picked: Found) -> Found:
         """Return what is picked with truth values as numbers, where there can be numbers among them."""
         if not isinstance(picked, Code) or not mixed(node, self._kinds):
             return picked
         return Code({int(v) if isinstance(v, bool) else v: way for v, way in picked.alternatives.items()}, picked.time)
 
-    def _table(self, node: Apply, sources: Sequence[Code]) -> Code:
+    def _table(self, node: seq.Apply, sources: Sequence[Code]) -> Code:
         """Return a function of finite values: a relabelled code, or a table of hidden units."""
         table = known(Remembered(node, numbers=mixed(node, self._kinds)), product(*(source.bits for source in sources)))
-        results = list(dict.fromkeys(value for value in table.values() if value != NO_KIND or node.operator != "group"))
+        results = list(dict.fromkeys(value for value in table.values() if value != seq.NO_KIND or node.operator != "group"))
         if not results:
             raise self._refused(node, "is undefined on every input")
         varied = [n for n, source in enumerate(sources) if len(source.bits) > 1]
         time = max(source.time for source in sources)
         if len(varied) < 2:
-            bits: dict[Item, dict[str, float]] = {}
+            bits: dict[seq.Item, dict[str, float]] = {}
             place = varied[0] if varied else 0
             for values, result in table.items():
                 bits[result] = added([bits.get(result, {}), sources[place].bits[values[place]]])
             return of_bits(bits, time)
-        return self.stream.table(node, sources, table, {result: text_of(result) for result in results})
+        return self.stream.table(node, sources, table, {result: seq.text_of(result) for result in results})
 
-    def _counted(self, node: Apply, found: Sequence[Found]) -> Found:
+    def _counted(self, node: seq.Apply, found: Sequence[Found]) -> Found:
         """Return a function of counts, and of finite numbers."""
-        if node.operator == "/" and isinstance(found[1], Share) and _is_one(node.arguments[0]):
+        if (
+            node.operator == "/"
+            and isinstance(found[1], Share)
+            and (isinstance(node.arguments[0], seq.Fixed) and node.arguments[0].value == 1)
+        ):
             return found[1].count or self._looked_up(node, found[1])
         counts = [self._as_count(argument) for argument in node.arguments]
         if None in counts:
@@ -155,15 +142,15 @@ class _Unbounded:
             return sure[0]
         if node.operator in SIGNS:
             return summed(sure, SIGNS[node.operator])
-        if node.operator == "*" and any(isinstance(argument, Fixed) for argument in node.arguments):
-            n = 0 if isinstance(node.arguments[0], Fixed) else 1
+        if node.operator == "*" and any(isinstance(argument, seq.Fixed) for argument in node.arguments):
+            n = 0 if isinstance(node.arguments[0], seq.Fixed) else 1
             factor = node.arguments[n].value  # type: ignore[attr-defined]
             return summed([sure[1 - n]], (factor,))
         if node.operator in ("==", "<", ">", "<=", ">="):
             return self._compared(node, *sure)
         raise self._refused(node, "is a function of values without bound")
 
-    def _as_count(self, node: Operation) -> WholeNumber | None:
+    def _as_count(self, node: seq.Operation) -> WholeNumber | None:
         found = self._found[node]
         if isinstance(found, Code):
             values = list(found.bits)
@@ -174,7 +161,7 @@ class _Unbounded:
             return WholeNumber(form, found.time, square, (0, 0, int(values[0])) if len(values) == 1 else None)  # type: ignore[arg-type]
         return found if isinstance(found, WholeNumber) else None
 
-    def _compared(self, node: Apply, left: WholeNumber, right: WholeNumber) -> Code:
+    def _compared(self, node: seq.Apply, left: WholeNumber, right: WholeNumber) -> Code:
         """Return the truth of a comparison of whole numbers: two or three hidden units of their difference."""
         apart = summed([left, right], (1, -1))
         time = Time(apart.time.depth, apart.time.slot + 1)
@@ -186,7 +173,7 @@ class _Unbounded:
         return of_bits({True: truth, False: complement(truth)}, time)
 
     # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
-    def _looked_up(self, node: Operation, share: Share) -> WholeNumber:
+    def _looked_up(self, node: seq.Operation, share: Share) -> WholeNumber:
         """Return w where 1/w is given: the value of the position at which 2k - k²/w is largest, for k = j + 1."""
         depth = share.time.depth + 1
         key, square = {"i": 1, "1": 1}, {"i^2": 1, "i": 2, "1": 1}
@@ -199,7 +186,7 @@ class _Unbounded:
         self.stream.head(depth, looking)
         return WholeNumber({number: 1}, Time(depth), {squared: 1})
 
-    def _attended(self, node: Attend) -> Found:
+    def _attended(self, node: seq.Attend) -> Found:
         if self._everywhere(node.selector):
             return self._over_all(node)
         first, *more = clusters(node.selector)
@@ -212,13 +199,13 @@ class _Unbounded:
             return self._whether(node, every)
         raise self._refused(node, "may be of several positions")
 
-    def _everywhere(self, selector: Selection) -> bool:
-        every = leaves(selector)
-        if not all(isinstance(leaf.keys, Fixed) and isinstance(leaf.queries, Fixed) for leaf in every):
+    def _everywhere(self, selector: seq.Selection) -> bool:
+        every = seq.leaves(selector)
+        if not all(isinstance(leaf.keys, seq.Fixed) and isinstance(leaf.queries, seq.Fixed) for leaf in every):
             return False
         return all(cluster((), ()) for cluster in clusters(selector))
 
-    def _over_all(self, node: Attend) -> Found:
+    def _over_all(self, node: seq.Attend) -> Found:
         """Return the mean of the mark of position 0 over all positions: 1/n; the length itself is 2m + 1."""
         if not self._marks_first(node.values):
             raise self._refused(node, "is a mean over any number of positions")
@@ -230,22 +217,22 @@ class _Unbounded:
         return Share({mean: 1}, Time(depth), WholeNumber({place: 2, "1": 1}, Time(depth), None, (1, 0, 0)))
 
     # ── selections of finite values ─────────────────────────────────────────────────────────────────────────
-    def _marked(self, selector: Selection) -> Selection:
+    def _marked(self, selector: seq.Selection) -> seq.Selection:
         """Return `selector` with what compares a position with a constant turned into a truth value of the key."""
-        if isinstance(selector, Combine):
+        if isinstance(selector, seq.Combine):
             return replace(selector, parts=tuple(map(self._marked, selector.parts)))
-        if not isinstance(selector.queries, Fixed) or isinstance(self._found[selector.keys], Code):
+        if not isinstance(selector.queries, seq.Fixed) or isinstance(self._found[selector.keys], Code):
             return selector
         if selector.relation == "!=":
             raise self._refused(selector, "compares positions by !=")
-        mark = Apply(key=selector.key, operator=selector.relation, arguments=(selector.keys, selector.queries))
+        mark = seq.Apply(key=selector.key, operator=selector.relation, arguments=(selector.keys, selector.queries))
         if mark.key not in self._marks:
             self._marks[mark.key] = mark
             self._found[mark] = self._of(mark)
-        true = Fixed(key=f"{selector.key} true", value=True)
+        true = seq.Fixed(key=f"{selector.key} true", value=True)
         return replace(selector, keys=self._marks[mark.key], queries=true, relation="==")
 
-    def _finite(self, selector: Selection, cluster: SelectorCluster) -> _Finite:
+    def _finite(self, selector: seq.Selection, cluster: SelectorCluster) -> _Finite:
         """Return the scores of a cluster of finite values (Lemma 1)."""
         sides = []
         for nodes in (cluster.keys, cluster.queries):
@@ -266,7 +253,7 @@ class _Unbounded:
 
     def _why_not(self, cluster: SelectorCluster) -> str:
         """Return why a head cannot compare values without bound."""
-        for leaf in (leaf for part, _ in cluster.parts for leaf in leaves(part)):
+        for leaf in (leaf for part, _ in cluster.parts for leaf in seq.leaves(part)):
             both = isinstance(self._found[leaf.keys], WholeNumber) and isinstance(self._found[leaf.queries], WholeNumber)
             if both and leaf.relation in ("<", "<=", ">", ">="):
                 rank = "a head without a mask needs queries of n - 2 components or more for that on n positions"
@@ -285,12 +272,12 @@ class _Unbounded:
             bits = sources[0].bits
             return [added(bits[every[n][0]] for n in same) for same in kinds], sources[0].time
         label = {every[n]: str(number) for number, same in enumerate(kinds) for n in same}
-        entries = tuple((values, label.get(values, NO_KIND)) for values in every)
-        node = Apply(key=f"{side} {cluster.claim}", operator="group", arguments=nodes, entries=entries)
+        entries = tuple((values, label.get(values, seq.NO_KIND)) for values in every)
+        node = seq.Apply(key=f"{side} {cluster.claim}", operator="group", arguments=nodes, entries=entries)
         coded = self._table(node, sources)
         return [coded.bits[str(number)] for number in range(len(kinds))], coded.time
 
-    def _share(self, node: Attend, every: Sequence[_Finite]) -> Share:
+    def _share(self, node: seq.Attend, every: Sequence[_Finite]) -> Share:
         """Return 1/w for a selector that always selects position 0."""
         if not all(each.selects_first for each in every):
             raise self._refused(node.selector, "does not always select position 0")
@@ -300,7 +287,7 @@ class _Unbounded:
         looking.carries.append((source.bits[1], {mean: 1}))  # type: ignore[union-attr]
         return Share({mean: 1}, Time(depth))
 
-    def _whether(self, node: Attend, every: Sequence[_Finite]) -> Code:
+    def _whether(self, node: seq.Attend, every: Sequence[_Finite]) -> Code:
         """Return the one value that there is where anything is selected, otherwise the default (Lemma 3)."""
         looking, depth = self._selecting(node, every)
         (value,) = self._found[node.values].bits  # type: ignore[union-attr]
@@ -317,32 +304,32 @@ class _Unbounded:
             return of_bits({value: ONE}, Time())
         return of_bits({value: {found: 1}, node.default: complement({found: 1})}, Time(depth, 1))
 
-    def _selecting(self, node: Attend, every: Sequence[_Finite]) -> tuple[Looking, int]:
+    def _selecting(self, node: seq.Attend, every: Sequence[_Finite]) -> tuple[Looking, int]:
         time = max([self._found[node.values].time, *(each.time for each in every)])
         scores = tuple(pair for each in every for pair in each.rows)
         return self._head(node.selector, time, f"{node.selector.key} none {'|'.join(e.claim for e in every)}", scores)
 
-    def _marks_first(self, node: Operation) -> bool:
+    def _marks_first(self, node: seq.Operation) -> bool:
         """Return whether a node is 1 at position 0 and 0 elsewhere, because it says so."""
-        if not isinstance(node, Apply) or node.operator != "indicator":
+        if not isinstance(node, seq.Apply) or node.operator != "indicator":
             return False
         (inner,) = node.arguments
-        if not isinstance(inner, Apply) or inner.operator != "==":
+        if not isinstance(inner, seq.Apply) or inner.operator != "==":
             return False
-        zero = [argument for argument in inner.arguments if isinstance(argument, Fixed) and argument.value == 0]
-        return len(zero) == 1 and any(isinstance(argument, Position) for argument in inner.arguments)
+        zero = [argument for argument in inner.arguments if isinstance(argument, seq.Fixed) and argument.value == 0]
+        return len(zero) == 1 and any(isinstance(argument, seq.Position) for argument in inner.arguments)
 
-    def _head(self, selector: Selection, values: Time, claim: str, scores: ScorePairs) -> tuple[Looking, int]:
+    def _head(self, selector: seq.Selection, values: Time, claim: str, scores: ScorePairs) -> tuple[Looking, int]:
         depth = values.depth + 1
         if (selector, depth) not in self._heads:
             self._heads[selector, depth] = Looking(selector.name or selector.key, claim, list(scores))
             self.stream.head(depth, self._heads[selector, depth])
         return self._heads[selector, depth], depth
 
-    def _indexed(self, node: Attend, cluster: SelectorCluster) -> Found | None:
+    def _indexed(self, node: seq.Attend, cluster: SelectorCluster) -> Found | None:
         """Return what stands at the position that a count says; None if that is not what the selector says."""
         (part, negated), *more = cluster.parts
-        if not isinstance(part, Compare) or part.relation != "==" or negated or more:
+        if not isinstance(part, seq.Compare) or part.relation != "==" or negated or more:
             return None
         key, query = self._as_count(part.keys), self._as_count(part.queries)
         if key is None or query is None or key.square is None or key.terms is None or key.terms[1] not in (1, -1):
@@ -360,11 +347,7 @@ class _Unbounded:
             space = self.stream.space(name, holds=f"number {node.key}", time=Time(depth))
             looking.carries.append((values.form, {space: 1}))
             return WholeNumber({space: 1}, Time(depth))
-        labels = [text_of(value) for value in values.bits]
+        labels = [seq.text_of(value) for value in values.bits]
         space = self.stream.space(name, holds=f"picked {node.key}", time=Time(depth), labels=labels)
-        looking.carries += [(bit, {at(space, text_of(value)): 1}) for value, bit in values.bits.items()]
-        return of_bits({value: {at(space, text_of(value)): 1} for value in values.bits}, Time(depth))
-
-
-def _is_one(node: Operation) -> bool:
-    return isinstance(node, Fixed) and node.value == 1
+        looking.carries += [(bit, {at(space, seq.text_of(value)): 1}) for value, bit in values.bits.items()]
+        return of_bits({value: {at(space, seq.text_of(value)): 1} for value in values.bits}, Time(depth))

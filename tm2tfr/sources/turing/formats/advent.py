@@ -13,18 +13,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import (
-    Translation,
-    Written,
-    letter,
-    renumbered,
-    two_way,
-    with_names,
-    with_states,
-    without_stays,
-)
+from tm2tfr.sources.turing.formats import lossless
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import Example, Machine, Rule
 from tm2tfr.text.nodes import Node, Scalar
 from tm2tfr.text.source import Log, Mark, SourceText
@@ -94,8 +84,7 @@ class _Blueprint:
         elif self.start.text not in self.states:
             remedy = f"add 'In state {self.start.text}:', and below it what is done there"
             self.draft.error(self.start, f"the state {self.start.text!r} is not described", remedy)
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.draft.values |= self.values()
         machine = self.draft.machine()
         self.without_rules()
@@ -221,21 +210,23 @@ class _Blueprint:
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
-def write(machine: Machine) -> Written:
+def write(machine: Machine) -> lossless.Written:
     """Return `machine` as a blueprint.
 
     Raises:
         ConversionError: if it has verdicts, more than two symbols, a rule that stays and does not halt, or a one-way
             tape whose end it may run into.
     """
-    t = Translation(machine, "a blueprint")
+    t = lossless.Translation(machine, "a blueprint")
     if machine.decides:
         raise t.refusal("it accepts and rejects, but the format has only one kind of halt", "choose another format")
     symbols = [machine.blank, *(a for a in machine.tape_alphabet if a != machine.blank)]
     if len(symbols) > 2:
         raise t.refusal(f"it has {len(symbols)} symbols, but a value is 0 or 1", "choose another format")
-    t = with_names(without_stays(two_way(t)), dict(zip(symbols, "01", strict=False)))
-    t = with_states(t, renumbered(t.machine, lambda q: re.fullmatch(r"[^\s.:]+", q) is not None and q.isprintable(), "S"))
+    t = lossless.with_names(lossless.without_stays(lossless.two_way(t)), dict(zip(symbols, "01", strict=False)))
+    t = lossless.with_states(
+        t, lossless.renumbered(t.machine, lambda q: re.fullmatch(r"[^\s.:]+", q) is not None and q.isprintable(), "S")
+    )
     m = t.machine
     steps, ours = _steps(m)
     notes = [*([f"the machine does not say after how many steps its checksum is: {steps:,} here"] * ours)]
@@ -248,7 +239,7 @@ def write(machine: Machine) -> Written:
         lines += ["", f"In state {q}:"]
         rules = [(a, m.transitions[q, a]) for a in "01" if (q, a) in m.transitions]
         for a, rule in rules:
-            side = {"L": "left", "R": "right"}[letter(rule)]
+            side = {"L": "left", "R": "right"}[lossless.letter(rule)]
             lines += [
                 f"  If the current value is {a}:",
                 f"    - Write the value {rule.write}.",

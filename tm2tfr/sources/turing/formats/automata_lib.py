@@ -19,8 +19,7 @@ from itertools import accumulate
 from typing import Any
 
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.formats.lossless import Translation, Written, two_way, with_verdicts
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.nodes import Node, Scalar
@@ -112,8 +111,7 @@ class _Code:
 
     def read(self) -> Loaded:
         fields = self.fields(self.call())
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         values, marks = self.draft.values, self.draft.marks
         for ours, theirs, key in (
             ("states", "states", "states"),
@@ -129,8 +127,7 @@ class _Code:
             values[ours], marks[key,] = (found.text if found else ""), self.node(fields[theirs])
         values["transitions"] = self.rules(fields["transitions"])
         values["input_alphabet"] = tuple(a for a in values["input_alphabet"] if a != values["blank"])
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
     def call(self) -> ast.Call:
@@ -177,7 +174,7 @@ class _Code:
                 close = self.draft.nearest(keyword.arg, _FIELDS, {})
                 self.draft.warn(self.node(keyword.value), f"unknown argument {keyword.arg!r}{close}", "it is ignored")
         missing = [name for name in _FIELDS if name not in found]
-        if missing and not any(d.severity == "error" for d in self.draft.log.found):
+        if missing and not self.draft.log.broken:
             self.draft.error(self.node(call.func), f"there is no argument {missing[0]!r}", "add it")
         return found
 
@@ -230,7 +227,9 @@ class _Code:
 
     def rule(self, node: ast.expr, key: tuple[str, str]) -> Rule | None:
         """Return a rule, ``(state, symbol, move)``."""
-        if isinstance(node, ast.Set) or (isinstance(node, ast.List | ast.Tuple) and any(_is_tuple(e) for e in node.elts)):
+        if isinstance(node, ast.Set) or (
+            isinstance(node, ast.List | ast.Tuple) and any(isinstance(e, ast.Tuple) for e in node.elts)
+        ):
             what = f"state {key[0]!r} has a choice on {key[1]!r} (nondeterminism)"
             self.draft.error(self.node(node), what, "keep one of the rules: machines here are deterministic")
             return None
@@ -283,10 +282,6 @@ class _Code:
 def _called(call: ast.Call) -> str:
     """Return the name that is called, without its module."""
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-
-
-def _is_tuple(node: ast.expr) -> bool:
-    return isinstance(node, ast.Tuple)
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────

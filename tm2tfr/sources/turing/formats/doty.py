@@ -14,20 +14,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tm2tfr.errors import visible
+from tm2tfr.sources.turing.formats import lossless
 from tm2tfr.sources.turing.formats.doty_braces import ANY, BLANK, Braces, Rules
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import (
-    Translation,
-    Written,
-    fresh,
-    letter,
-    one_way,
-    renumbered,
-    with_states,
-    with_symbols,
-    with_verdicts,
-)
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.nodes import LOADERS, List, Map, Node, Scalar, compose, kind
 from tm2tfr.text.reading import Fields
@@ -87,8 +76,7 @@ class _Yaml:
     def read(self, root: Node | None) -> Loaded:
         if not isinstance(root, Map):
             what = "the document is empty" if root is None else f"the document is {kind(root)}, not a mapping"
-            self.draft.error(root, what, f"write the keys {', '.join(KEYS)}")
-            raise self.draft.log.failure()
+            self.draft.refuse(root, what, f"write the keys {', '.join(KEYS)}")
         found = self.keys(root)
         self.names(found)
         for key, ours in (("start_state", "start"), ("accept_state", "accept"), ("reject_state", "reject")):
@@ -191,29 +179,31 @@ def _is_any(node: Node) -> bool:
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
-def write(machine: Machine) -> Written:
+def write(machine: Machine) -> lossless.Written:
     """Return `machine` as a document in the present form.
 
     Raises:
         ConversionError: if it halts without verdicts, may move left of the first cell, or has no input alphabet.
     """
-    t = one_way(with_verdicts(Translation(machine, "Doty's simulator")))
+    t = lossless.one_way(lossless.with_verdicts(lossless.Translation(machine, "Doty's simulator")))
     if not machine.input_alphabet:
         raise t.refusal("its input alphabet is empty, but there it has at least one symbol", "choose another format")
-    t = with_symbols(t, lambda a: a.isprintable() and not a.isspace() and a != ANY, BLANK)
+    t = lossless.with_symbols(t, lambda a: a.isprintable() and not a.isspace() and a != ANY, BLANK)
     t = _with_one_end_each(
-        with_states(t, renumbered(t.machine, lambda q: re.fullmatch(r"[\w().'-]+", q, re.ASCII) is not None))
+        lossless.with_states(
+            t, lossless.renumbered(t.machine, lambda q: re.fullmatch(r"[\w().'-]+", q, re.ASCII) is not None)
+        )
     )
     return t.written("".join(f"{line}\n" for line in _lines(t.machine)))
 
 
-def _with_one_end_each(t: Translation) -> Translation:
+def _with_one_end_each(t: lossless.Translation) -> lossless.Translation:
     """Return the machine with exactly one accepting and one rejecting state."""
     ends = []
     for key, name in (("accept_states", "qA"), ("reject_states", "qR")):
         found = getattr(t.machine, key)
-        ends.append(found[:1] or (name if name not in t.machine.states else fresh(name, t.machine.states),))
-        t = with_states(t, dict.fromkeys(found, ends[-1][0]))
+        ends.append(found[:1] or (name if name not in t.machine.states else lossless.fresh(name, t.machine.states),))
+        t = lossless.with_states(t, dict.fromkeys(found, ends[-1][0]))
     m = t.machine
     return t.to(replace(m, states=tuple(dict.fromkeys([*m.states, *ends[0], *ends[1]])), accept=ends[0], reject=ends[1]))
 
@@ -233,4 +223,4 @@ def _lines(m: Machine) -> Iterator[str]:
         yield f"  {scalar(state)}:"
         for (q, a), rule in m.transitions.items():
             if q == state:
-                yield f"    {scalar(a)}: [{scalar(rule.state)}, {scalar(rule.write)}, {letter(rule)}]"
+                yield f"    {scalar(a)}: [{scalar(rule.state)}, {scalar(rule.write)}, {lossless.letter(rule)}]"

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tm2tfr.errors import did_you_mean
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded
 from tm2tfr.sources.turing.spec import MOVES, Rule
 from tm2tfr.text.nodes import Scalar
 from tm2tfr.text.source import Mark
@@ -65,8 +64,7 @@ class Rules:
             SpecError: with all that is wrong.
         """
         draft, values, marks = self.draft, self.draft.values, self.draft.marks
-        if any(d.severity == "error" for d in draft.log.found):
-            raise draft.log.failure()
+        draft.log.conclude()
         extra = values.pop("tape_alphabet_extra", ())
         values["tape_alphabet"] = tuple(dict.fromkeys([*values.get("input_alphabet", ()), *extra, BLANK]))
         draft.log.too_many(sum(len(values["tape_alphabet"]) if symbol == ANY else 1 for _, symbol in self.rules))

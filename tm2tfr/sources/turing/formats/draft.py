@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
+from tm2tfr.errors import Diagnostic
 from tm2tfr.sources.turing.spec import Machine, MachineError, Problem
 from tm2tfr.text.nodes import Node
 from tm2tfr.text.reading import Reading
@@ -42,8 +44,9 @@ class Draft(Reading):
     def one_tape(self, node: Node, number: str) -> None:
         """Raise SpecError unless the number of tapes is one: what else is wrong with such a text does not matter."""
         if number != "1":
-            self.error(node, f"this machine has {number} tapes, but machines here have one", "convert it to one tape first")
-            raise self.log.failure()
+            self.refuse(
+                node, f"this machine has {number} tapes, but machines here have one", "convert it to one tape first"
+            )
 
     def complain(self, problem: Problem) -> None:
         """Report a problem found by the checks of `Machine`, at its place in the text."""
@@ -55,3 +58,17 @@ class Draft(Reading):
         while at and at not in self.marks:
             at = at[:-1]
         self.log.add(self.span(self.marks.get(at), position), problem.what, problem.remedy)
+
+
+# ── the value that every reader of a format returns ───────────────────────────────────────────────────
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A machine, and warnings about what its author may not have meant."""
+
+    machine: Machine
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def stem(file: str) -> str:
+    """Return the name of a machine that does not give its own: that of its file."""
+    return "machine" if file.startswith("<") else PurePath(file).stem or "machine"

@@ -13,16 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import (
-    Translation,
-    Written,
-    accepting_by_name,
-    two_way,
-    with_symbols,
-    without_stays,
-)
+from tm2tfr.sources.turing.formats import lossless
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.json_nodes import compose_json
 from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
@@ -85,8 +77,7 @@ class _Reader:
     def read(self, root: Node | None) -> Loaded:
         if not isinstance(root, Map):
             what = "there is nothing in this text" if root is None else f"the document is {_kind(root)}, not an object"
-            self.draft.error(root, what, f"write an object with the keys {', '.join(KEYS)}")
-            raise self.draft.log.failure()
+            self.draft.refuse(root, what, f"write an object with the keys {', '.join(KEYS)}")
         found = self.keys(root)
         self.lists(found)
         for key, ours, among in (("name", "name", ""), ("blank", "blank", "alphabet"), ("initial", "start", "states")):
@@ -100,8 +91,7 @@ class _Reader:
                 self.check(node, among)
         if "transitions" in found:
             self.transitions(found["transitions"][1])
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.draft.values["transitions"] = self.rules
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
@@ -145,8 +135,7 @@ class _Reader:
     def keys(self, root: Map) -> Fields:
         """Return the entries of the document; one that is missing is an error, one that is unknown a warning."""
         if not any(isinstance(key, Scalar) and key.text in KEYS for key, _ in root.pairs):
-            self.draft.error(root, "this object has none of the keys of ft_turing", f"write {', '.join(KEYS)}")
-            raise self.draft.log.failure()
+            self.draft.refuse(root, "this object has none of the keys of ft_turing", f"write {', '.join(KEYS)}")
         found: Fields = {}
         for key, value in self.draft.entries(root, "key"):
             if key.text in KEYS:
@@ -258,14 +247,14 @@ def _symbol(a: str) -> bool:
     return a.isascii() and a.isprintable()
 
 
-def write(machine: Machine) -> Written:
+def write(machine: Machine) -> lossless.Written:
     """Return `machine` as a JSON document.
 
     Raises:
         ConversionError: if it stays in a cell without halting, or may move left at the end of a one-way tape.
     """
-    t = without_stays(two_way(Translation(machine, "ft_turing")))
-    t = accepting_by_name(with_symbols(t, _symbol, None if _symbol(machine.blank) else BLANK))
+    t = lossless.without_stays(lossless.two_way(lossless.Translation(machine, "ft_turing")))
+    t = lossless.accepting_by_name(lossless.with_symbols(t, _symbol, None if _symbol(machine.blank) else BLANK))
     m = t.machine
     notes = list(t.notes)
     if set(m.input_alphabet or ()) != {*m.tape_alphabet} - {m.blank}:
@@ -290,7 +279,7 @@ def write(machine: Machine) -> Written:
         f"    {_json(q)}: [\n" + ",\n".join(f"      {_json(rule)}" for rule in rules) + "\n    ]"
         for q, rules in rows.items()
     ]
-    return Written("\n".join([*lines, ",\n".join(states), "  }", "}", ""]), tuple(notes), t.symbols)
+    return lossless.Written("\n".join([*lines, ",\n".join(states), "  }", "}", ""]), tuple(notes), t.symbols)
 
 
 def _json(value: Any) -> str:

@@ -15,19 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from tm2tfr.sources.turing.formats.draft import Draft
+from tm2tfr.sources.turing.formats import lossless
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.formats.jflap_blocks import DEEPEST, Flat, Level, Move, by_tag, machine_within
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import (
-    Translation,
-    Written,
-    letter,
-    renumbered,
-    two_way,
-    with_states,
-    with_symbols,
-    with_verdicts,
-)
 from tm2tfr.sources.turing.spec import MOVES, Machine
 from tm2tfr.text.nodes import Node
 from tm2tfr.text.source import Log, SourceText
@@ -81,8 +71,7 @@ class _Reader:
         self.tagged = by_tag(self.root)
         self.blocks = not self.older or "block" in self.tagged
         top = self.level(self.root.first("automaton") or self.root, ())
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.machine(top)
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
@@ -91,15 +80,14 @@ class _Reader:
         kind = self.root.first("type")
         if self.root.tag == "structure" and kind is None and "type" in self.root.attributes:
             what = "this is a file of JFLAP 8, whose files are not read"
-            self.draft.error(self.root.node, what, "draw the machine in JFLAP 7.1, and save it there")
-            raise self.draft.log.failure()
+            self.draft.refuse(self.root.node, what, "draw the machine in JFLAP 7.1, and save it there")
         if self.root.tag != "structure" or kind is None:
-            self.draft.error(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
-            raise self.draft.log.failure()
+            self.draft.refuse(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
         name = kind.text.strip()
         if name not in TYPES:
-            self.draft.error(kind.node, f"this is JFLAP's {name!r}, not a Turing machine", "save a Turing machine in JFLAP")
-            raise self.draft.log.failure()
+            self.draft.refuse(
+                kind.node, f"this is JFLAP's {name!r}, not a Turing machine", "save a Turing machine in JFLAP"
+            )
         self.older = name != WITH_BLOCKS
         tapes = self.root.first("tapes")
         if tapes is not None and tapes.text.strip():
@@ -204,8 +192,7 @@ class _Reader:
         draft.log.too_many(max(count, top.size()) * len(gamma) if wild or blocks else count)
         for level in top.levels():
             self.moves(level, gamma, blank, top)
-        if any(d.severity == "error" for d in draft.log.found):
-            raise draft.log.failure()
+        draft.log.conclude()
         flat = Flat(top)
         draft.marks |= {("table", q): node for q, node in flat.nodes.items()}
         draft.marks |= {("table", q, a): node for (q, a), (_, node) in flat.rules.items()}
@@ -283,15 +270,15 @@ def _symbol(a: str) -> bool:
     return a.isprintable() and not a.isspace() and a not in MEANING
 
 
-def write(machine: Machine) -> Written:
+def write(machine: Machine) -> lossless.Written:
     """Return `machine` as a ``.jff`` file.
 
     Raises:
         ConversionError: if it halts without verdicts, or may run into the end of a one-way tape.
     """
-    t = two_way(with_verdicts(Translation(machine, "JFLAP")))
-    t = with_symbols(t, _symbol, None if _symbol(machine.blank) else "_")
-    t = with_states(t, renumbered(t.machine, lambda q: q.isprintable() and q == q.strip(), "q"))
+    t = lossless.two_way(lossless.with_verdicts(lossless.Translation(machine, "JFLAP")))
+    t = lossless.with_symbols(t, _symbol, None if _symbol(machine.blank) else "_")
+    t = lossless.with_states(t, lossless.renumbered(t.machine, lambda q: q.isprintable() and q == q.strip(), "q"))
     m = t.machine
     numbers = {q: k for k, q in enumerate(m.states)}
     lines = [
@@ -308,7 +295,9 @@ def write(machine: Machine) -> Written:
     for (q, a), rule in m.transitions.items():
         parts = {"from": str(numbers[q]), "to": str(numbers[rule.state])}
         parts |= {"read": "" if a == m.blank else a, "write": "" if rule.write == m.blank else rule.write}
-        inside = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in (parts | {"move": letter(rule)}).items())
+        inside = "".join(
+            f"<{tag}>{escape(text)}</{tag}>" for tag, text in (parts | {"move": lossless.letter(rule)}).items()
+        )
         lines.append(f"    <transition>{inside}</transition>")
     return t.written("\n".join([*lines, "  </automaton>", "</structure>", ""]))
 

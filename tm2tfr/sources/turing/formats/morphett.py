@@ -23,19 +23,94 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tm2tfr.errors import visible
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import (
-    Translation,
-    Written,
-    renumbered,
-    with_states,
-    with_symbols,
-)
-from tm2tfr.sources.turing.formats.snapshot import is_snapshot, read_snapshot
+from tm2tfr.sources.turing.formats import lossless
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import TAPES, Machine, Rule
-from tm2tfr.text.nodes import Node
+from tm2tfr.text.json_nodes import compose_json
+from tm2tfr.text.nodes import Map, Node, Scalar, kind
 from tm2tfr.text.source import Log, Mark, SourceText
+
+# ── what Morphett's simulator saves: a JSON object with the program, the tape and state to begin with, and the variant
+# The state, the tape and the head's place at the moment of saving are in it too. A machine begins its runs at the
+# beginning, so they are not used.
+KEYS = (
+    *("program", "initialtape", "initialstate", "variant"),
+    *("state", "tape", "tapeoffset", "headposition", "steps", "fullspeed", "version"),
+)
+VARIANTS = {"0": "two-way", "1": "one-way", "2": "two-way"}
+CHOICE = "2"
+_LIKE = re.compile(r'"(?:initialtape|tapeoffset|headposition|initialstate|state|tape)"\s*:')
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedProgram:
+    """A saved program and its settings.
+
+    Args:
+        source: the program.
+        tape, state: what a run begins with, if it is given.
+        one_way: whether the tape is semi-infinite.
+        chooses: whether one of several rules is chosen at random.
+    """
+
+    source: SourceText
+    tape: Scalar | None = None
+    state: Scalar | None = None
+    one_way: bool = False
+    chooses: bool = False
+
+
+def is_snapshot(text: str) -> bool:
+    """Return whether a text is such an object, as far as its beginning shows."""
+    return text.lstrip()[:1] == "{" and '"program"' in text and _LIKE.search(text) is not None
+
+
+def read_snapshot(draft: Draft) -> SavedProgram:
+    """Return what was saved; warnings go to the draft.
+
+    Raises:
+        SpecError: if it is not such an object.
+    """
+    source = draft.log.source
+    root = compose_json(source)
+    if not isinstance(root, Map):
+        draft.refuse(root, "this is not a JSON object", "save the machine again, or give its program as text")
+    found: dict[str, Scalar] = {}
+    for key, value in draft.entries(root, "key"):
+        if key.text not in KEYS:
+            draft.warn(
+                key,
+                f"unknown key {key.text!r}{draft.nearest(key.text, KEYS, {})}",
+                "it is ignored: correct it, or remove it",
+            )
+        elif isinstance(value, Scalar):
+            found.setdefault(key.text, value)
+        else:
+            draft.error(value, f"{key.text} is {kind(value)}, not text or a number", "write it in quotes")
+    program = found.get("program")
+    given = any(isinstance(key, Scalar) and key.text == "program" for key, _ in root.pairs)
+    if not given or (program is not None and program.plain):
+        what = "there is no program" if program is None else "the program is not text"
+        draft.error(program, what, "give it as text in quotes, with \\n at the end of each line")
+    variant = found.get("variant")
+    if variant is not None and variant.text not in VARIANTS:
+        draft.error(variant, f"there is no variant {variant.text}", "use 0, 1 for a one-way tape, or 2 for choices")
+    if draft.log.broken or program is None:
+        raise draft.log.failure()
+    steps = found.get("steps")
+    if steps is not None and steps.text not in ("0", "null"):
+        what = f"this was saved after {steps.text} steps, and a run here begins at the beginning"
+        draft.warn(steps, what, "reset the machine before saving it")
+    chosen = variant.text if variant is not None else "0"
+    state, tape = found.get("initialstate"), found.get("initialtape")
+    return SavedProgram(
+        source=SourceText(program.text, f"{source.file} (program)"),
+        tape=tape if tape is not None and not tape.plain and tape.text else None,
+        state=state if state is not None and state.text.split() else None,
+        one_way=VARIANTS[chosen] == "one-way",
+        chooses=chosen == CHOICE,
+    )
+
 
 START, BLANK, ANY = "0", "_", "*"
 ACCEPT, REJECT, HALT = "halt-accept", "halt-reject", "halt"
@@ -118,8 +193,7 @@ class _Program:
             self.line(number, text.split(";")[0])
         if not self.lines and not self.draft.log.found:
             self.draft.error(None, "this text contains no rule", "write rules such as '0 1 _ r 0', one per line")
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.expand()
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
@@ -273,20 +347,20 @@ def _state(q: str) -> bool:
     return q.isprintable() and not re.search(r"[\s;]", q) and q != ANY and not stops(q)
 
 
-def write(machine: Machine) -> Written:
+def write(machine: Machine) -> lossless.Written:
     """Return `machine` as a program.
 
     Raises:
         ConversionError: if it halts before its first step, which the state named 0 cannot do.
     """
-    t = with_symbols(Translation(machine, "Morphett's simulator"), _symbol, BLANK)
+    t = lossless.with_symbols(lossless.Translation(machine, "Morphett's simulator"), _symbol, BLANK)
     m = t.machine
     if m.start in m.halting_states:
         raise t.refusal("it halts before its first step", "add a rule for the start state")
     names = {"accept": ACCEPT, "reject": REJECT, "halt": HALT}
     ends = {q: names[outcome] for q in m.states if (outcome := m.outcome_of(q)) is not None}
-    odd = renumbered(m, lambda q: q in ends or _state(q), "q")
-    t = with_states(t, {**ends, **odd, m.start: START})
+    odd = lossless.renumbered(m, lambda q: q in ends or _state(q), "q")
+    t = lossless.with_states(t, {**ends, **odd, m.start: START})
     m = t.machine
     rules = [f"{q} {a} {_written(a, r)} {_move(r)} {r.state}" for (q, a), r in m.transitions.items()]
     notes = list(t.notes)
@@ -295,7 +369,7 @@ def write(machine: Machine) -> Written:
         notes.append("a rule for a state that no run enters declares that the other halts reject")
     if m.tape == "one-way":
         notes.append("the tape is one-way: choose the simulator's semi-infinite variant")
-    return Written("\n".join([*_header(m), "", *rules, ""]), tuple(notes), t.symbols)
+    return lossless.Written("\n".join([*_header(m), "", *rules, ""]), tuple(notes), t.symbols)
 
 
 def _header(m: Machine) -> Iterator[str]:

@@ -9,17 +9,103 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
+from itertools import groupby, product
 
 from tm2tfr.errors import SpecError, listing
 from tm2tfr.sources.turing.formats.document import read_document
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.writer import write
-from tm2tfr.sources.turing.reach import dead_states, reachable_states, unread_symbols
-from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
+from tm2tfr.sources.turing.graph import dead_states, reachable_states, unread_symbols
+from tm2tfr.sources.turing.spec import MOVE_LETTERS, Example, Machine, Rule
 from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
 from tm2tfr.text.source import MACHINE_BYTES, Log, Mark, SourceText, decoded
+from tm2tfr.text.words import flow_list, paragraph, scalar
+
+# ── a machine -> our YAML. The text is read back as an equal machine, and every YAML reader reads it alike
+_LONGEST_KEY = 1000  # YAML finds the colon of a key only within 1,024 characters
+
+
+def write(machine: Machine) -> str:
+    """Return `machine` as a document: ``read(write(machine), file=…).machine == machine``."""
+    m = _ordered(machine)
+    return "".join(f"{line}\n" for line in (*_head(m), *_alphabets(m), *_table(m), *_examples(m)))
+
+
+def _ordered(m: Machine) -> Machine:
+    """Return the machine with its rules in the order of its states, in which they are written."""
+    place = {q: i for i, q in enumerate(m.states)}
+    return replace(m, transitions=dict(sorted(m.transitions.items(), key=lambda item: place[item[0][0]])))
+
+
+def _head(m: Machine) -> Iterator[str]:
+    yield f"name: {scalar(m.name)}"
+    if m.description:
+        yield f"description: {paragraph(m.description)}"
+    if m.source:
+        yield f"source: {paragraph(m.source)}"
+    if m.tape != "two-way":
+        yield f"tape: {m.tape}"
+    yield f"blank: {scalar(m.blank)}"
+    yield f"start state: {scalar(m.start)}"
+    for key, states in (("accept", m.accept), ("reject", m.reject)):
+        if states is not None:
+            yield f"{key}: {scalar(states[0]) if len(states) == 1 else flow_list(states)}"
+
+
+def _alphabets(m: Machine) -> Iterator[str]:
+    """The alphabets, unless they are the ones that the rules and the words imply."""
+    for sigma, gamma in product((None, m.input_alphabet), ((), m.tape_alphabet)):
+        derived = replace(m, input_alphabet=sigma, tape_alphabet=gamma)
+        if (derived.input_alphabet, derived.tape_alphabet) == (m.input_alphabet, m.tape_alphabet):
+            break
+    if sigma is not None:
+        yield f"input alphabet: {flow_list(sigma)}"
+    if gamma:
+        yield f"tape alphabet: {flow_list(gamma)}"
+    if m.input is not None:
+        yield f"input: {scalar(m.input)}"
+
+
+def _table(m: Machine) -> Iterator[str]:
+    yield "table:"
+    rules: dict[str, list[tuple[str, Rule]]] = {q: [] for q in m.states}
+    for (q, a), rule in m.transitions.items():
+        rules[q].append((a, rule))
+    for q in m.states:
+        key = scalar(q)
+        yield f"  {key}:" if len(key) < _LONGEST_KEY else f"  ? {key}\n  :"
+        for instruction, group in groupby(rules[q], key=lambda rule: _instruction(q, *rule)):
+            symbols = [a for a, _ in group]
+            for first in range(0, len(symbols), 16):
+                some = symbols[first : first + 16]
+                yield f"    {scalar(some[0]) if len(some) == 1 else flow_list(some)}: {instruction}"
+
+
+def _instruction(state: str, symbol: str, rule: Rule) -> str:
+    written = f"write: {scalar(rule.write)}, " if rule.write != symbol else ""
+    move = MOVE_LETTERS[rule.move]
+    if rule.state != state:
+        return f"{{{written}{move}: {scalar(rule.state)}}}"
+    return f"{{{written}{move}}}" if written else move
+
+
+def _examples(m: Machine) -> Iterator[str]:
+    if m.examples:
+        yield "examples:"
+    for example in m.examples:
+        yield f"  - {{{', '.join(f'{key}: {value}' for key, value in _facts(example))}}}"
+
+
+def _facts(example: Example) -> Iterator[tuple[str, str]]:
+    yield "input", scalar(example.input)
+    yield "outcome", example.outcome
+    if example.tape is not None:
+        yield "tape", scalar(example.tape)
+    for key, number in (("steps", example.steps), ("max steps", example.max_steps)):
+        if number is not None:
+            yield key, str(number)
+
 
 # ── Warnings about a document that is a machine, but perhaps not the one its author meant.
 _RULE_IN_COMMENT = re.compile(r"\s*(#)(:(\s|$)|\s+:\s+(\{|[LRSN]\s*(#|$)))")
@@ -154,14 +240,11 @@ def _read_before(text: str, name: str) -> Machine | None:
 
 def _mapping(root: Node | None, draft: Draft) -> Map:
     """Return the root of a document, which must be a mapping."""
-    if isinstance(root, Map):
-        return root
-    if root is None or (isinstance(root, Scalar) and root.null):
-        what, root = "the document is empty", None
-    else:
-        what = f"the document is {kind(root)}, not a mapping"
-    draft.error(root, what, "a machine has at least the keys 'blank', 'start state' and 'table'")
-    raise draft.log.failure()
+    if not isinstance(root, Map):
+        empty = root is None or (isinstance(root, Scalar) and root.null)
+        what = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
+        draft.refuse(None if empty else root, what, "a machine has at least the keys 'blank', 'start state' and 'table'")
+    return root
 
 
 def _unwrapped(root: Map, draft: Draft) -> Map:
@@ -177,8 +260,7 @@ def _unwrapped(root: Map, draft: Draft) -> Map:
     name, code, source = fields.get("name"), fields["source code"], draft.log.source
     if not isinstance(code, Scalar):
         remedy = "write 'source code: |', and the document below it, indented"
-        draft.error(code, f"the source code is {kind(code)}, not text", remedy)
-        raise draft.log.failure()
+        draft.refuse(code, f"the source code is {kind(code)}, not text", remedy)
     if isinstance(name, Scalar) and not name.empty:
         draft.values["name"] = name.text
     if code.block:

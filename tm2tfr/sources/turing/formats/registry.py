@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from tm2tfr.choices import MACHINE_TEXTS, READABLE, WRITABLE, TextFormat
 from tm2tfr.errors import ConversionError, Diagnostic, SpecError, did_you_mean
-from tm2tfr.sources.turing.formats import ft_turing, lists, native
-from tm2tfr.sources.turing.formats.loaded import Loaded
+from tm2tfr.sources.turing.formats import bbchallenge, ft_turing, native
+from tm2tfr.sources.turing.formats.draft import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.source import MACHINE_BYTES, SourceText, decoded
@@ -49,7 +49,7 @@ def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
         return native.read(text, file=file)
     source: SourceText = decoded(text, file=file, most=MACHINE_BYTES)
     if chosen.module == "bbchallenge":
-        lists.refuse(source)
+        bbchallenge.refuse(source)
     return cast(Loaded, chosen.call("read", source))
 
 
@@ -106,7 +106,7 @@ def _guess(text: str | bytes, file: str) -> Format:
     if len(suggested) == 1 and not (suggested == ("ft_turing",) and ft_turing.is_foreign(start)):
         return FORMATS[suggested[0]]
     source = decoded(text, file=file, most=MACHINE_BYTES)  # what is no text at all is said to be that
-    lists.refuse(source)
+    bbchallenge.refuse(source)
     what = "this is in none of the formats that are read, as far as can be seen"
     remedy = f"if it is a machine, name the format with --from, one of {', '.join(READABLE)}{OF_OTHERS}"
     raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])

@@ -6,7 +6,7 @@ There the tape is two-way, no move stays, and there are no keys to accept or rej
 
 from __future__ import annotations
 
-from tm2tfr.sources.turing.formats import writer
+from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.formats.lossless import Translation, Written, accepting_by_name, two_way, without_stays
 from tm2tfr.sources.turing.spec import Machine
 
@@ -23,4 +23,4 @@ def write(machine: Machine) -> Written:
         ConversionError: if it stays in a cell without halting, or may move left at the end of a one-way tape.
     """
     t = accepting_by_name(without_stays(two_way(Translation(machine, "turingmachine.io"))))
-    return t.written(writer.write(t.machine))
+    return t.written(native.write(t.machine))

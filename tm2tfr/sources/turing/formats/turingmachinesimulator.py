@@ -15,17 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tm2tfr.errors import visible
-from tm2tfr.sources.turing.formats.draft import Draft
-from tm2tfr.sources.turing.formats.loaded import Loaded, stem
-from tm2tfr.sources.turing.formats.lossless import (
-    Translation,
-    Written,
-    renumbered,
-    two_way,
-    with_states,
-    with_symbols,
-    with_verdicts,
-)
+from tm2tfr.sources.turing.formats import lossless
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.text.nodes import Node, Scalar
 from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Mark, SourceText
@@ -88,8 +79,7 @@ class _Program:
         for fields in rules:
             self.line(fields)
         self.unfinished()
-        if any(d.severity == "error" for d in self.draft.log.found):
-            raise self.draft.log.failure()
+        self.draft.log.conclude()
         self.machine()
         return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
 
@@ -128,7 +118,7 @@ class _Program:
         """Refuse a program for several tapes, at its first rule; its lines would be as many errors."""
         first, second = [*(fields for fields in rules if len(fields) > 1), [], []][:2]
         tapes = len(first) - 1
-        if tapes > 1 and len(second) == 2 * tapes + 1 and not _is_second(first):
+        if tapes > 1 and len(second) == 2 * tapes + 1 and not (len(first) == 3 and first[2].text in MOVES):
             self.draft.one_tape(_whole(first), str(tapes))
 
     def line(self, fields: list[Scalar]) -> None:
@@ -245,10 +235,6 @@ def _fields(number: int, text: str, column: int = 0) -> list[Scalar]:
     return [_field(number, column + piece.start(), piece[0]) for piece in re.finditer(r"[^,]+|(?<=,)(?=,|$)|^(?=,)", text)]
 
 
-def _is_second(fields: list[Scalar]) -> bool:
-    return len(fields) == 3 and fields[2].text in MOVES
-
-
 def _whole(fields: list[Scalar]) -> Node:
     return Node(fields[0].start, fields[-1].end)
 
@@ -262,15 +248,15 @@ def _state(q: str) -> bool:
     return q.isprintable() and not re.search(r"[\s,:]|//", q) and bool(q)
 
 
-def write(machine: Machine) -> Written:
+def write(machine: Machine) -> lossless.Written:
     """Return `machine` as a program.
 
     Raises:
         ConversionError: if it halts without verdicts, or may run into the end of a one-way tape.
     """
-    t = two_way(with_verdicts(Translation(machine, "turingmachinesimulator.com")))
-    t = with_symbols(t, _symbol, BLANK)
-    t = with_states(t, renumbered(t.machine, _state, "q"))
+    t = lossless.two_way(lossless.with_verdicts(lossless.Translation(machine, "turingmachinesimulator.com")))
+    t = lossless.with_symbols(t, _symbol, BLANK)
+    t = lossless.with_states(t, lossless.renumbered(t.machine, _state, "q"))
     m = t.machine
     letters = {move: sign for sign, move in MOVES.items()}
     rules = [f"{q},{a}\n{r.state},{r.write},{letters[r.move]}\n" for (q, a), r in m.transitions.items()]

@@ -29,10 +29,9 @@ from itertools import accumulate, chain, product
 
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import counted
-from tm2tfr.sources.turing.proof.cases import Refusal
+from tm2tfr.sources.turing.proof.cases import HV, MV, LayerInputs, Refusal, V
 from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.feed_forward import power_of_two
-from tm2tfr.sources.turing.proof.inputs import HV, MV, LayerInputs, V
 from tm2tfr.transformer.attention import exact_scores
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at

@@ -2,7 +2,7 @@
 generates exactly the simulator's tokens", proved from the weights.
 
 By induction over positions and, within one, over the layers: if all earlier tokens are the simulator's and every
-earlier stream holds what the construction says (`tm2tfr.sources.turing.specification`), so does this one. `embedding`,
+earlier stream holds what the construction says (`tm2tfr.sources.turing.truth`), so does this one. `embedding`,
 `feed_forward` and `attention` show it in exact arithmetic, on the matrices; `rounding` says up to which N and H the
 floats of an engine change nothing. N counts the prompt, BOS and the generated tokens except the verdict: a run of T
 steps on n symbols has at most n + T + 2 positions.
@@ -23,7 +23,7 @@ import numpy as np
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.errors import EngineError, ShapeError, did_you_mean
 from tm2tfr.sources.turing.proof.attention import AttentionProof, HeadProof, Lookups, Retrieval
-from tm2tfr.sources.turing.proof.cases import Refusal
+from tm2tfr.sources.turing.proof.cases import LayerInputs, Refusal
 from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.embedding import (
     embedding_refusals,
@@ -33,7 +33,6 @@ from tm2tfr.sources.turing.proof.embedding import (
     unembedding_refusals,
 )
 from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof, Sums, feed_forwards
-from tm2tfr.sources.turing.proof.inputs import LayerInputs
 from tm2tfr.sources.turing.proof.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest, overflow
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.residual import by_claims
@@ -194,7 +193,14 @@ class Proof:
         h = n - 1 if max_head is None else min(max_head, n - 1)
         found = () if self.refusals else self.conditions(engine, dtype)
         bounds = [
-            Bound(layer=c.layer, part=c.part, where=c.where, claim=c.claim, formula=c.formula, slack=_slack(c.use(n, h)))
+            Bound(
+                layer=c.layer,
+                part=c.part,
+                where=c.where,
+                claim=c.claim,
+                formula=c.formula,
+                slack=float(1 - min(c.use(n, h), Fraction(10**6))),
+            )
             for c in found
         ]
         return Certificate(
@@ -311,7 +317,3 @@ def limit(
         EngineError: for an unknown engine or dtype.
     """
     return _remembered(decoder, machine).largest(engine, dtype, max_head)
-
-
-def _slack(use: Fraction) -> float:
-    return float(1 - min(use, Fraction(10**6)))

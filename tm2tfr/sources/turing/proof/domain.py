@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tm2tfr.sources.turing.proof import cases as steps
-from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, Manner, Question, Ray, V
+from tm2tfr.sources.turing.proof.cases import HV, MV, Coordinates, Manner, Question, Ray, V
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.specification import TuringSpecification
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple, parsed
+from tm2tfr.sources.turing.truth import TuringSpecification
 from tm2tfr.transformer.residual import at
 
 MANNERS: tuple[Manner, ...] = ("carried", "scaled", "plain", "differences", "plain", "questions")

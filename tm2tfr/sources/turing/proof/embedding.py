@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.sources.turing.proof.cases import Refusal, columns
+from tm2tfr.sources.turing.proof.cases import FEATURES, LayerInputs, Refusal, columns
 from tm2tfr.sources.turing.proof.feed_forward import Sums
-from tm2tfr.sources.turing.proof.inputs import FEATURES, LayerInputs
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
-from tm2tfr.transformer.matrix import Matrix, Rational, rational
+from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, parts
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
@@ -123,7 +122,10 @@ def lead(decoder: Decoder, domain: LayerInputs) -> Fraction:
 
 def _contests(decoder: Decoder, domain: LayerInputs) -> Iterator[tuple[str, Rational, int, Rational | None]]:
     """Yield each answer with its own logit, the token with the largest other one, and that logit; None: there is none."""
-    bias, read = _biases(decoder.unembedding_bias), columns(decoder.unembedding)
+    bias, read = (
+        ({row: rational(value) for row, _, value in decoder.unembedding_bias.entries()}),
+        columns(decoder.unembedding),
+    )
     ranked = sorted(range(len(decoder.vocabulary)), key=lambda n: bias.get(n, 0), reverse=True)
     for answer in domain.answers:
         touched = {n: bias.get(n, 0) + w for n, w in read.get(decoder.layout.index(at("e_y", answer)), ())}
@@ -140,10 +142,6 @@ def spread(decoder: Decoder) -> Sums:
     unit = max((Fraction(w).denominator for m in matrices for w in set(m.values.tolist())), default=1)
     total = sum((max(map(abs, map(Fraction, set(m.values.tolist()))), default=Fraction(0)) for m in matrices), Fraction(0))
     return Sums(len(decoder.layers) + 1, "unembedding", int(total * unit), 0, "logits")
-
-
-def _biases(matrix: Matrix) -> dict[int, Rational]:
-    return {row: rational(value) for row, _, value in matrix.entries()}
 
 
 def _shown(form: dict[str, Rational], domain: LayerInputs) -> str:

@@ -16,8 +16,7 @@ from fractions import Fraction
 
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.errors import listing
-from tm2tfr.sources.turing.proof.cases import Case, Miss, Neurons, Refusal, Woken
-from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, LayerInputs, Ray, V
+from tm2tfr.sources.turing.proof.cases import HV, MV, Case, Coordinates, LayerInputs, Miss, Neurons, Ray, Refusal, V, Woken
 from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward

@@ -20,22 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.causality import CausalValue, CausalVariable
-from tm2tfr.sources.turing.causal import (
-    CausalCells,
-    TuringCausal,
-    chapter_variables,
-    halves,
-    head_position,
-    label_variable,
-    nearest,
-    number_variable,
-    numbers,
-    read_tape,
-    settled,
-    symbol_read,
-    unpacked,
-)
+from tm2tfr.causality import CausalCells, CausalValue, CausalVariable
+from tm2tfr.sources.turing import causal as chapter
 from tm2tfr.sources.turing.tokens import BOS, HALT
 from tm2tfr.sources.turing.universal.names import RuleAnswer, value_token
 from tm2tfr.sources.turing.universal.program import Universal
@@ -45,7 +31,7 @@ _KINDS, _READ, _RULES, _LEFT = (0, "feed_forward"), (1, "attention"), (1, "feed_
 _FINDING, _FLAGS = (5, "attention"), (5, "feed_forward")
 
 
-class UniversalCausal(TuringCausal):
+class UniversalCausal(chapter.TuringCausal):
     """The causal model of a run of the machine in the prompt, see `tm2tfr.causality.CausalModel`."""
 
     def __init__(self, universal: Universal, word: str, decoder: Decoder) -> None:
@@ -66,48 +52,52 @@ class UniversalCausal(TuringCausal):
         self._sigma = frozenset(symbols[1:])
 
     def _every(self, labels: Mapping[str, tuple[str, ...]]) -> Iterator[CausalVariable]:
-        yield from chapter_variables(labels, two_way=self._class_two_way)
-        yield number_variable("[rule]", "whether the token describes the machine", _KINDS, "k, here and later", 0, 1)
+        yield from chapter.chapter_variables(labels, two_way=self._class_two_way)
+        yield chapter.number_variable(
+            "[rule]", "whether the token describes the machine", _KINDS, "k, here and later", 0, 1
+        )
         key = "the heads that look for the last key, here and later"
-        yield number_variable("[key]", "whether a rule begins here", _KINDS, key, 0, 1)
-        yield number_variable("[value]", "whether a rule ends here", _KINDS, "r_q and r_a, here", 0, 1)
+        yield chapter.number_variable("[key]", "whether a rule begins here", _KINDS, key, 0, 1)
+        yield chapter.number_variable("[value]", "whether a rule ends here", _KINDS, "r_q and r_a, here", 0, 1)
         given = "the head that looks up the input symbol, here"
-        yield number_variable("k/(i+1)", "how many tokens describe the machine, as a share", _READ, given, 0, share=True)
+        yield chapter.number_variable(
+            "k/(i+1)", "how many tokens describe the machine, as a share", _READ, given, 0, share=True
+        )
         for name, part in (("q", "state"), ("a", "symbol")):
-            yield label_variable(f"e_{name}(key)", f"the {part} of the last key", _READ, f"r_{name}, here", labels)
+            yield chapter.label_variable(f"e_{name}(key)", f"the {part} of the last key", _READ, f"r_{name}, here", labels)
             later = "the heads that look for a rule, here and later"
-            yield label_variable(f"r_{name}", f"the {part} of the rule that ends here", _RULES, later, labels)
+            yield chapter.label_variable(f"r_{name}", f"the {part} of the rule that ends here", _RULES, later, labels)
             flag = f"[r*_{name}={name}], here"
-            yield label_variable(f"r*_{name}", f"the {part} of the rule that is found", _FINDING, flag, labels)
+            yield chapter.label_variable(f"r*_{name}", f"the {part} of the rule that is found", _FINDING, flag, labels)
             whether = f"whether that is the {part}"
-            yield number_variable(f"[r*_{name}={name}]", whether, _FLAGS, "the answer here", 0, 1)
+            yield chapter.number_variable(f"[r*_{name}={name}]", whether, _FLAGS, "the answer here", 0, 1)
         wall = "[left end], here"
-        yield number_variable("[one-way]", "whether the tape is one-way", _READ, wall, 0, 1)
-        yield number_variable("[left end]", "whether the head is at the left end", _LEFT, "the answer here", 0, 1)
-        yield label_variable("out", "what the rule that is found answers", _FINDING, "the answer here", labels)
-        yield label_variable("e_y", "the answer", (6, "feed_forward"), "the token answered", labels)
+        yield chapter.number_variable("[one-way]", "whether the tape is one-way", _READ, wall, 0, 1)
+        yield chapter.number_variable("[left end]", "whether the head is at the left end", _LEFT, "the answer here", 0, 1)
+        yield chapter.label_variable("out", "what the rule that is found answers", _FINDING, "the answer here", labels)
+        yield chapter.label_variable("e_y", "the answer", (6, "feed_forward"), "the token answered", labels)
 
     # ── one position ────────────────────────────────────────────────────────────────────────────────────────
     def _position(self, rows: Sequence[CausalCells], token: str) -> None:
         here = rows[-1]
         here["e_x"] = token
-        unpacked(here)
+        chapter.unpacked(here)
         self._described(here)
-        head_position(rows)
+        chapter.head_position(rows)
         self._last_key(rows)
         if self._class_two_way:
-            halves(here)
+            chapter.halves(here)
         for name in ("q", "a"):
             here[f"r_{name}"] = here[f"e_{name}(key)"] if here["[value]"] else None
-        numbers(rows, two_way=self._class_two_way)
+        chapter.numbers(rows, two_way=self._class_two_way)
         behind = here["h+/(i+1)" if self._class_two_way else "h/(i+1)"] + here["k/(i+1)"]
-        self._given(rows, nearest(behind, len(rows) - 1))
+        self._given(rows, chapter.nearest(behind, len(rows) - 1))
         if self._tapes:
             here["[left end]"] = max(0, here["[one-way]"] - here["h"] - 2 * here["h-"])
         else:
             here["[left end]"] = max(0, 1 - here["h"]) if self._walled_class else 0
-        read_tape(rows)
-        symbol_read(here, self._names.blank)
+        chapter.read_tape(rows)
+        chapter.symbol_read(here, self._names.blank)
         self._rule(rows)
         here["e_y"] = self._votes(here)
 
@@ -161,7 +151,7 @@ class UniversalCausal(TuringCausal):
             moved = max(0, shares.get(value, 0) + found + here["[left end]"] - 3)
             vote(value.removeprefix(value_token("")), -moved)
             vote(self._still[value], moved)
-        return settled(votes)
+        return chapter.settled(votes)
 
 
 def _same(one: str | None, other: str | None) -> int:
@@ -175,7 +165,7 @@ def _shares(found: Iterator[str | None]) -> CausalValue:
     for label in every:
         if label is not None:
             shares[label] = shares.get(label, Fraction(0)) + Fraction(1, len(every))
-    return settled(shares)
+    return chapter.settled(shares)
 
 
 def _share_of(label: str | None, shares: CausalValue) -> Any:

@@ -5,12 +5,13 @@ A class of machines has names of its own, the canonical ones; weights with a mac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from tm2tfr.errors import CompileError
-from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple
+from tm2tfr.errors import CompileError, counted, visible
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, VERDICTS, Triple
 
 GivenVerdict = Literal["ACC", "REJ"]
 ARROW = "→"
@@ -139,3 +140,102 @@ def _free(name: str, taken: Iterable[str]) -> str:
     while name in known:
         name += "'"
     return name
+
+
+# ── a machine as it stands in the prompt of a universal decoder: which of its states and symbols is which, and its rules
+NOT_STATES = frozenset(map(value_token, (ACC, REJ)))
+"""Names that states of a machine in the prompt cannot have: those of the states in which its reference stops."""
+
+
+class Placed(NamedTuple):
+    """The names of the states and symbols of a decoder, and the rules of the machine in its prompt."""
+
+    names: MachineNames
+    entries: tuple[Entry, ...]
+
+
+def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
+    """Return `machine` in the prompt of a decoder.
+
+    The start state is q0, the others with rules follow in the machine's order. In a machine that decides, a
+    rule answers with the verdict of the state that it enters, and one is added, which rejects, wherever there is none. In
+    a machine that only halts, the first state without rules is the decoder's own, and others are states like any.
+
+    Args:
+        names: those of the decoder's class.
+        tape: ``one-way``, ``two-way`` or ``both``.
+
+    Raises:
+        CompileError: if the machine has too many states or symbols, with the numbers that would do, or another tape, or a
+            state with the name of a verdict.
+    """
+    refuse_other_tape(machine, tape)
+    every = filled(*_fitted(machine, names), names)
+    if taken := next((q for q in every.states if q in NOT_STATES), None):
+        what = f"{visible(machine.name)}: its state {taken!r} has the name of a verdict in the prompt"
+        raise CompileError(f"{what}: rename it")
+    states = {q: n for n, q in enumerate(every.states)}
+    symbols = {a: n for n, a in enumerate(every.symbols)}
+    return Placed(every, tuple(_entries(machine, states, symbols)))
+
+
+def refuse_other_tape(machine: Machine, tape: str) -> None:
+    """Raise CompileError if `machine` has another tape than `tape`, ``one-way``, ``two-way`` or ``both``."""
+    if tape not in ("both", machine.tape):
+        what = f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
+        raise CompileError(f"{what}: use one for both tapes, which is the default")
+
+
+def size_of(machine: Machine) -> tuple[int, int]:
+    """Return the sizes of the smallest decoder that `machine` fits into: S and K.
+
+    S counts the states that have rules (the start state in any case) and, in a machine that halts without verdicts, the
+    halting states beyond the first. K counts the tape symbols, the blank among them.
+    """
+    ruled, _, symbols = _own(machine)
+    return len(ruled), len(symbols)
+
+
+def _own(machine: Machine) -> tuple[list[str], list[str], list[str]]:
+    """Return the machine's states in the places of those with rules, that without rules if it has one, and its symbols."""
+    halting = [q for q in machine.states if q in machine.halting_states and q != machine.start]
+    resting = [] if machine.decides else halting
+    ruled = [machine.start, *(q for q in machine.states if q not in halting and q != machine.start), *resting[1:]]
+    return ruled, resting[:1], [machine.blank, *(a for a in machine.tape_alphabet if a != machine.blank)]
+
+
+def _fitted(machine: Machine, names: MachineNames) -> tuple[list[str], list[str]]:
+    """Return the machine's states and symbols in the places of the decoder's, with empty ones in between.
+
+    Raises:
+        CompileError: if they do not fit.
+    """
+    ruled, resting, symbols = _own(machine)
+    room, most = len(names.ruled), len(names.symbols)
+    if len(ruled) > room or len(symbols) > most:
+        further = len(ruled) - len([q for q in ruled if q not in machine.halting_states or q == machine.start])
+        sizes = [f"{counted(len(ruled) - further, 'state')} with rules", counted(len(symbols), "symbol")]
+        if further:
+            sizes.insert(1, f"{further + 1} halting states, all but the first of which count as well")
+        has = f"{', '.join(sizes[:-1])}{',' if further else ''} and {sizes[-1]}"
+        what = f"{visible(machine.name)}: it has {has}, and this decoder runs machines with at most {room} and {most}"
+        if len(symbols) > len(CHARACTERS):
+            raise CompileError(f"{what}, and none has more than {len(CHARACTERS)} symbols: compile the machine alone")
+        raise CompileError(f"{what}: use the size {len(ruled)},{len(symbols)} or a larger one")
+    return [*ruled, *[""] * (room - len(ruled)), *(resting or [""])], symbols
+
+
+def _entries(machine: Machine, states: Mapping[str, int], symbols: Mapping[str, int]) -> Iterator[Entry]:
+    if machine.decides and (verdict := _verdict(machine, machine.start)) is not None:
+        yield from (Entry(states[machine.start], symbols[a], verdict) for a in machine.tape_alphabet)
+    for (q, a), rule in machine.transitions.items():
+        verdict = _verdict(machine, rule.state) if machine.decides else None
+        answer = RuleAnswer(states[rule.state], symbols[rule.write], rule.move) if verdict is None else verdict
+        yield Entry(states[q], symbols[a], answer)
+    if machine.decides:
+        yield from (Entry(states[q], symbols[a], "REJ") for q, a in machine.missing_rules)
+
+
+def _verdict(machine: Machine, state: str) -> GivenVerdict | None:
+    outcome = machine.outcome_of(state)
+    return None if outcome is None else VERDICTS[outcome]  # type: ignore[return-value]

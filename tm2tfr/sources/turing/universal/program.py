@@ -6,13 +6,24 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
+from itertools import islice
 
 from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
 from tm2tfr.errors import CompileError, counted, did_you_mean, visible
+from tm2tfr.sources.turing.drawing import html as machine_html
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, REJ
-from tm2tfr.sources.turing.universal.names import CHARACTERS, MOVES, Entry, MachineNames, canonical
-from tm2tfr.sources.turing.universal.placing import Placed, placed, refuse_other_tape
+from tm2tfr.sources.turing.universal.names import (
+    CHARACTERS,
+    MOVES,
+    Entry,
+    MachineNames,
+    Placed,
+    canonical,
+    placed,
+    refuse_other_tape,
+)
 
 MOST_TOKENS = 250_000
 """The most tokens of a class; that many take about half a minute to compile."""
@@ -97,7 +108,7 @@ class Universal:
 
     def _repr_html_(self) -> str:
         """Return what it is, and the machine in the prompt with its tokens, for notebooks."""
-        from tm2tfr.sources.turing.universal.shown import html  # noqa: PLC0415
+        from tm2tfr.sources.turing.universal.program import html  # noqa: PLC0415
 
         return html(self)
 
@@ -255,3 +266,24 @@ def meant(rules: Sequence[Entry], word: str, names: MachineNames, tape: TapeKind
         name="prompt",
         input=word,
     )
+
+
+# ── a class of machines, and the one in the prompt, as HTML for notebooks ─────────────────────────────
+MOST_RULES = 200
+"""The most rules of the prompt that are shown."""
+_TAPES = {"both": "a one-way or a two-way tape", "one-way": "a one-way tape", "two-way": "a two-way tape"}
+
+
+def html(universal: Universal) -> str:
+    """Return a line about the class; of a machine in the prompt also its tokens, its state graph and its rules."""
+    sizes = f"{counted(universal.states, 'state')} and {counted(universal.symbols, 'symbol')}"
+    about = f"<p>One decoder for all machines with at most {sizes} and {_TAPES[universal.tape]}"
+    if universal.machine is None:
+        return f"{about}; no machine is in its prompt.</p>\n"
+    rules = [" ".join(universal.names.rule(entry)) for entry in islice(universal.entries, MOST_RULES)]
+    more = len(universal.entries) - len(rules)
+    texts = [*universal.description[: len(universal.tapes) // 2], *rules]
+    shown = " ".join(f'<code style="white-space:nowrap">{escape(visible(text))}</code>' for text in texts)
+    shown += f" and {counted(more, 'more rule')}" if more else ""
+    held = f"<b>{escape(visible(universal.name))}</b>, {universal.counts}"
+    return f"{about}; in its prompt: {held}:</p>\n<p>{shown}</p>\n{machine_html(universal.right)}"

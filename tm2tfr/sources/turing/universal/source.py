@@ -20,7 +20,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 def _compile(universal: Universal, options: Mapping[str, Any]) -> Decoder:
-    from tm2tfr.sources.turing.universal.compiler.given import compiled
+    from tm2tfr.sources.turing.universal.compiler.compiler import compiled
 
     return compiled(universal, options)
 
@@ -32,7 +32,7 @@ def _truth(universal: Universal, word: str, decoder: Decoder, max_steps: int | N
 
 
 def _read(text: str, file: str) -> Universal:
-    from tm2tfr.sources.turing.universal.stored import restored
+    from tm2tfr.sources.turing.universal.spelled import restored
 
     return restored(text, file)
 
@@ -133,10 +133,10 @@ SOURCE = Source(
     fed=_fed,
     exported=later("tm2tfr.sources.turing.universal.exported", "ExportedClass"),
     split=later("tm2tfr.sources.turing.universal.exported", "split"),
-    canonical=later("tm2tfr.sources.turing.universal.compiler.given", "canonical"),
+    canonical=later("tm2tfr.sources.turing.universal.compiler.compiler", "canonical"),
     labelling=later("tm2tfr.sources.turing.universal.labelling", "UniversalVariables"),
     causal=later("tm2tfr.sources.turing.universal.causal", "causal_model"),
     prove=later("tm2tfr.sources.turing.universal.proof", "prove"),
     limit=later("tm2tfr.sources.turing.universal.proof", "limit"),
-    prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_weights"),
+    prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_weights"),
 )

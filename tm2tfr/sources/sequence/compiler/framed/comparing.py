@@ -246,7 +246,12 @@ class Connectives:
             said = replace(found, said=((literal(node.key, conjunction),),))
             other = self._bits.negated(found, literal(node.key, not conjunction))
         else:
-            said, other = found, self._bits.negated(found, *(_denied(word) for words in found.said for word in words))
+            said, other = (
+                found,
+                self._bits.negated(
+                    found, *((word[1:] if word.startswith("!") else f"!{word}") for words in found.said for word in words)
+                ),
+            )
         return Finite({conjunction: said, not conjunction: other})
 
     def _sum_of_alternatives(self, node: Apply) -> Bit | None:
@@ -290,7 +295,7 @@ class Connectives:
 
     def _alternatives(self, argument: Operation) -> Iterator[tuple[Operation, list[list[Bit]]]]:
         """Yield a sum of alternatives that an argument is, or denies, with these; a denied conjunction is a single one."""
-        inner = _denied_node(argument)
+        inner = argument.arguments[0] if isinstance(argument, Apply) and argument.operator == "not" else argument
         if inner in self._ways:
             yield inner, self._ways[inner]
         elif inner is not argument and isinstance(inner, Apply) and inner.operator == "and":
@@ -306,14 +311,5 @@ class Connectives:
 
 
 def _in_the_program(node: Operation) -> bool:
-    """Return whether a node has a number in the program, see `tm2tfr.sources.logic.compiler.compiler`."""
+    """Return whether a node has a number in the program, see `tm2tfr.sources.logic.compiler`."""
     return node.key[:1] == "s" and node.key[1:].isdecimal()
-
-
-def _denied_node(node: Operation) -> Operation:
-    """Return what `node` is the negation of; itself if it is none."""
-    return node.arguments[0] if isinstance(node, Apply) and node.operator == "not" else node
-
-
-def _denied(word: str) -> str:
-    return word[1:] if word.startswith("!") else f"!{word}"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tm2tfr.errors import CompileError
+from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.compiler.codes import BitForm, added
 from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing, Connectives
@@ -28,24 +29,6 @@ from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
 from tm2tfr.sources.sequence.compiler.framed.quotients import MOST_PER, QuotientEquality, division, per
 from tm2tfr.sources.sequence.compiler.numbers import whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
-from tm2tfr.sources.sequence.graph import (
-    Apply,
-    Fixed,
-    Item,
-    Nearest,
-    Operation,
-    Position,
-    Property,
-    Reckoned,
-    Selection,
-    SequenceGraph,
-    Token,
-    Weighted,
-    called,
-    leaves,
-    ordered,
-    text_of,
-)
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
@@ -73,7 +56,7 @@ class FramedOptions:
 
 
 def compile_framed(
-    graph: SequenceGraph, options: FramedOptions, provenance: Mapping[str, str] | None = None
+    graph: seq.SequenceGraph, options: FramedOptions, provenance: Mapping[str, str] | None = None
 ) -> tuple[Decoder, tuple[str, ...]]:
     """Return the weights, which answer every output at every position, and the outputs that they do not answer.
 
@@ -84,10 +67,10 @@ def compile_framed(
         CompileError: for an operation that no head computes, with its place.
     """
     for token in graph.alphabet:
-        if text_of(token) in (BOS, EOS, NOTHING):
-            raise CompileError(f"{graph.name}: the token {text_of(token)!r} is reserved: rename it")
+        if seq.text_of(token) in (BOS, EOS, NOTHING):
+            raise CompileError(f"{graph.name}: the token {seq.text_of(token)!r} is reserved: rename it")
     lowering = _Framed(graph, options)
-    for operation in ordered(node for _, node in graph.outputs):
+    for operation in seq.ordered(node for _, node in graph.outputs):
         lowering.add(operation)
     outputs = []
     left = []
@@ -102,9 +85,9 @@ def compile_framed(
 
 
 class _Framed:
-    def __init__(self, graph: SequenceGraph, options: FramedOptions) -> None:
+    def __init__(self, graph: seq.SequenceGraph, options: FramedOptions) -> None:
         self._graph, self._options = graph, options
-        tokens = tuple(map(text_of, graph.alphabet))
+        tokens = tuple(map(seq.text_of, graph.alphabet))
         vocabulary = (BOS, *tokens, EOS) if options.ahead else (BOS, *tokens)
         self.stream = StreamPlan(vocabulary, None, "future", source="logic.compile", shown=_Shown(graph))
         self._bits = BitPlan(self.stream, eos=options.ahead)
@@ -119,51 +102,51 @@ class _Framed:
             printed=options.printed,
             refused=self._refused_attention,
         )
-        self._finite: dict[Operation, Finite] = {}
-        self._amounts: dict[Operation, Counted] = {}
+        self._finite: dict[seq.Operation, Finite] = {}
+        self._amounts: dict[seq.Operation, Counted] = {}
         self._connectives = Connectives(self._bits, self._finite)
 
     # ── operations ──────────────────────────────────────────────────────────────────────────────────────────
-    def add(self, node: Operation) -> None:
+    def add(self, node: seq.Operation) -> None:
         """Add an operation, of which all that it is made of is there."""
         match node:
-            case Token():
+            case seq.Token():
                 self._finite[node] = Finite({token: self._token(node, token) for token in self._graph.alphabet})
-            case Fixed():
+            case seq.Fixed():
                 self._constant(node)
-            case Position():
+            case seq.Position():
                 self._amounts[node] = Counted(constant=-1, place=1)
-            case Apply():
+            case seq.Apply():
                 self._applied(node)
-            case Reckoned():
+            case seq.Reckoned():
                 self._check_count(node)
                 self._counting.truths[node] = self._finite[node.values].truth
                 self._amounts[node] = Counted(counts={node: 1})
-            case Weighted():
+            case seq.Weighted():
                 parts = [(factor, self._amount(term)) for factor, term in node.terms]
                 self._amounts[node] = total(parts, node.constant)
-            case Property():
+            case seq.Property():
                 remedy = "apply it to a count alone, or to the position"
                 refused = self._graph.refusal(
-                    node, f"{called(node)} is a predicate of neither a count nor the position", remedy
+                    node, f"{seq.called(node)} is a predicate of neither a count nor the position", remedy
                 )
                 truth = self._comparing.predicated(node, self._amount(node.of), lambda: refused)
                 self._finite[node] = self._connectives.two(node, truth)
-            case Nearest():
+            case seq.Nearest():
                 self._nearest(node)
             case _:
-                raise self._graph.refusal(node, f"{called(node)} is a mean, which no formula has", "compile it as RASP")
+                raise self._graph.refusal(node, f"{seq.called(node)} is a mean, which no formula has", "compile it as RASP")
 
-    def _token(self, node: Token, token: Item) -> Bit:
-        return Bit({at(TOKEN, text_of(token)): 1}, NEVER.time, ((literal(node.key, token),),))
+    def _token(self, node: seq.Token, token: seq.Item) -> Bit:
+        return Bit({at(TOKEN, seq.text_of(token)): 1}, NEVER.time, ((literal(node.key, token),),))
 
-    def _constant(self, node: Fixed) -> None:
+    def _constant(self, node: seq.Fixed) -> None:
         if isinstance(node.value, int) and not isinstance(node.value, bool):
             self._amounts[node] = Counted(node.value)
         else:
             self._finite[node] = Finite({node.value: replace(self._bits.inside, said=((),))})
 
-    def _amount(self, node: Operation) -> Counted:
+    def _amount(self, node: seq.Operation) -> Counted:
         """Return a number, or a truth value that counts as 1 or 0."""
         if node in self._amounts:
             return self._amounts[node]
@@ -172,7 +155,7 @@ class _Framed:
             return Counted()
         return Counted(bits={truth.said: (1, truth)})
 
-    def _applied(self, node: Apply) -> None:
+    def _applied(self, node: seq.Apply) -> None:
         arguments = node.arguments
         if node.operator in STEPS and not all(argument in self._finite for argument in arguments):
             self._check_count(node)
@@ -200,18 +183,20 @@ class _Framed:
             case "if":
                 self._finite[node] = self._chosen(node, codes)
             case _:
-                raise self._graph.refusal(node, f"{called(node)} is a function that no formula has", "compile it as RASP")
+                raise self._graph.refusal(
+                    node, f"{seq.called(node)} is a function that no formula has", "compile it as RASP"
+                )
 
-    def _chosen(self, node: Apply, codes: list[Finite]) -> Finite:
+    def _chosen(self, node: seq.Apply, codes: list[Finite]) -> Finite:
         then, condition, other = codes
-        alternatives: dict[Item, list[list[Bit]]] = {}
+        alternatives: dict[seq.Item, list[list[Bit]]] = {}
         for code, truth in ((then, True), (other, False)):
             for value, bit in code.bits.items():
                 alternatives.setdefault(value, []).append([condition.bits.get(truth, NEVER), bit])
         return self._bits.labelled(alternatives, node.key)
 
     # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
-    def _nearest(self, node: Nearest) -> None:
+    def _nearest(self, node: seq.Nearest) -> None:
         if node.sight in (">=", ">", "any") and not self._options.ahead:
             raise self._looks_right(node)
         parts = conjuncts_of(node.selector)
@@ -220,19 +205,19 @@ class _Framed:
         asked = Sought(node, conjuncts, self._finite[node.values], self._finite[node.default])
         self._finite[node] = self._attending.nearest(asked)
 
-    def _conjunct(self, node: Nearest, part: Selection, among: int) -> Conjunct | Matched:
+    def _conjunct(self, node: seq.Nearest, part: seq.Selection, among: int) -> Conjunct | Matched:
         if not is_equality_of_numbers(part, self._finite.__contains__):
-            if any(is_equality_of_numbers(leaf, self._finite.__contains__) for leaf in leaves(part)):
+            if any(is_equality_of_numbers(leaf, self._finite.__contains__) for leaf in seq.leaves(part)):
                 remedy = "make the equality one of the conjuncts, or an attention of its own"
                 raise self._graph.refusal(
-                    node, f"{called(node)} compares numbers within a disjunction or a negation", remedy
+                    node, f"{seq.called(node)} compares numbers within a disjunction or a negation", remedy
                 )
             remedy = "compare fewer labels and truth values in one conjunct"
-            refused = self._graph.refusal(node, f"{called(node)} compares too many values together", remedy)
+            refused = self._graph.refusal(node, f"{seq.called(node)} compares too many values together", remedy)
             return finite_conjunct(part, self._finite.__getitem__, self._bits, lambda: refused)
         return self._equality(part.keys, part.queries, among)  # type: ignore[union-attr]
 
-    def _equality(self, keys: Operation, queries: Operation, among: int) -> Matched:
+    def _equality(self, keys: seq.Operation, queries: seq.Operation, among: int) -> Matched:
         """Return the conjunct that says that two numbers are equal, one of so many of a selector."""
         key, query = self._amount(keys), self._amount(queries)
         margin = margin_of(key, query, among)
@@ -248,27 +233,29 @@ class _Framed:
             ]
             if divided[0] is not None and divided[1] is not None:
                 return QuotientEquality(number, divided[0], divided[1], margin)
-        what = f"the key {called(keys)} is a sum whose square no head brings"
+        what = f"the key {seq.called(keys)} is a sum whose square no head brings"
         remedy = f"compare counts alone, or sums of counts to the left with factors of up to {MOST_PER} in all"
         raise self._graph.refusal(keys, what, remedy)
 
     # ── what is refused ─────────────────────────────────────────────────────────────────────────────────────
-    def _looks_right(self, node: Operation) -> CompileError:
+    def _looks_right(self, node: seq.Operation) -> CompileError:
         remedy = "omit --mask future, so that the weights see the whole word"
-        return self._graph.refusal(node, f"{called(node)} looks at later positions, which a decoder does not see", remedy)
+        return self._graph.refusal(
+            node, f"{seq.called(node)} looks at later positions, which a decoder does not see", remedy
+        )
 
-    def _check_count(self, node: Operation) -> None:
-        if isinstance(node, Reckoned) and node.sight == ">=" and not self._options.ahead:
+    def _check_count(self, node: seq.Operation) -> None:
+        if isinstance(node, seq.Reckoned) and node.sight == ">=" and not self._options.ahead:
             raise self._looks_right(node)
         if self._options.steep:
             remedy = "omit --steep, which is for since and the position before alone"
-            raise self._graph.refusal(node, f"{called(node)} counts, which takes a temperature", remedy)
+            raise self._graph.refusal(node, f"{seq.called(node)} counts, which takes a temperature", remedy)
 
-    def _refused_attention(self, node: Nearest, what: str, remedy: str) -> CompileError:
-        return self._graph.refusal(node, f"{called(node)} {what}", remedy)
+    def _refused_attention(self, node: seq.Nearest, what: str, remedy: str) -> CompileError:
+        return self._graph.refusal(node, f"{seq.called(node)} {what}", remedy)
 
     # ── outputs ─────────────────────────────────────────────────────────────────────────────────────────────
-    def answered(self, name: str, node: Operation, *, asked: bool) -> tuple[Output, list[BitForm]] | None:
+    def answered(self, name: str, node: seq.Operation, *, asked: bool) -> tuple[Output, list[BitForm]] | None:
         """Return an output with the linear form of each of its rows; None if it is a number that is not looked up."""
         if node in self._amounts:
             if self._options.sign and not asked:
@@ -279,15 +266,15 @@ class _Framed:
         if all(isinstance(value, bool) for value in bits):
             truth = self._finite[node].truth.form
             return Output(name, (FALSE, TRUE)), [added([{"1": 1}, truth], times=[1, -1]), truth]
-        labels = {text_of(value): bit.form for value, bit in bits.items()}
+        labels = {seq.text_of(value): bit.form for value, bit in bits.items()}
         return Output(name, (NOTHING, *labels), whole=whole_numbers(tuple(bits))), [self._bits.ends, *labels.values()]
 
 
 class _Shown:
     """Says claims in the names of nodes, short, and without the brackets that labels stand in."""
 
-    def __init__(self, graph: SequenceGraph) -> None:
-        names = {node.key: node.name for node in ordered(node for _, node in graph.outputs) if node.name}
+    def __init__(self, graph: seq.SequenceGraph) -> None:
+        names = {node.key: node.name for node in seq.ordered(node for _, node in graph.outputs) if node.name}
         self._names = {key: _cut(name, MOST_LETTERS) for key, name in names.items()}
 
     def __call__(self, claim: str) -> str:

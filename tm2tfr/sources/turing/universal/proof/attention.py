@@ -28,8 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tm2tfr.sources.turing.proof.attention import MOVES, Carried, ExactForm, HeadProof, WritingHeads, powers
-from tm2tfr.sources.turing.proof.cases import Refusal
-from tm2tfr.sources.turing.proof.inputs import HV, MV, V
+from tm2tfr.sources.turing.proof.cases import HV, MV, Refusal, V
 from tm2tfr.sources.turing.universal.names import key_token
 from tm2tfr.sources.turing.universal.proof.domain import ClassDomain
 from tm2tfr.transformer.matrix import Rational

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
-from tm2tfr.contract import AnyRow, reached
+from tm2tfr.contract import AnyRow
 from tm2tfr.engines.dense import Dense
 from tm2tfr.errors import EngineError
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.proof import cases as steps
-from tm2tfr.sources.turing.proof.inputs import HV, MV, Coordinates, Manner, Question, Ray, V
+from tm2tfr.sources.turing.proof.cases import HV, MV, Coordinates, Manner, Question, Ray, V
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.names import (
@@ -34,8 +34,8 @@ from tm2tfr.sources.turing.universal.names import (
     value_token,
 )
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.specification import since
-from tm2tfr.sources.turing.universal.truth import UniversalTruth
+from tm2tfr.sources.turing.universal.truth import UniversalTruth, since
+from tm2tfr.specification import reached
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -47,7 +47,7 @@ FOUND: Coordinates = {"[r*_q=q]": 1, "[r*_a=a]": 1}
 
 @dataclass(frozen=True)
 class ClassDomain:
-    """All machines with these states and symbols at most; see `tm2tfr.sources.turing.proof.inputs.LayerInputs`.
+    """All machines with these states and symbols at most; see `tm2tfr.sources.turing.proof.cases.LayerInputs`.
 
     Args:
         names: of the states, of which the last has no rules, and of the symbols, of which the first is the blank.

@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.sources.turing.proof.cases import Refusal
+from tm2tfr.sources.turing.proof.cases import HV, MV, LayerInputs, Refusal, V
 from tm2tfr.sources.turing.proof.embedding import lead
 from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof
-from tm2tfr.sources.turing.proof.inputs import HV, MV, LayerInputs, V
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition, different_keys_use, equal_keys_use, lookup_use
 from tm2tfr.sources.turing.universal.proof.attention import Description
 from tm2tfr.sources.turing.universal.proof.domain import FOUND, ClassDomain

@@ -1,22 +1,25 @@
-"""``paper`` and ``paper-hard``: one head with one-hot positions, Appendix A with its repairs.
+"""From a circuit to a decoder: a token a gate, one layer, in the variant that is asked for.
 
-The query of position i points at the operands of symbol i + 1 (repair 2), with the score c₁/2 each, or c₁ where both are
-the same (repair 6); the head carries the mean a of their signs. The scratch dimensions are not those of positions
-(repair 1): d = 9 + b for b positions. What is added to is the stream itself (repair 3), as in pre-LN models; there is one
-ReLU (repair 4).
+``paper`` and ``paper-hard`` have one head with one-hot positions: Appendix A with its repairs. The query of position i
+points at the operands of symbol i + 1 (repair 2), with the score c₁/2 each, or c₁ where both are the same (repair 6); the
+head carries the mean a of their signs. The scratch dimensions are not those of positions (repair 1): d = 9 + b for b
+positions. What is added to is the stream itself (repair 3), as in pre-LN models; there is one ReLU (repair 4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import ceil, floor, log, sqrt
 
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.choices import CIRCUIT, CIRCUIT_VARIANTS
+from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.transformer.claims import Claim
-from tm2tfr.transformer.gadgets import Transport, Unit, feed_forward, stacked
+from tm2tfr.transformer.gadgets import Transport, Unit, feed_forward, lookup, stacked
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.provenance import stated
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Norm
 
@@ -36,16 +39,6 @@ def lookup_layout() -> Residual:
     """Return the residual stream of ``lookup``: 19 numbers, whatever the circuit."""
     names = ("x", *FEATURES, *OPERANDS, *TRUTH, *VALUES, "y")
     return Residual(tuple(Subspace(name, holds=name) for name in names))
-
-
-def hard_layout(positions: int) -> Residual:
-    """Return the residual stream of ``paper-hard``: the sign of the bit, the mean, two flags, and one-hot positions."""
-    return _one_hot(("s", "mean", "one", "zero"), positions)
-
-
-def paper_layout(positions: int) -> Residual:
-    """Return the residual stream of ``paper``: dimensions 1 to 9 of Appendix A, then positions of their own (repair 1)."""
-    return _one_hot(("s", "-s", "-1", "mean", "-mean", "one", "zero", "-one", "-zero"), positions)
 
 
 def _one_hot(names: tuple[str, ...], positions: int) -> Residual:
@@ -129,7 +122,7 @@ DOUBT = 1e-3
 def paper_hard_decoder(circuit: Circuit, positions: int) -> Decoder:
     """Return the decoder without norms: signs ±1, scores 0 and 1, flags at least 1/2 apart."""
     refuse_others(circuit, "paper-hard")
-    layout = hard_layout(positions)
+    layout = _one_hot(("s", "mean", "one", "zero"), positions)
     layer = Layer(
         name="gate",
         meaning="the mean of the operands' signs, and from it the gate's value",
@@ -155,7 +148,7 @@ def paper_decoder(circuit: Circuit, positions: int, epsilon: float) -> Decoder:
             (repair 14); at 0 these are the paper's (d/4)^½ and (d/6)^½.
     """
     refuse_others(circuit, "paper")
-    layout = paper_layout(positions)
+    layout = _one_hot(("s", "-s", "-1", "mean", "-mean", "one", "zero", "-one", "-zero"), positions)
     d = layout.width
     c1, c2 = paper_constants(positions)
     embedded, attended = sqrt(4 / d + epsilon), sqrt(6 / d + epsilon)
@@ -237,3 +230,117 @@ def _decoder(
         unembedding_bias=_none(2),
         norm=norm,
     )
+
+
+# ── ``lookup``: three heads fetch the operands by their positions, eight ReLU units look their value up in the truth table
+# The position table says, for the gate whose bit position i answers, where its operands are and what its truth table is.
+# All other weights are the same for every circuit.
+TOKENS = ("0", "1")
+
+
+def lookup_decoder(circuit: Circuit, positions: int) -> Decoder:
+    """Return the decoder that answers the bit of symbol i + 1 at each position i from the last input on."""
+    layout = lookup_layout()
+    return Decoder(
+        layout=layout,
+        vocabulary=TOKENS,
+        bos=None,
+        stop=(),
+        features=FEATURES,
+        token_embedding=stacked(layout, [{}, {"x": 1.0}]).transposed,
+        position_embedding=stacked(layout, [{feature: 1.0} for feature in FEATURES]).transposed,
+        position_table=_position_table(circuit, layout, positions),
+        layers=(_layer(layout),),
+        unembedding=stacked(layout, [{}, {"y": 2.0}]),
+        unembedding_bias=Matrix.from_entries((2, 1), {(0, 0): 1.0}),
+    )
+
+
+def _layer(layout: Residual) -> Layer:
+    return Layer(
+        name="gate",
+        meaning="the bits of the operands, and the gate's value by its truth table",
+        source="lookup by position, Eq. 8.8; truth table of the gate",
+        heads=tuple(_operand(layout, operand, value) for operand, value in zip(OPERANDS, VALUES, strict=True)),
+        feed_forward=feed_forward(layout, map(_unit, CASES)),
+        equation="y = t_{x_a x_b x_c},  x_p = bit at position p",
+    )
+
+
+def _operand(layout: Residual, operand: str, value: str) -> Head:
+    """Return the head that fetches one operand: score ``2pj - j²``, highest at j = p by 1."""
+    return lookup(
+        layout,
+        f"operand {operand}",
+        "Eq. 8.8",
+        scaled={operand: 1.0},
+        inverse="1",
+        carries=[({"x": 1.0}, {value: 1.0})],
+        attends=operand,
+        constant=True,
+    )
+
+
+def _unit(case: str) -> Unit:
+    """Return the unit of one case of the operands: ReLU(m - 3 + t) where m of them match, so t if all do, otherwise 0."""
+    reads = {value: 1.0 if bit == "1" else -1.0 for value, bit in zip(VALUES, case, strict=True)}
+    return Unit(f"case {case}", {**reads, f"t{case}": 1.0}, {"y": 1.0}, bias=-float(case.count("1")))
+
+
+def _position_table(circuit: Circuit, layout: Residual, positions: int) -> Matrix:
+    """Return the table whose column i describes the gate of symbol i + 1; those before the last input are 0."""
+    entries: dict[tuple[int, int], float] = {}
+    directions = [layout.index(name) for name in (*OPERANDS, *TRUTH)]
+    for column, gate in enumerate(circuit.gates, start=len(circuit.inputs) - 1):
+        row = (*_addresses(gate, circuit), *map(int, "".join(bit * (len(CASES) // len(gate.table)) for bit in gate.table)))
+        entries.update({(at, column): float(value) for at, value in zip(directions, row, strict=True) if value})
+    return Matrix.from_entries((layout.width, positions), entries)
+
+
+def _addresses(gate: Gate, circuit: Circuit) -> tuple[int, ...]:
+    """Return the positions of three operands: the last one again for those that are missing, 0 if there is none."""
+    found = [circuit.numbers[net] for net in gate.operands] or [0]
+    return (*found, *found[-1:] * (len(OPERANDS) - len(found)))
+
+
+# ── from a circuit to a decoder: a token a gate, one layer, in the variant that is asked for ──────────
+_MOST_EPSILON = 1e6
+_MOST_ONE_HOT = 10_000
+"""The most positions as one-hot vectors: the dense engine keeps their square, and takes minutes for a run."""
+
+
+def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float = 0.0, source: str = "") -> Decoder:
+    """Return the decoder that generates the bits of `circuit`, in the order of its gates, from those of its inputs.
+
+    With n inputs and g gates it has n + g - 1 positions; position i ≥ n - 1 answers the bit of symbol i + 1.
+
+    Args:
+        variant: see `tm2tfr.choices.CIRCUIT_VARIANTS`. The paper's take the gates NOR, AND and XOR of two operands alone.
+        epsilon: that of the layer norms of ``paper``; the weights make up for it (repair 14).
+        source: the text that the circuit was read from, for the provenance.
+
+    Raises:
+        CompileError: for an unknown variant, an epsilon without layer norms, or gates that the variant does not have.
+    """
+    name, positions = visible(circuit.name), len(circuit.inputs) + len(circuit.gates) - 1
+    if variant not in CIRCUIT_VARIANTS:
+        close = did_you_mean(str(variant), CIRCUIT_VARIANTS)
+        raise CompileError(f"unknown variant {variant!r}{close}: use {', '.join(CIRCUIT_VARIANTS)}")
+    number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+    if not number or not 0 <= epsilon <= _MOST_EPSILON:
+        raise CompileError(
+            f"{name}: epsilon must be a number from 0 to {_MOST_EPSILON:g}, not {epsilon!r}: use for example 1e-5"
+        )
+    if variant != "lookup" and positions > _MOST_ONE_HOT:
+        what = f"variant {variant} has a direction for each position, and {positions:,} are more than {_MOST_ONE_HOT:,}"
+        raise CompileError(f"{name}: {what}: use the variant lookup")
+    if epsilon and variant != "paper":
+        raise CompileError(f"{name}: variant {variant} has no layer norms: omit epsilon, or use the variant paper")
+    if variant == "lookup":
+        decoder = lookup_decoder(circuit, positions)
+    elif variant == "paper-hard":
+        decoder = paper_hard_decoder(circuit, positions)
+    else:
+        decoder = paper_decoder(circuit, positions, epsilon)
+    options = {"variant": variant, **({"epsilon": repr(float(epsilon))} if epsilon else {})}
+    return replace(decoder, provenance=stated(CIRCUIT, source=source or circuit.source, name=circuit.name, options=options))

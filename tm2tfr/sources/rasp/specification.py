@@ -17,19 +17,131 @@ A subspace may be claimed to hold
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
-from tm2tfr.contract import vector, written
+from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import Stages
 from tm2tfr.sources.rasp.program import shown_atom
-from tm2tfr.sources.rasp.sops import Aggregate, Selector, SOp
-from tm2tfr.sources.rasp.specification.claims import Gaze, look, number, numeric, s_ops, shown_value
+from tm2tfr.specification import ClaimedSpecification
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
+
+# ── what weights claim of a RASP program, read: which values of it a subspace holds, and where a head looks
+# Nodes are named by their numbers, s-ops as ``s12``, selectors as ``c12``; ``s`` alone is the token.
+Literals = tuple[tuple[int, bool], ...]
+"""Numbers of selectors, each with whether it has to be true: all of them at once."""
+
+
+@dataclass(frozen=True)
+class Gaze:
+    """Where a head looks: at the visible positions that satisfy the most clusters.
+
+    Args:
+        selector: the number of the selector that it computes.
+        ahead: whether positions after its own are visible.
+        clusters: each a conjunction.
+    """
+
+    selector: int
+    ahead: bool
+    clusters: tuple[Literals, ...]
+
+
+@lru_cache(maxsize=4096)
+def look(claim: str) -> Gaze | None:
+    """Return where a head with this claim looks: ``c7 none c5,!c6|c4``; None if it says no such thing."""
+    head, *rest = claim.split(" ")
+    if _SELECTOR.fullmatch(head) is None or len(rest) not in (1, 2) or rest[0] not in ("none", "future"):
+        return None
+    found = clusters(rest[1]) if len(rest) == 2 else ()
+    return None if found is None else Gaze(int(head[1:]), rest[0] == "none", found)
+
+
+def clusters(text: str) -> tuple[Literals, ...] | None:
+    """Return clusters of selectors from text: ``c5,!c6|c4``; None if it is none."""
+    found = []
+    for cluster in text.split("|"):
+        literals = cluster.split(",")
+        if not all(_LITERAL.fullmatch(literal) for literal in literals):
+            return None
+        found.append(tuple((int(literal.lstrip("!")[1:]), not literal.startswith("!")) for literal in literals))
+    return tuple(found)
+
+
+def s_ops(text: str) -> tuple[int | None, ...] | None:
+    """Return the numbers of s-ops listed in a text, ``s1,s12``, None in place of the token; None if it is no list."""
+    if not text:
+        return ()
+    names = text.split(",")
+    if not all(_SOP.fullmatch(name) for name in names):
+        return None
+    return tuple(int(name[1:]) if name != "s" else None for name in names)
+
+
+_SELECTOR, _LITERAL, _SOP = re.compile("c[0-9]{1,9}"), re.compile("!?c[0-9]{1,9}"), re.compile("s[0-9]{0,9}")
+
+
+# ── values as labels have them ──────────────────────────────────────────────────────────────────────────────
+def shown_value(value: rasp.Atom, numeric: bool) -> str:
+    """Return a value as labels have it; a truth value among numbers is 0 or 1."""
+    return str(int(value)) if numeric and isinstance(value, bool) else shown_atom(value)
+
+
+def kinds(sop: rasp.SOp, known: Mapping[rasp.SOp, frozenset[str]]) -> frozenset[str]:
+    """Return of which kinds the values of an s-op may be by its type: ``bool``, ``number``, ``text``.
+
+    Args:
+        known: those of the s-ops that it is made of.
+    """
+    if isinstance(sop, rasp.Tokens):
+        return frozenset([{"int": "number", "float": "number", "bool": "bool"}.get(sop.conversion, "text")])
+    if isinstance(sop, rasp.Constant):
+        return frozenset([_kind(sop.value)])
+    if isinstance(sop, rasp.Aggregate):
+        return known[sop.values] | {_kind(sop.default)}
+    return _kinds_of_function(sop, known) if isinstance(sop, rasp.Elementwise) else frozenset(["number"])
+
+
+def _kinds_of_function(sop: rasp.Elementwise, known: Mapping[rasp.SOp, frozenset[str]]) -> frozenset[str]:
+    if sop.operator == "if":
+        return known[sop.arguments[0]] | known[sop.arguments[-1]]
+    if sop.operator == "table":
+        return frozenset(_kind(value) for _, value in sop.entries)
+    if sop.operator == "+":
+        return frozenset[str]().union(*(known[a] for a in sop.arguments)) - {"bool"} or frozenset(["number"])
+    return frozenset(["bool" if sop.operator in _TRUTHS else "number"])
+
+
+def numeric(sops: Iterable[rasp.SOp]) -> dict[rasp.SOp, bool]:
+    """Return for each of some s-ops, with all that they are made of, whether its truth values count as numbers."""
+    known: dict[rasp.SOp, frozenset[str]] = {}
+    for node in sorted(sops, key=lambda each: each.number):
+        known[node] = kinds(node, known)
+    return {node: {"bool", "number"} <= found for node, found in known.items()}
+
+
+_TRUTHS = frozenset(["==", "<=", ">=", "<", ">", "and", "or", "not", "in"])
+
+
+def _kind(value: rasp.Atom) -> str:
+    return "bool" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+
+
+def number(value: rasp.Atom) -> Fraction:
+    """Return a value that is no text as a number.
+
+    Raises:
+        ValueError: for a text.
+    """
+    if isinstance(value, str):
+        raise ValueError(f"{value!r} is no number")
+    return Fraction(int(value) if isinstance(value, bool) else value)
+
 
 Holding = str | int | Fraction | None | Mapping[str, Any]
 """A number, the label of a one-hot vector, None for the zero vector, or the coordinates that are not 0, by label."""
@@ -42,7 +154,7 @@ class _Unknown(Exception):  # noqa: N818  (it is caught where it arises)
 
 
 @dataclass(frozen=True)
-class RaspSpecification:
+class RaspSpecification(ClaimedSpecification):
     """The specification of a run.
 
     Args:
@@ -79,38 +191,13 @@ class RaspSpecification:
         there, found = self._selectors, look(claim)
         return found is not None and all(n in there for cluster in found.clusters for n, _ in cluster)
 
-    def holds(self, what: str, layer: int, part: str) -> bool:
-        """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
-        subspace = self.layout.holding(what)
-        return subspace is None or written(subspace, layer, part)
-
-    def values(self, i: int) -> Mapping[str, Holding]:
-        """Return what each subspace holds at position `i` once written."""
-        return {subspace.holds: self._held(subspace, i) for subspace in self.layout.subspaces}
-
-    def stream(self, layout: Residual, i: int, layer: int, part: str) -> list[Any]:
-        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
-        stream: list[Any] = []
-        for subspace in layout.subspaces:
-            there = written(subspace, layer, part)
-            stream += vector(subspace, self._held(subspace, i)) if there else [0] * subspace.width
-        return stream
-
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
         found = look(where)
         return self._looked(found, i) if found is not None and self._known(where) else ()
 
-    def remark(self, what: str, i: int) -> str | None:
-        """Nothing is known of a wrong value before it is looked at."""
-        return None
-
-    def about(self, i: int) -> str | None:
-        """Every position answers with the values of the s-ops at it."""
-        return None
-
     # ── what a subspace holds ───────────────────────────────────────────────────────────────────────────────
-    def _held(self, subspace: Subspace, i: int) -> Holding:
+    def held(self, subspace: Subspace, i: int) -> Holding:
         key = subspace.name, i
         if key not in self._memory:
             try:
@@ -210,38 +297,38 @@ class RaspSpecification:
 
     # ── s-ops and selectors by number ───────────────────────────────────────────────────────────────────────
     @cached_property
-    def _sops(self) -> Mapping[int, SOp]:
+    def _sops(self) -> Mapping[int, rasp.SOp]:
         return {node.number: node for node in self.stages.values}
 
     @cached_property
-    def _selectors(self) -> Mapping[int, Selector]:
+    def _selectors(self) -> Mapping[int, rasp.Selector]:
         return {node.number: node for node in self.stages.matrices}
 
     @cached_property
-    def _numeric(self) -> Mapping[SOp, bool]:
+    def _numeric(self) -> Mapping[rasp.SOp, bool]:
         """For each s-op whether its truth values are numbers."""
         return numeric(self.stages.values)
 
-    def _sop(self, name: str) -> SOp:
+    def _sop(self, name: str) -> rasp.SOp:
         numbers = s_ops(name)
         found = self._sops.get(numbers[0]) if numbers is not None and len(numbers) == 1 and numbers[0] is not None else None
         if found is None:
             raise _Unknown
         return found
 
-    def _aggregate(self, name: str) -> Aggregate:
+    def _aggregate(self, name: str) -> rasp.Aggregate:
         found = self._sop(name)
-        if not isinstance(found, Aggregate):
+        if not isinstance(found, rasp.Aggregate):
             raise _Unknown
         return found
 
-    def _selector(self, name: str) -> Selector:
+    def _selector(self, name: str) -> rasp.Selector:
         found = self._selectors.get(int(name[1:])) if name[:1] == "c" and name[1:].isdecimal() else None
         if found is None:
             raise _Unknown
         return found
 
-    def _shown(self, sop: SOp, i: int) -> str:
+    def _shown(self, sop: rasp.SOp, i: int) -> str:
         return shown_value(self.stages.values[sop][i], self._numeric[sop])
 
     def _text(self, names: str, i: int) -> str:
@@ -257,12 +344,12 @@ class RaspSpecification:
         found = [look(claim) for claim in self.claims if self._known(claim)]
         return {each.selector: each for each in found if each is not None}
 
-    def _head(self, selector: Selector) -> Gaze:
+    def _head(self, selector: rasp.Selector) -> Gaze:
         if selector.number not in self._heads:
             raise _Unknown
         return self._heads[selector.number]
 
-    def _seen_by(self, selector: Selector, i: int) -> tuple[int, ...]:
+    def _seen_by(self, selector: rasp.Selector, i: int) -> tuple[int, ...]:
         return self._looked(self._head(selector), i)
 
     def _visible(self, head: Gaze, i: int) -> range:

@@ -13,24 +13,10 @@ from tm2tfr.errors import CompileError, Diagnostic
 from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic import nodes
 from tm2tfr.sources.logic.nodes import Node, looks_right
-from tm2tfr.sources.logic.outputs import answered_names, output_names
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.write import answered_names, output_names
+from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
-from tm2tfr.sources.sequence.graph import (
-    Apply,
-    Combine,
-    Compare,
-    Fixed,
-    Nearest,
-    Operation,
-    Position,
-    Property,
-    Reckoned,
-    Selection,
-    SequenceGraph,
-    Token,
-    Weighted,
-)
 from tm2tfr.text.words import alphabet_of, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
@@ -48,7 +34,7 @@ def lowered(
     name: str,
     file: str,
     alphabet: Sequence[str],
-) -> tuple[SequenceGraph, Mapping[nodes.Node, Operation]]:
+) -> tuple[seq.SequenceGraph, Mapping[nodes.Node, seq.Operation]]:
     """Return the graph with these outputs, the answer first, and the operation of each node.
 
     Args:
@@ -59,19 +45,19 @@ def lowered(
     for node in nodes.needed([node for _, node in outputs]):
         lowering.add(node)
     pairs = tuple((name, lowering.found[node]) for name, node in outputs)
-    return SequenceGraph(name=name, file=file, alphabet=tuple(alphabet), outputs=pairs), lowering.found
+    return seq.SequenceGraph(name=name, file=file, alphabet=tuple(alphabet), outputs=pairs), lowering.found
 
 
 class _Lowering:
     def __init__(self, names: Mapping[nodes.Node, str]) -> None:
         self._names = names
-        self.found: dict[nodes.Node, Operation] = {}
-        self._true, self._false = Fixed(key="true", value=True), Fixed(key="false", value=False)
+        self.found: dict[nodes.Node, seq.Operation] = {}
+        self._true, self._false = seq.Fixed(key="true", value=True), seq.Fixed(key="false", value=False)
 
     def add(self, node: nodes.Node) -> None:
         """Add the operation of a node, that of whatever it is made of being there."""
         said = {"key": f"s{node.number}", "name": self._names.get(node, node.name), "span": node.span}
-        ways: dict[type[nodes.Node], Callable[[Any, dict[str, Any]], Operation]] = {
+        ways: dict[type[nodes.Node], Callable[[Any, dict[str, Any]], seq.Operation]] = {
             nodes.Since: self._since,
             nodes.Until: self._until,
             nodes.Retrieve: self._retrieved,
@@ -79,66 +65,66 @@ class _Lowering:
         special = ways.get(type(node))
         self.found[node] = self._plain(node, said) if special is None else special(node, said)
 
-    def _plain(self, node: nodes.Node, said: dict[str, Any]) -> Operation:
+    def _plain(self, node: nodes.Node, said: dict[str, Any]) -> seq.Operation:
         own = [self.found[each] for each in nodes.parents(node)]
         match node:
             case nodes.Input():
-                return Token(**said)
+                return seq.Token(**said)
             case nodes.Text() | nodes.Always():
-                return Fixed(value=node.value, **said)
+                return seq.Fixed(value=node.value, **said)
             case nodes.Previous() | nodes.Next():
                 sight, choice = ("<", "latest") if isinstance(node, nodes.Previous) else (">", "earliest")
                 return self._nearest(said, choice, sight, self._everything(), own[0], self._false)
         return _number(node, own, said) or _applied(node, own, said)
 
-    def _since(self, node: nodes.Since, said: dict[str, Any]) -> Operation:
+    def _since(self, node: nodes.Since, said: dict[str, Any]) -> seq.Operation:
         left, right = self.found[node.left], self.found[node.right]
         return self._nearest(said, "latest", "<=", self._marked(left, right), left, self._false)
 
-    def _until(self, node: nodes.Until, said: dict[str, Any]) -> Operation:
+    def _until(self, node: nodes.Until, said: dict[str, Any]) -> seq.Operation:
         left, right = self.found[node.left], self.found[node.right]
         return self._nearest(said, "earliest", ">=", self._marked(left, right), left, self._false)
 
-    def _marked(self, left: Operation, right: Operation) -> Selection:
+    def _marked(self, left: seq.Operation, right: seq.Operation) -> seq.Selection:
         """Return the selector of the keys at which `left` fails or `right` holds."""
-        fails = Apply(key=f"not {left.key}", operator="not", arguments=(left,))
-        mark = Apply(key=f"not {left.key} or {right.key}", operator="or", arguments=(fails, right))
-        return Compare(key=mark.key, keys=mark, queries=self._true, relation="==")
+        fails = seq.Apply(key=f"not {left.key}", operator="not", arguments=(left,))
+        mark = seq.Apply(key=f"not {left.key} or {right.key}", operator="or", arguments=(fails, right))
+        return seq.Compare(key=mark.key, keys=mark, queries=self._true, relation="==")
 
-    def _everything(self) -> Selection:
-        return Combine(key="everything", operator="and", parts=())
+    def _everything(self) -> seq.Selection:
+        return seq.Combine(key="everything", operator="and", parts=())
 
-    def _retrieved(self, node: nodes.Retrieve, said: dict[str, Any]) -> Operation:
+    def _retrieved(self, node: nodes.Retrieve, said: dict[str, Any]) -> seq.Operation:
         parts = tuple(map(self._selection, conjuncts(node.score)))
-        selector = Combine(key=f"score of s{node.number}", operator="and", parts=parts, span=node.span)
+        selector = seq.Combine(key=f"score of s{node.number}", operator="and", parts=parts, span=node.span)
         values, default = self.found[node.values], self.found[node.default]
         return self._nearest(said, node.choice, node.sight, selector, values, default)
 
-    def _selection(self, score: nodes.Score) -> Selection:
+    def _selection(self, score: nodes.Score) -> seq.Selection:
         if isinstance(score, nodes.Equal):
             key, query = self.found[score.key], self.found[score.query]
-            return Compare(key=f"{key.key} = {query.key}", keys=key, queries=query, relation="==")
+            return seq.Compare(key=f"{key.key} = {query.key}", keys=key, queries=query, relation="==")
         if isinstance(score, nodes.AtKey):
             bit = self.found[score.bit]
-            return Compare(key=f"{bit.key} at the key", keys=bit, queries=self._true, relation="==")
+            return seq.Compare(key=f"{bit.key} at the key", keys=bit, queries=self._true, relation="==")
         if isinstance(score, nodes.AtQuery):
             bit = self.found[score.bit]
-            return Compare(key=f"{bit.key} at the query", keys=self._true, queries=bit, relation="==")
+            return seq.Compare(key=f"{bit.key} at the query", keys=self._true, queries=bit, relation="==")
         if isinstance(score, nodes.NotOf):
-            return Combine(key="not", operator="not", parts=(self._selection(score.part),))
+            return seq.Combine(key="not", operator="not", parts=(self._selection(score.part),))
         parts = tuple(map(self._selection, score.parts))
-        return Combine(key="of several", operator="and" if isinstance(score, nodes.AllOf) else "or", parts=parts)
+        return seq.Combine(key="of several", operator="and" if isinstance(score, nodes.AllOf) else "or", parts=parts)
 
     def _nearest(
         self,
         said: dict[str, Any],
         choice: Any,
         sight: Any,
-        selector: Selection,
-        values: Operation,
-        default: Operation,
-    ) -> Nearest:
-        return Nearest(choice=choice, sight=sight, selector=selector, values=values, default=default, **said)
+        selector: seq.Selection,
+        values: seq.Operation,
+        default: seq.Operation,
+    ) -> seq.Nearest:
+        return seq.Nearest(choice=choice, sight=sight, selector=selector, values=values, default=default, **said)
 
 
 def conjuncts(score: nodes.Score) -> list[nodes.Score]:
@@ -148,7 +134,7 @@ def conjuncts(score: nodes.Score) -> list[nodes.Score]:
     return [each for part in score.parts for each in conjuncts(part)]
 
 
-def _applied(node: nodes.Node, own: Sequence[Operation], said: dict[str, Any]) -> Apply:
+def _applied(node: nodes.Node, own: Sequence[seq.Operation], said: dict[str, Any]) -> seq.Apply:
     """Return the operation of a function of values at the same position."""
     entries: tuple[tuple[str, bool], ...] = ()
     match node:
@@ -162,20 +148,20 @@ def _applied(node: nodes.Node, own: Sequence[Operation], said: dict[str, Any]) -
             operator = node.relation
         case _:
             operator = type(node).__name__.lower()
-    return Apply(operator=operator, arguments=tuple(own), entries=entries, **said)
+    return seq.Apply(operator=operator, arguments=tuple(own), entries=entries, **said)
 
 
-def _number(node: nodes.Node, own: Sequence[Operation], said: dict[str, Any]) -> Operation | None:
+def _number(node: nodes.Node, own: Sequence[seq.Operation], said: dict[str, Any]) -> seq.Operation | None:
     match node:
         case nodes.Place():
-            return Weighted(terms=((1, Position(key=f"{said['key']} from 0")),), constant=1, **said)
+            return seq.Weighted(terms=((1, seq.Position(key=f"{said['key']} from 0")),), constant=1, **said)
         case nodes.CountLeft() | nodes.CountRight():
-            return Reckoned(values=own[0], sight="<=" if isinstance(node, nodes.CountLeft) else ">=", **said)
+            return seq.Reckoned(values=own[0], sight="<=" if isinstance(node, nodes.CountLeft) else ">=", **said)
         case nodes.Sum():
             factors = [factor for factor, _ in node.terms]
-            return Weighted(terms=tuple(zip(factors, own, strict=True)), constant=node.constant, **said)
+            return seq.Weighted(terms=tuple(zip(factors, own, strict=True)), constant=node.constant, **said)
         case nodes.Predicate():
-            return Property(of=own[0], predicate=node.predicate, modulus=node.modulus, remainder=node.remainder, **said)
+            return seq.Property(of=own[0], predicate=node.predicate, modulus=node.modulus, remainder=node.remainder, **said)
     return None
 
 
@@ -235,7 +221,7 @@ def compile_program(program: LogicProgram, options: LogicOptions) -> Decoder:
     return replace(decoder, provenance=provenance.noted(decoder.provenance, notes))
 
 
-def _without_effect(graph: SequenceGraph, chosen: FramedOptions, decoder: Decoder) -> list[str]:
+def _without_effect(graph: seq.SequenceGraph, chosen: FramedOptions, decoder: Decoder) -> list[str]:
     """Return a note on each option without which the weights are the same."""
     options = {
         "sign": "--compare sign changes nothing: there are no two numbers that the sign head compares",

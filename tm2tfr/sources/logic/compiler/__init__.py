@@ -1,5 +1,0 @@
-"""From formulas and S-RASP programs to weights."""
-
-from tm2tfr.sources.logic.compiler.compiler import compile_program, prepared
-
-__all__ = ["compile_program", "prepared"]

@@ -1,0 +1,105 @@
+"""What every subspace of weights has to hold at every position of a run, and where each head has to look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Protocol
+
+from tm2tfr.transformer.residual import Residual, Subspace
+
+
+class Specification(Protocol):
+    """What every subspace has to hold at every position of a run, and where each head has to look.
+
+    It comes from the reference alone. Keys are what weights claim: what a subspace `holds`, and what a head `attends` to.
+    Layers count from 0; the stages of a layer are its ``attention`` and its ``feed_forward``, and before the first there is
+    the ``embedding``, of layer -1.
+    """
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """The tokens fed, from position 0 on, as far as this specification goes."""
+
+    def covers(self, layout: Residual) -> bool:
+        """Return whether it says what every subspace of `layout` holds."""
+
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` has its value after `part` of `layer`; before that, it is 0."""
+
+    def values(self, i: int) -> Mapping[str, Any]:
+        """Return what each subspace holds at position `i` once written, see `vector`: a number, a label, None, numbers."""
+
+    def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[Any]:
+        """Return the residual stream at position `i` after `part` of `layer`: (width,)."""
+        values, stream = self.values(i), list[Any]()
+        for subspace in layout.subspaces:
+            there = self.holds(subspace.holds, layer, part)
+            stream += vector(subspace, values[subspace.holds]) if there else [0] * subspace.width
+        return stream
+
+    def attended(self, where: str, i: int) -> Sequence[int]:
+        """Return the positions to which a head with the claim `where` attends from position `i`; none: no such claim."""
+
+    def remark(self, what: str, i: int) -> str | None:
+        """Return what is known about a wrong value of `what` at position `i` where every head looked as it has to."""
+        return None
+
+    def about(self, i: int) -> str | None:
+        """Return which part of the program position `i` answers, in words; None if it is none in particular."""
+        return None
+
+
+def vector(subspace: Subspace, value: Any) -> list[Any]:
+    """Return a value of `Specification.values` as the coordinates of `subspace`.
+
+    Args:
+        value: a number; a label or None; or of a subspace with labels the number of each, 0 where it is left out.
+    """
+    if isinstance(value, Mapping):
+        return [value.get(label, 0) for label in subspace.labels or ()]
+    if subspace.labels is None:
+        return [value if isinstance(value, int | float | Fraction) else 0]
+    return [int(label == value) for label in subspace.labels]
+
+
+STAGES = ("embedding", "attention", "feed_forward")
+"""The parts after which there is a stream, in the order in which they are computed."""
+
+
+def reached(since: tuple[int, str], layer: int, part: str) -> bool:
+    """Return whether `since`, a layer and a part of it, has been computed after `part` of `layer`."""
+    at, done = since
+    return (at, STAGES.index(done)) <= (layer, STAGES.index(part))
+
+
+def written(subspace: Subspace, layer: int, part: str) -> bool:
+    """Return whether a subspace is claimed to hold its value after `part` of `layer`."""
+    return reached(subspace.since or (-1, "embedding"), layer, part)
+
+
+class ClaimedSpecification(Specification, Protocol):
+    """The specification for weights whose claims say of each subspace when it has its value, and what that is."""
+
+    layout: Residual
+    """The residual stream of the weights."""
+
+    def held(self, subspace: Subspace, i: int) -> Any:
+        """Return what a subspace of any layout holds at position `i` once written; None: nothing is known of it."""
+
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
+        subspace = self.layout.holding(what)
+        return subspace is None or written(subspace, layer, part)
+
+    def values(self, i: int) -> Mapping[str, Any]:
+        """Return what each subspace holds at position `i` once written."""
+        return {subspace.holds: self.held(subspace, i) for subspace in self.layout.subspaces}
+
+    def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[Any]:
+        """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
+        stream: list[Any] = []
+        for subspace in layout.subspaces:
+            there = written(subspace, layer, part)
+            stream += vector(subspace, self.held(subspace, i)) if there else [0] * subspace.width
+        return stream
