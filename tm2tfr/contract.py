@@ -9,9 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tm2tfr.blocks import BlockReference, ManyLabels
 from tm2tfr.errors import ShapeError
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -212,6 +210,10 @@ class RunResult(Protocol):
         """It, in a word or two."""
 
     @property
+    def shown(self) -> str:
+        """It, for people: numbers or a digest instead of bits; nothing if the run was cut off."""
+
+    @property
     def own(self) -> Mapping[str, Any]:
         """What else there is to say of it, as plain data: the fields of its construction."""
 
@@ -275,27 +277,6 @@ class Truth(Protocol):
 
     def ending(self, decoder: Decoder) -> Ending | None:
         """Return what is wrong with the place where `decoder` stops, None if nothing is."""
-
-
-class ManyLabels(Protocol):
-    """What a labeller has to answer on many words at once, by the reference; words are places of tokens in the alphabet."""
-
-    @property
-    def reference(self) -> str: ...  # what says what is right: ``interpreter``
-    @property
-    def letters(self) -> int: ...  # the number of tokens in the alphabet
-    def read(self, text: str) -> Sequence[int]: ...  # of a word as people write it; raises InputError
-    def written(self, word: Sequence[int]) -> str: ...  # a word as people write it
-    def fed(self, words: NDArray[np.int64]) -> NDArray[np.int64]: ...  # numbers of the tokens fed: (words, positions)
-
-    def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return on which words, (words, n), there are values, and for those each output: (outputs, words, positions).
-
-        That is the number of its label, -1 if it has none for a value; of an output that is a number, the number, ∞ in
-        place of what is none; NaN where the reference says nothing.
-        """
-
-    def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]: ...  # of those with values, see `RunResult.outcome`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -377,6 +358,8 @@ class Source(Generic[_Program]):
             were compiled from; None: what was read.
         called: program -> what this very program is called, where its kind has several nouns.
         fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
+        blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.blocks`; None: of words.
+        inputs: (program, the number of random ones or None for all, seed) -> inputs, of programs whose inputs have one length.
         labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
@@ -410,6 +393,8 @@ class Source(Generic[_Program]):
     restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
     called: Callable[[_Program], str] | None = None
     fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
+    blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
+    inputs: Callable[[_Program, int | None, int], Sequence[str]] | None = None
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     headings: Callable[[_Program], Mapping[str, str]] | None = None

@@ -29,7 +29,7 @@ from tm2tfr.dataset.shard import Making
 from tm2tfr.dataset.spec import Splitting
 from tm2tfr.dataset.sweep import dataset_report, sweep, sweep_report
 from tm2tfr.errors import CompileError, DatasetError, EngineError
-from tm2tfr.runs import cases as judged
+from tm2tfr.sources.circuit import blocks as judged
 from tm2tfr.sources.circuit import compiler
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry as formats

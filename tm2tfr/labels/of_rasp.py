@@ -44,7 +44,7 @@ class LabelledWords:
         defined: (inputs,): on which the program is defined; all else is about those alone, (inputs, n).
         columns, texts: see `tm2tfr.labels.variables.LabelRows`; looks: of each head, (inputs, n, n).
         fed: the tokens fed, as their numbers in the vocabulary: (inputs, positions).
-        wanted: what each output has to be, see `tm2tfr.contract.ManyLabels`: (outputs, inputs, positions).
+        wanted: what each output has to be, see `tm2tfr.blocks.ManyLabels`: (outputs, inputs, positions).
     """
 
     defined: NDArray[np.bool_]

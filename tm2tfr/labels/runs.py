@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError, visible
@@ -20,21 +19,21 @@ from tm2tfr.labels.of_rasp import LabelledWords, RaspVariables
 from tm2tfr.labels.of_turing import RawRows, TuringVariables, recoded
 from tm2tfr.labels.of_universal import UniversalVariables
 from tm2tfr.labels.variables import HeadColumn, LabelRows, Ragged, Scheme
-from tm2tfr.runs.batches.spelt import spelt
-from tm2tfr.runs.cases import checked_cases
-from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.batches.checked import checked_inputs
+from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.truths import AnyMachine, machine_truth_of, truth_of
+from tm2tfr.runs.truths import truth_of
 from tm2tfr.runs.words import first_wrong
 from tm2tfr.sources.circuit.evaluate import evaluate_cases
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.rasp.program import Program
+from tm2tfr.sources.registry import of_program
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.trace.check import Trace, check
+from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
@@ -54,7 +53,7 @@ class RunsInColumns:
     """The runs of one machine; see `tm2tfr.labels.runs.LabelledRuns`."""
 
     decoder: Decoder
-    program: AnyMachine
+    program: Any
     engine: str
     max_steps: int
 
@@ -92,9 +91,7 @@ class RunsInColumns:
         return raw, tuple(batch.outcomes[:agreed].tolist()), differs, int(batch.compared[:agreed].sum())
 
     def _by_row(self, word: str) -> tuple[RawRows, Trace]:
-        truth = machine_truth_of(self.program, word, self.decoder, self.max_steps)
-        named = engine_named(self.engine)
-        trace = check(self.decoder, truth, engine=named, max_steps=self.max_steps, keep_rows=True)
+        trace = carried_out(self.decoder, word, self.program, RunOptions(engine=self.engine, max_steps=self.max_steps))
         holder, numbers = self.decoder.layout.holder, self.decoder.numbers
         columns = {"y": np.array([numbers.get(row.y, -1) for row in trace.rows], dtype=np.int32)}
         for name in "qba":
@@ -106,8 +103,10 @@ class RunsInColumns:
 
     def _raw(self, word: str, columns: dict[str, NDArray[np.int32]]) -> RawRows:
         rows = len(columns["y"])
-        truth = machine_truth_of(self.program, "", self.decoder, 0)
-        fed = np.array(prompted(self.decoder, (*truth.lead, *word)), dtype=np.int32)
+        construction = of_program(self.program)
+        given = None if construction is None or construction.fed is None else construction.fed
+        prompt = word if given is None else given(self.program, word, self.decoder)
+        fed = np.array(prompted(self.decoder, prompt), dtype=np.int32)
         tokens = np.concatenate([fed, columns["y"][len(fed) - 1 : -1]])[:rows].astype(np.int32)
         own = {name: columns[name] for name in ("q", "b", "m", "h", "a")}
         return RawRows(np.array([0, rows]), np.array([len(word)]), tokens, columns["y"], **own)
@@ -214,7 +213,8 @@ class LabelledRuns:
     def _circuit(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None]:
         circuit, inputs = self.program, len(self.program.inputs)
         cases = np.frombuffer("".join(words).encode(), dtype=np.uint8).reshape(len(words), inputs) - ord("0")
-        found = checked_cases(self.decoder, circuit, cases, engine=for_cases(self.decoder, self.engine, None))
+        options = RunOptions(engine=self.engine, max_steps=None)
+        found = checked_inputs(self.decoder, circuit, words, options, tokens_alone=True)
         failed = found.failure is not None
         agreed, differs = found.runs - failed, None
         if found.failure is not None:
@@ -238,7 +238,7 @@ class LabelledRuns:
 
     def _places(self, words: Sequence[str]) -> Iterator[tuple[Ints, NDArray[np.int64]]]:
         """Yield words of one length: their numbers, and their tokens as places in the alphabet, (words, n)."""
-        tokens, start = spelt(self._finder.right, words)
+        tokens, start = of_labeller(self._finder.right, words)
         for numbers in _of_one_length(np.diff(start)):
             places = tokens[start[numbers][:, None] + np.arange(start[numbers[0] + 1] - start[numbers[0]])]
             yield numbers, places.astype(np.int64)

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tm2tfr.contract import ManyLabels, Truth
+from tm2tfr.blocks import ManyLabels
+from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine, prompted, run_whole
 from tm2tfr.engines.norm import Vector
 from tm2tfr.engines.reading import answered

@@ -16,8 +16,8 @@ from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.dataset.writing.files import columns_of, encoded
 from tm2tfr.errors import CompileError
-from tm2tfr.runs.cases import checked_cases
-from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.batches.checked import checked_inputs
+from tm2tfr.runs.options import RunOptions
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.formats import native
@@ -121,7 +121,7 @@ def _compared(chosen: ChosenCircuit, words: tuple[str, ...], how: How, tally: Ta
         raise CompileError(f"{circuit.name}: nothing compiles it")
     decoder = construction.compile(circuit, chosen.options)
     cases = _cases(words, len(circuit.inputs))
-    found = checked_cases(decoder, circuit, cases, engine=for_cases(decoder, how.engine, None))
+    found = checked_inputs(decoder, circuit, words, RunOptions(engine=how.engine, max_steps=None), tokens_alone=True)
     agreed = found.runs - (found.failure is not None)
     tally.runs += agreed
     tally.rows += agreed * (len(circuit.inputs) + len(circuit.gates) - 1)

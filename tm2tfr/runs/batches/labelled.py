@@ -16,17 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ManyLabels
+from tm2tfr.blocks import BatchResults, ManyLabels
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.reading import read_outputs
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import EngineError
-from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, BatchResults
-from tm2tfr.runs.batches.given import of_input, of_text
-from tm2tfr.runs.batches.spelt import spelt
-from tm2tfr.runs.truths import truth_of
-from tm2tfr.runs.words import labels_of
+from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch
+from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
+from tm2tfr.runs.truths import labels_of, truth_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Progress
 from tm2tfr.trace.rows import columns_of
@@ -93,6 +91,7 @@ def labelled_batch(
         outcomes=outcomes,
         T=np.where(outcomes == END, 0, -1),
         differs=differs,
+        reach=np.zeros(len(words), dtype=np.int64),
         compared=_all([each.compared for each in said], np.int64),
         results=results,
         max_steps=max_steps,
@@ -155,7 +154,7 @@ class LabelledRunning:
         else:
             if checked:
                 self._refused_truth()
-            self._flat, self._start = spelt(self._labels, words)
+            self._flat, self._start = of_labeller(self._labels, words)
             extra = self._labels.fed(np.zeros((1, 1), dtype=np.int64)).shape[1] - 1
         self._long: Ints = np.diff(self._start)
         self.sizes = self._long + extra

@@ -7,20 +7,21 @@ own, which computes what follows from the weights once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.fast.many import REFUSED, ManyRuns, RowsInTurn
+from tm2tfr.blocks import BlockReference, FoundRows, RightRun
+from tm2tfr.engines.decode import Engine, generate
+from tm2tfr.engines.fast.many import CUT, ENDED, REFUSED, ManyRuns, RowsInTurn
 from tm2tfr.errors import EngineError
-from tm2tfr.runs.batches.given import Prompts
-from tm2tfr.runs.batches.kept import kernel
-from tm2tfr.runs.batches.right import ColumnProbes, WordsGiven, probes_of
+from tm2tfr.runs.batches.given import Prompts, fed_tokens
+from tm2tfr.runs.blocks import ColumnProbes
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
@@ -32,35 +33,13 @@ AHEAD = 3
 """The number of parts that may wait for each thread."""
 
 
-class RightRun(Protocol):
-    """The right rows of some runs, and what comes out of them."""
-
-    @property
-    def offsets(self) -> Ints: ...  # (runs + 1,), from 0 on
-    def without_rows(self) -> RightRun: ...  # what is said of each run alone
-
-
-class RightRuns(Protocol):
-    """The reference of one program, for one thread."""
-
-    def rows(self, given: WordsGiven, first: int, last: int, room: int) -> RightRun:
-        """Return the right rows of runs from `first` on, as many as there is room for, but at least one."""
-
-    def differs(self, found: RowsInTurn, tokens: NDArray[np.int32], probed: bool, right: Any) -> Ints:
-        """Return the place of the first row of each run that differs, -1 if none does: (runs,).
-
-        Args:
-            found: the decoder's rows; tokens: (rows,) those fed; right: what `rows` has returned.
-            probed: of the chapter's table, whether x is read off the stream, as the fourth of the codes.
-        """
-
-
 class BatchPart(NamedTuple):
     """Runs `first`, `first` + 1, …; see `tm2tfr.runs.batches.batch.Batch`.
 
     Args:
         offsets: (runs + 1,), from 0 on.
         ends: (runs,) see `tm2tfr.engines.fast.many.CUT`.
+        differs, reach: (runs,) the place of the first row that differs, -1 if none does; the largest |h| before it.
         expected: the right rows; None without a check.
     """
 
@@ -71,6 +50,7 @@ class BatchPart(NamedTuple):
     answers: NDArray[np.int32]
     columns: dict[str, NDArray[Any]]
     differs: Ints
+    reach: Ints
     expected: RightRun | None
 
     @property
@@ -85,12 +65,33 @@ class BatchPart(NamedTuple):
         return self._replace(tokens=self.tokens[none], answers=self.answers[none], columns=columns, expected=right)
 
 
+class _OneByOne:
+    """Runs of any engine, one after the other, of which only tokens are read."""
+
+    def __init__(self, decoder: Decoder, engine: Engine) -> None:
+        self._decoder, self._engine = decoder, engine
+
+    def run(self, given: NDArray[np.int32], start: Ints, most: Ints, rows: int, coming: int = 0) -> RowsInTurn:
+        """Run on each prompt, see `tm2tfr.engines.fast.many.ManyRuns.run`."""
+        decoder, answers, ends = self._decoder, list[NDArray[np.int32]](), list[int]()
+        for r, limit in enumerate(most.tolist()):
+            prompt = [decoder.vocabulary[n] for n in given[start[r] : start[r + 1] - (decoder.bos is not None)].tolist()]
+            steps = generate(decoder, prompt, engine=self._engine, max_positions=limit)
+            found = [step.output for step in steps]
+            answers.append(np.array([decoder.numbers[output] for output in found], dtype=np.int32))
+            ends.append(ENDED if found and found[-1] in decoder.stop else CUT)
+        offsets = np.cumsum([0, *map(len, answers)], dtype=np.int64)
+        total = int(offsets[-1])
+        codes, numbers = np.zeros((total, 0), dtype=np.int32), np.zeros((total, 0))
+        every = np.concatenate([np.zeros(0, dtype=np.int32), *answers])
+        return RowsInTurn(offsets, np.array(ends, dtype=np.int64), every, codes, numbers)
+
+
 @dataclass
 class _Worker:
     """What one thread needs."""
 
-    session: ManyRuns
-    reference: RightRuns | None
+    session: ManyRuns | _OneByOne
     rows: int = ROWS
 
 
@@ -99,15 +100,24 @@ class Running:
 
     Args:
         given: what is fed.
-        reference: makes the reference of a thread; None: nothing is compared.
+        reference: None: nothing is compared.
+        probes: what is read off the stream, and so compared beside tokens.
         limit: (runs,) the most positions of each run.
+        engine: makes one run after the other, of which only tokens are read; None: the fast engine, many in a call.
     """
 
     def __init__(
-        self, decoder: Decoder, given: Prompts, reference: Callable[[], RightRuns] | None, limit: Ints, workers: int
+        self,
+        decoder: Decoder,
+        given: Prompts,
+        reference: BlockReference | None,
+        probes: ColumnProbes,
+        limit: Ints,
+        workers: int,
+        engine: Engine | None = None,
     ) -> None:
         self._decoder, self._given, self._limit, self._reference = decoder, given, limit, reference
-        self.probes: ColumnProbes = probes_of(decoder)
+        self._probes, self._engine = probes, engine
         self._coming = 0
         self._workers, self._idle = workers, list[_Worker]()
 
@@ -151,8 +161,8 @@ class Running:
         """Run inputs `first`, … up to `last`, or fewer of them."""
         worker = self._idle.pop() if self._idle else self._new()
         given, expected = self._given, None
-        if worker.reference is not None:
-            expected = worker.reference.rows(given.words, first, last, worker.rows)
+        if self._reference is not None:
+            expected = self._reference.rows(given.words, first, last, worker.rows)
             most = np.diff(expected.offsets)
             worker.rows = max(worker.rows, min(int(expected.offsets[-1]), 4 * ROWS))
         else:
@@ -161,33 +171,26 @@ class Running:
         start = given.start[first : last + 1]
         tokens = given.tokens[start[0] : start[-1]]
         found = worker.session.run(tokens, start - start[0], most, worker.rows, self._coming)
-        part = self._compared(first, tokens, start - start[0], found, worker.reference, expected)
+        part = self._compared(first, fed_tokens(tokens, start - start[0], found.offsets, found.answers), found, expected)
         self._idle.append(worker)
         return part
 
     def _new(self) -> _Worker:
+        if self._engine is not None:
+            return _Worker(_OneByOne(self._decoder, self._engine))
         try:
-            session = ManyRuns(self._decoder, labels=self.probes.labels, numbers=self.probes.numbers)
+            session = ManyRuns(self._decoder, labels=self._probes.labels, numbers=self._probes.numbers)
         except EngineError as error:
             what = str(error).removesuffix(": use the dense engine")
             raise EngineError(f"{what}: run these inputs one by one, with the dense engine") from error
-        return _Worker(session, None if self._reference is None else self._reference())
+        return _Worker(session)
 
-    def _compared(
-        self,
-        first: int,
-        given: NDArray[np.int32],
-        start: Ints,
-        found: RowsInTurn,
-        reference: RightRuns | None,
-        expected: RightRun | None,
-    ) -> BatchPart:
-        tokens, differs = np.empty(len(found.answers), dtype=np.int32), np.full(len(found.ends), -1, dtype=np.int64)
-        kernel("fed")(given, start, found.offsets, found.answers, tokens)
-        if reference is not None:
-            differs = reference.differs(found, tokens, "x" in self.probes.codes, expected)
+    def _compared(self, first: int, tokens: NDArray[np.int32], found: RowsInTurn, expected: RightRun | None) -> BatchPart:
+        differs, reach = np.full(len(found.ends), -1, dtype=np.int64), np.zeros(len(found.ends), dtype=np.int64)
+        if self._reference is not None:
+            rows = FoundRows(found.offsets, tokens, found.answers, found.codes, found.numbers, self._probes.values)
+            differs, reach = self._reference.differs(rows, expected)
             sizes = np.diff(found.offsets)
             differs[(found.ends == REFUSED) & (differs == sizes)] = -1  # what is refused is no difference
-        return BatchPart(
-            first, found.offsets, found.ends, tokens, found.answers, self.probes.columns(found), differs, expected
-        )
+        columns = self._probes.columns(found.codes, found.numbers)
+        return BatchPart(first, found.offsets, found.ends, tokens, found.answers, columns, differs, reach, expected)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tm2tfr.blocks import BlockReference
 from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
-from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract import Source, later
 from tm2tfr.errors import CompileError, did_you_mean, visible
 from tm2tfr.options import CircuitOptions
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.circuit.truth import CircuitTruth
 
 
 def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
@@ -65,7 +69,7 @@ def _has_paper_gates(circuit: Circuit) -> bool:
     return all(len(gate.operands) == 2 and gate.kind in ("NOR", "AND", "XOR") for gate in circuit.gates)
 
 
-def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> Truth:
+def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> CircuitTruth:
     from tm2tfr.sources.circuit.truth import CircuitTruth
 
     variant, epsilon = option(decoder.provenance, "variant") or "lookup", _epsilon(decoder)
@@ -75,7 +79,7 @@ def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None)
 def _causal(circuit: Circuit, bits: str, decoder: Decoder) -> Any:
     from tm2tfr.sources.circuit.causal import CircuitCausal
 
-    return CircuitCausal(_truth(circuit, bits, decoder, None), decoder)  # type: ignore[arg-type]
+    return CircuitCausal(_truth(circuit, bits, decoder, None), decoder)
 
 
 def _epsilon(decoder: Decoder) -> float:
@@ -86,6 +90,12 @@ def _epsilon(decoder: Decoder) -> float:
         what = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
         raise CompileError(f"{what}: compile the circuit again")
     return float(epsilon)
+
+
+def _blocks(circuit: Circuit, decoder: Decoder, max_steps: int | None) -> BlockReference:
+    from tm2tfr.sources.circuit.blocks import CircuitBlocks
+
+    return CircuitBlocks(decoder, _truth(circuit, "0" * len(circuit.inputs), decoder, max_steps))
 
 
 def _read(text: str, file: str) -> Circuit:
@@ -106,6 +116,8 @@ SOURCE = Source(
     options=CircuitOptions,
     compile=_compile,
     truth=_truth,
+    blocks=_blocks,
+    inputs=later("tm2tfr.sources.circuit.blocks", "inputs"),
     read=_read,
     own_input=_own_input,
     given=read_input,

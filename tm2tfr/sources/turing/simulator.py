@@ -110,6 +110,11 @@ class Result:
     ones: int
 
     @property
+    def shown(self) -> str:
+        """The outcome."""
+        return self.outcome
+
+    @property
     def own(self) -> dict[str, Any]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"steps": self.steps, "final_tape": self.tape, "ones": self.ones}

@@ -255,3 +255,7 @@ def meant(rules: Sequence[Entry], word: str, names: MachineNames, tape: TapeKind
         name="prompt",
         input=word,
     )
+
+
+AnyMachine = Machine | Universal
+"""A machine, or one in the prompt of a universal decoder."""
