@@ -18,12 +18,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from tm2tfr.runs.cases import checked_cases
+
 from benchmarks.long import megabytes
 from benchmarks.run import line
 from tm2tfr.api.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
-from tm2tfr.runs.cases import checked_cases
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate
 from tm2tfr.sources.circuit.formats import registry as formats

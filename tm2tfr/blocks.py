@@ -45,8 +45,8 @@ def numbered(points: NDArray[np.uint32], alphabet: Sequence[str]) -> NDArray[np.
 
 
 @dataclass(frozen=True, eq=False)
-class Texts(Sequence[str]):
-    """Texts as numbers: those of text n are ``cells[offsets[n] : offsets[n + 1]]``, places in an alphabet."""
+class CodedTexts(Sequence[str]):
+    """CodedTexts as numbers: those of text n are ``cells[offsets[n] : offsets[n + 1]]``, places in an alphabet."""
 
     alphabet: tuple[str, ...]
     offsets: Ints
@@ -64,7 +64,7 @@ class Texts(Sequence[str]):
             first, last, step = at.indices(len(self))
             if step == 1 and first < last:
                 cut = self.offsets[first : last + 1]
-                return Texts(self.alphabet, cut - cut[0], self.cells[cut[0] : cut[-1]])
+                return CodedTexts(self.alphabet, cut - cut[0], self.cells[cut[0] : cut[-1]])
             return [self[n] for n in range(first, last, step)]
         n = range(len(self))[at]
         return "".join(self.alphabet[c] for c in self.cells[self.offsets[n] : self.offsets[n + 1]].tolist())
@@ -212,6 +212,4 @@ class ManyLabels(Protocol):
         place of what is none; NaN where the reference says nothing.
         """
 
-    def outcomes(
-        self, words: NDArray[np.int64]
-    ) -> Sequence[str]: ...  # of those with values
+    def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]: ...  # of those with values

@@ -359,7 +359,7 @@ class Source(Generic[_Program]):
         called: program -> what this very program is called, where its kind has several nouns.
         fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
         blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.blocks`; None: of words.
-        inputs: (program, the number of random ones or None for all, seed) -> inputs, of programs whose inputs have one length.
+        inputs: (program, the number of random ones or None for all, seed) -> inputs, of programs that all have one size.
         labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.

@@ -28,7 +28,6 @@ OWN = {
     ("cli/options.py", "{'metavar': 'N', **kwargs}"): "how an option is declared",
     ("cli/options.py", "{'type': FILE, 'metavar': 'FILE', **kwargs}"): "how an option is declared",
     ("cli/pages.py", "{'prog_name': 'tm2tfr', 'complete_var': completion.VARIABLE, **extra}"): "what Click is started with",
-    ("runs/recording.py", "{**self._about.__dict__, 'rows': rows}"): "what a checkpoint says about itself",
     ("api/training.py", "task"): "the fields of a LearningTask, each with its type, see TaskOptions",
     ("api/targets.py", "asked"): "the options that only one target has",
     ("explorer/record.py", "lists"): "columns, cut to the same length",

@@ -15,7 +15,7 @@ from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, tex
 
 BASE = {"choices", "errors", "options", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
-RUN = MODEL | {"native", "contract", "columns", "sources", "truth", "engines", "trace"}
+RUN = MODEL | {"native", "blocks", "contract", "columns", "sources", "truth", "engines", "trace"}
 WHOLE = RUN | {"registry", "compiler", "shelf", "proof", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -33,10 +33,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE | {"native", "text", "shelf"},
     "rasp": {"errors", "text", "sources"},
     "transformer": BASE | {"text"},
-    "contract": {"errors", "transformer"},
+    "blocks": {"errors", "transformer"},
+    "contract": {"errors", "transformer", "blocks"},
     "causality": {"errors"},
     "columns": {"contract", "sources"},
-    "truth": MODEL | {"contract", "causality", "columns", "sources"},
+    "truth": MODEL | {"native", "blocks", "contract", "causality", "columns", "sources"},
     "engines": BASE | {"native", "transformer"},
     "compiler": MODEL | {"sources"},
     "trace": MODEL | {"contract", "columns", "engines"},
@@ -79,6 +80,7 @@ ROOMS = {
     "source": "registry",
     "columns": "columns",
     "truth": "truth",
+    "blocks": "truth",
     "specification": "truth",
     "labelling": "truth",
     "causal": "truth",
@@ -180,7 +182,7 @@ def test_no_import_runs_back_up() -> None:
 
 RIGHT = (
     "tm2tfr.sources.turing.simulator",
-    "tm2tfr.sources.turing.fast_simulator",
+    "tm2tfr.sources.turing.blocks",
     "tm2tfr.sources.turing.causal",
     "tm2tfr.sources.turing.specification",
     "tm2tfr.sources.turing.truth",
@@ -194,6 +196,7 @@ RIGHT = (
     "tm2tfr.sources.turing.universal.specification",
     "tm2tfr.sources.turing.universal.truth",
     "tm2tfr.trace",
+    "tm2tfr.sources.circuit.blocks",
     "tm2tfr.sources.circuit.causal",
     "tm2tfr.sources.circuit.columns",
     "tm2tfr.sources.circuit.evaluate",
@@ -211,6 +214,7 @@ RIGHT = (
     "tm2tfr.sources.rasp.truth",
     "tm2tfr.sources.logic.specification",
     "tm2tfr.sources.logic.truth",
+    "tm2tfr.blocks",
     "tm2tfr.contract",
     "tm2tfr.labels.of_",
     "tm2tfr.labels.words_of_logic",

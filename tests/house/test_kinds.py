@@ -14,14 +14,13 @@ KINDS = {
 }
 """The classes of programs and of what is wrapped around them."""
 LEFT = {
-    "api": 20,
+    "api": 19,
     "cli": 5,
     "dataset": 33,
     "disguises": 2,
     "explorer": 12,
     "labels": 16,
     "playground": 6,
-    "runs": 9,
     "targets": 34,
     "training": 5,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher
     from tm2tfr.runs.streams import Streams
-    from tm2tfr.trace.check import Progress
 
 MOST_BY_DEFAULT, RANDOM_BY_DEFAULT = 20_000, 200
 """All inputs are run up to the longest length at which there are at most so many; of longer ones so many, seed 0."""
@@ -81,7 +80,7 @@ def lengths(subject: Subject, plan: Plan) -> Lengths:
 
 
 def _letters(subject: Subject) -> int:
-    from tm2tfr.runs.words import labels_of
+    from tm2tfr.runs.truths import labels_of
 
     return labels_of(subject.right, subject.decoder).letters
 
@@ -166,7 +165,7 @@ def refuse_files(plan: Plan) -> None:
 
 def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> Iterator[tuple[ComparedRuns, str]]:
     """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
-    from tm2tfr.runs.words import checked_words, every_input, random_inputs
+    from tm2tfr.runs.batches.labelled import checked_words, every_input, random_inputs
 
     program, decoder, letters = subject.right, subject.decoder, _letters(subject)
     dtype: Any = plan.dtype or "float64"
@@ -174,21 +173,16 @@ def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> It
         every = inputs_up_to(letters, asked.upto)
         with watch.inputs() as progress:
             batches = every_input(letters, asked.upto)
-            found = checked_words(decoder, program, batches, dtype=dtype, progress=_of(every, progress))
+            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress, every=every)
         yield found, f"all {counted(every, 'input')} of up to {counted(asked.upto, 'token')}"
     if asked.count:
         spread = range(asked.shortest, asked.longest + 1)
         with watch.inputs() as progress:
             batches = random_inputs(letters, spread, asked.count, asked.seed)
-            found = checked_words(decoder, program, batches, dtype=dtype, progress=_of(asked.count, progress))
+            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress, every=asked.count)
         which = f"of {asked.shortest} to {counted(asked.longest, 'token')}"
         which = f"of {counted(asked.longest, 'token')}" if asked.shortest == asked.longest else which
         yield found, f"{counted(asked.count, 'random input')} {which}, seed {asked.seed}"
-
-
-def _of(every: int, progress: Progress | None) -> Callable[[int], None] | None:
-    """Return what shows how many of so many inputs are done."""
-    return None if progress is None else lambda done: progress(done, every)
 
 
 def _line(found: ComparedRuns, what: str) -> str:

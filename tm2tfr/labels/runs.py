@@ -21,10 +21,10 @@ from tm2tfr.labels.of_universal import UniversalVariables
 from tm2tfr.labels.variables import HeadColumn, LabelRows, Ragged, Scheme
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.batches.given import of_labeller
+from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import truth_of
-from tm2tfr.runs.words import first_wrong
 from tm2tfr.sources.circuit.evaluate import evaluate_cases
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.truth import CircuitTruth

@@ -335,8 +335,8 @@ class LongRun:
         """Return the difference at index `at` of the block, with its cause."""
         decoder, position = self._decoder, chunk.start + at
         truth = self._truth_again() if position <= CAUSE_WITHIN else None
-        columns = {name: getattr(expected, name)[at : at + 1] for name in RowBlock._fields[1:]}
-        [want] = as_rows(RowBlock(i=np.array([position]), **columns), decoder)
+        columns = (getattr(expected, name)[at : at + 1] for name in RowBlock._fields[1:])
+        [want] = as_rows(RowBlock(np.array([position]), *columns), decoder)
         if truth is not None:
             want = next(islice(truth.rows(columns_of(decoder)), position, None), want)
         return difference(decoder, truth, (want, self._row(position) if at < len(chunk.tokens) else None), Fast())

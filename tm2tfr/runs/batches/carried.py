@@ -50,11 +50,29 @@ def batch_of(
         CompileError: if the decoder's table cannot be compared with the program's.
     """
     words = tuple(words)
-    how: dict[str, Any] = {"checked": checked, "max_steps": max_steps, "workers": workers or cores()}
-    how |= {"keep_rows": keep_rows, "progress": progress}
+    workers = workers or cores()
     if decoder.labeller:
-        return labelled_batch(decoder, program, words, **how)
-    [batch] = batches_of(decoder, program, words, at_once=len(words) + 1, **how)
+        return labelled_batch(
+            decoder,
+            program,
+            words,
+            checked=checked,
+            max_steps=max_steps,
+            workers=workers,
+            keep_rows=keep_rows,
+            progress=progress,
+        )
+    [batch] = batches_of(
+        decoder,
+        program,
+        words,
+        checked=checked,
+        max_steps=max_steps,
+        workers=workers,
+        keep_rows=keep_rows,
+        at_once=len(words) + 1,
+        progress=progress,
+    )
     return batch
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BlockReference, ManyLabels, Texts, WordsGiven, numbered, points_of
+from tm2tfr.blocks import BlockReference, CodedTexts, ManyLabels, WordsGiven, numbered, points_of
 from tm2tfr.engines.decode import prompted
 from tm2tfr.errors import EngineError, InputError, Tm2tfrError, visible
 from tm2tfr.transformer.matrix import Ints
@@ -100,7 +100,7 @@ def numbers_of(
     Raises:
         InputError: for a word that is not an input, with its number.
     """
-    if isinstance(words, Texts):
+    if isinstance(words, CodedTexts):
         return words.cells, words.offsets
     points, start = points_of(words)
     places = np.array([*letters.values(), -1], dtype=np.int32)[numbered(points, tuple(letters))]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BatchResults, FoundRows, Texts, WordsGiven
+from tm2tfr.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
 from tm2tfr.contract import Column
 from tm2tfr.sources.circuit.columns import OPERANDS, columns, widened
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
@@ -197,11 +197,12 @@ class CircuitBlocks:
         """Return None: a run of a circuit is as long as its position table, and is one of many."""
 
 
-def inputs(circuit: Circuit, count: int | None, seed: int) -> Texts:
+def inputs(circuit: Circuit, count: int | None, seed: int) -> CodedTexts:
     """Return so many random inputs of a circuit, or all of them.
 
     Raises:
         InputError: if all inputs are more than 2^20.
     """
     cases = all_cases(circuit) if count is None else random_cases(circuit, count, seed=seed)
-    return Texts(("0", "1"), np.arange(len(cases) + 1, dtype=np.int64) * cases.shape[1], cases.ravel().astype(np.int32))
+    offsets = np.arange(len(cases) + 1, dtype=np.int64) * cases.shape[1]
+    return CodedTexts(("0", "1"), offsets, cases.ravel().astype(np.int32))

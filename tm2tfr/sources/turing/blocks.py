@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BatchResults, FoundRows, Texts, WordsGiven
+from tm2tfr.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
 from tm2tfr.errors import EngineError
 from tm2tfr.extras import required
 from tm2tfr.native.function import KeptFunction, flat
@@ -222,7 +222,7 @@ class TuringBlocks:
             steps=joined["steps"],
             visited=joined["visited"],
             ones=joined["ones"],
-            tapes=Texts(self.truth.machine.tape_alphabet, ends, cells),
+            tapes=CodedTexts(self.truth.machine.tape_alphabet, ends, cells),
             made=_result,
         )
 
@@ -286,7 +286,7 @@ class TuringRun:
         return Result(
             outcome=OUTCOMES[self._outcome],
             steps=int(self._now[STEP]),
-            tape="".join(Texts(self._machine.tape_alphabet, np.array([0, len(cells)]), cells)),
+            tape="".join(CodedTexts(self._machine.tape_alphabet, np.array([0, len(cells)]), cells)),
             cells_visited=int(self._now[HIGHEST] - self._now[LOWEST]) + 1,
             ones=len(used),
         )
