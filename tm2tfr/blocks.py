@@ -89,11 +89,13 @@ class WordsGiven(NamedTuple):
 
 
 # ── Rows of runs.
-class FoundRows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class FoundRows:
     """The rows of a decoder in some runs; those of run r are ``offsets[r] : offsets[r + 1]``.
 
     Args:
-        tokens, answers: (rows,) the tokens fed and answered, by their numbers in the vocabulary.
+        fed: returns the tokens fed, (rows,), by their numbers in the vocabulary: the prompts, then the answers.
+        answers: (rows,) the tokens answered.
         codes: (rows, labels) the labels of the table's columns, in their order, a column that the token shows last: places
             among their labels, -1 for ⊥, -2 for a vector that is no label.
         numbers: (rows, numbers) the numbers of the table's columns, in their order.
@@ -101,7 +103,7 @@ class FoundRows(NamedTuple):
     """
 
     offsets: Ints
-    tokens: NDArray[np.int32]
+    fed: Callable[[], NDArray[np.int32]]
     answers: NDArray[np.int32]
     codes: NDArray[np.int32]
     numbers: NDArray[np.float64]

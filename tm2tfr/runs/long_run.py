@@ -238,7 +238,7 @@ class LongRun:
     def _alike(self, expected: Any, chunk: Chunk) -> tuple[int, int]:
         """Return (the number of rows before the first that differs, or that only one has; their largest |h|)."""
         offsets = np.array([0, len(chunk.tokens)], dtype=np.int64)
-        found = FoundRows(offsets, chunk.tokens, chunk.answers, chunk.codes, chunk.numbers, {})
+        found = FoundRows(offsets, lambda: chunk.tokens, chunk.answers, chunk.codes, chunk.numbers, {})
         if self._blocks is None:
             return len(chunk.tokens), 0
         differs, reach = self._blocks.differs(found, expected)

@@ -90,7 +90,7 @@ def batches_of(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Batch]:
-    """Run a decoder that generates on many words, and yield about so many runs at once; see `batch_of`.
+    """Run a decoder that generates on many words, and yield so many runs at a time; see `batch_of`.
 
     Args:
         tokens_alone: read nothing off the stream, and so compare tokens alone.
@@ -98,24 +98,31 @@ def batches_of(
     """
     limit = None if decoder.positions is not None and max_steps == MAX_STEPS else max_steps  # their length is known
     blocks = None if program is None else blocks_of(program, decoder, limit)
-    given = of_text(decoder, words) if blocks is None else of_program(decoder, blocks, words)
-    most = np.full(len(words), np.iinfo(np.int32).max, dtype=np.int64)
-    if limit is not None:
-        most = given.size + limit + (2 if decoder.bos is not None else -1)
     probes = TOKENS_ALONE if tokens_alone else probes_of(decoder)
-    running = Running(decoder, given, blocks if checked else None, probes, most, workers, engine)
+    running = Running(decoder, blocks if checked else None, probes, workers, engine)
     ending = blocks is not None and checked and blocks.truth.ending(decoder) is not None
-    said = _Said(decoder, given.size, np.zeros_like if blocks is None else blocks.cells, ending=ending)
-    parts, told, first, rows = list[BatchPart](), list[_PartSaid](), 0, 0
-
-    def batch(runs: int) -> Batch:
+    said = _Said(decoder, np.zeros_like if blocks is None else blocks.cells, ending=ending)
+    rows = 0
+    for first in range(0, max(1, len(words)), at_once):
+        some = words[first : first + at_once] if len(words) > at_once else words
+        given = of_text(decoder, some) if blocks is None else of_program(decoder, blocks, some)
+        most = np.full(len(some), np.iinfo(np.int32).max, dtype=np.int64)
+        if limit is not None:
+            most = given.size + limit + (2 if decoder.bos is not None else -1)
+        parts, told = list[BatchPart](), list[_PartSaid]()
+        for part in running.parts(given, most, max(0, len(words) - first - at_once)) if len(some) else ():
+            told.append(said.of(part, given.size))
+            rows += int(part.offsets[-1])
+            parts.append(part if keep_rows else part.without_rows())
+            if progress is not None:
+                progress(first + part.first + part.runs, rows)
         names = parts[0].columns if parts else ()
-        return Batch(
+        yield Batch(
             name=provenance.name(decoder.provenance, "weights") if blocks is None else blocks.truth.name,
             noun="machine" if blocks is None else blocks.truth.noun,
-            inputs=words if runs == len(words) else words[first : first + runs],
+            inputs=some,
             offsets=_joined([part.offsets for part in parts]),
-            tokens=_all([part.tokens for part in parts]),
+            tokens=_all([part.fed() for part in parts]),
             answers=_all([part.answers for part in parts]),
             columns={name: _all([part.columns[name] for part in parts]) for name in names},
             labels=probes.names,
@@ -131,18 +138,6 @@ def batches_of(
             program=program,
         )
 
-    for part in running.parts() if len(words) else ():
-        told.append(said.of(part))
-        rows += int(part.offsets[-1])
-        parts.append(part if keep_rows else part.without_rows())
-        if progress is not None:
-            progress(part.first + part.runs, rows)
-        if (runs := part.first + part.runs - first) >= at_once:
-            yield batch(runs)
-            parts, told, first = [], [], first + runs
-    if first < len(words) or not len(words):
-        yield batch(len(words) - first)
-
 
 class _PartSaid(NamedTuple):
     """What is said of each run of a part: (runs,) each; the outcome by its place among `_Said.names`."""
@@ -157,22 +152,21 @@ class _Said:
     """What is said of each run, while parts come.
 
     Args:
-        size: (runs,) the tokens before BOS.
         cells: see `tm2tfr.blocks.BlockReference`.
         ending: whether the decoder would stop in another place than the reference, whatever the input.
     """
 
-    def __init__(self, decoder: Decoder, size: Ints, cells: Callable[[Ints], Ints], *, ending: bool) -> None:
+    def __init__(self, decoder: Decoder, cells: Callable[[Ints], Ints], *, ending: bool) -> None:
         ends = ends_of(decoder)
         found = {name: n for n, name in enumerate(dict.fromkeys((LIMIT, REFUSED, END, *ends.values())))}
         self.names = np.array(list(found))
         self._of_token = np.array([found[ends.get(token, LIMIT)] for token in decoder.vocabulary])
         self._refused, self._limit, self._end = found[REFUSED], found[LIMIT], found[END]
-        self._size, self._cells, self._ending, self._decoder = size, cells, ending, decoder
+        self._cells, self._ending, self._decoder = cells, ending, decoder
 
-    def of(self, part: BatchPart) -> _PartSaid:
-        """Return what is said of the runs of a part."""
-        rows, prompt = np.diff(part.offsets), self._size[part.first : part.first + part.runs]
+    def of(self, part: BatchPart, size: Ints) -> _PartSaid:
+        """Return what is said of the runs of a part; size: (runs,) the tokens before BOS, of all parts."""
+        rows, prompt = np.diff(part.offsets), size[part.first : part.first + part.runs]
         differs, compared = part.differs, np.zeros(part.runs, dtype=np.int64)
         missing = (differs >= 0) & (differs == rows)  # the reference has a row more
         if part.expected is not None:

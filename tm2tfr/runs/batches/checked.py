@@ -52,7 +52,7 @@ def checked_inputs(
     engine = for_cases(decoder, options.engine, options.dtype)
     limit = MAX_STEPS if options.max_steps is None else options.max_steps
     options = replace(options, engine=engine, dtype=None, max_steps=limit, keep_rows=False, progress=None)
-    blocks, found = None, _Found(lambda word: carried_out(decoder, word, program, options), sink)
+    blocks, found = None, _Found(lambda word: carried_out(decoder, word, program, options), sink, count=not tokens_alone)
     if engine.name == "fast" or tokens_alone:
         from tm2tfr.runs.batches.carried import batches_of  # noqa: PLC0415  (it takes its time to load)
 
@@ -138,11 +138,13 @@ class _Found:
 
     Args:
         carried_out: makes one run by itself, row by row.
-        sink: see `checked_inputs`.
+        sink: see `checked_inputs`; count: whether outcomes are counted.
     """
 
-    def __init__(self, carried_out: Callable[[str], Trace], sink: Callable[[Iterable[SinkRun]], None] | None) -> None:
-        self.carried_out, self._sink = carried_out, sink
+    def __init__(
+        self, carried_out: Callable[[str], Trace], sink: Callable[[Iterable[SinkRun]], None] | None, *, count: bool
+    ) -> None:
+        self.carried_out, self._sink, self._count = carried_out, sink, count
         self.runs = self.cells = self._most = 0
         self.outcomes = Counter[str]()
         self.failure: Trace | None = None
@@ -174,7 +176,8 @@ class _Found:
         first = min((int(each[0]) for each in (wrong, batch.refused) if len(each)), default=len(batch))
         self.runs += first
         self.cells += int(batch.compared[:first].sum())
-        self.outcomes.update(batch.outcomes[:first].tolist())
+        if self._count:
+            self.outcomes.update(batch.outcomes[:first].tolist())
         if first and int(batch.compared[:first].max()) > self._most:
             self._most = int(batch.compared[:first].max())
             self._longest_word = batch.inputs[int(batch.compared[:first].argmax())]

@@ -47,11 +47,13 @@ def of_program(decoder: Decoder, blocks: BlockReference, words: Sequence[str]) -
     def refuse(n: int) -> None:
         prompted(decoder, (*blocks.lead, *(names[number] for number in symbols[start[n] : start[n + 1]].tolist())))
 
-    refuse_first(words, start, fed[symbols] < 0, refuse)
+    of_words = fed.take(symbols)
+    if (fed[list(names)] < 0).any():
+        refuse_first(words, start, of_words < 0, refuse)
     if len(words):
         for n in {int(sizes.argmin()), int(sizes.argmax())}:
             refuse(n)
-    tokens, begin = _joined(decoder, fed[symbols], start, leads)
+    tokens, begin = _joined(decoder, of_words, start, leads)
     runs = len(words)
     given = WordsGiven(symbols, start, np.tile(leads, runs), np.arange(runs + 1, dtype=np.int64) * len(leads))
     return Prompts(tokens, begin, sizes + len(leads), given)
@@ -162,6 +164,8 @@ def _joined(
     decoder: Decoder, fed: NDArray[np.int32], start: Ints, leads: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], Ints]:
     """Return the tokens of all prompts: `leads`, a word, BOS; and where each begins."""
+    if not len(leads) and decoder.bos is None:
+        return fed, start
     sizes = np.diff(start)
     end = 0 if decoder.bos is None else 1
     begin = np.zeros(len(start), dtype=np.int64)

@@ -40,7 +40,7 @@ class RightBits(NamedTuple):
 
     def without_rows(self) -> RightBits:
         """Return the runs alone."""
-        return self._replace(bits=self.bits[:0])
+        return self._replace(bits=self.bits[:0].copy())
 
 
 class CircuitBlocks:
@@ -103,10 +103,12 @@ class CircuitBlocks:
         return found
 
     def differs(self, found: FoundRows, right: RightBits) -> tuple[Ints, Ints]:
-        """Return the place of the first row of each run that differs, in a token or in a column that was read."""
-        sizes, positions, runs = np.diff(found.offsets), self._positions, len(right.bits)
-        places = np.arange(positions)
-        there = None if (sizes == positions).all() else places < sizes[:, None]
+        """Return the place of the first row of each run that differs, in an answer or in a column that was read.
+
+        What is fed is an input, or an answer that is compared.
+        """
+        sizes, positions, runs, first = np.diff(found.offsets), self._positions, len(right.bits), self._first
+        there = None if (sizes == positions).all() else np.arange(positions) < sizes[:, None]
 
         def grid(column: NDArray[Any]) -> NDArray[Any]:
             """Return rows by run, (runs, positions); 0 for those that are not there."""
@@ -116,17 +118,19 @@ class CircuitBlocks:
             whole[there] = column
             return whole
 
-        bits = self._tokens[right.bits]
-        same = grid(found.tokens) == bits[:, :positions]
-        same[:, self._first :] &= grid(found.answers)[:, self._first :] == bits[:, self._first + 1 : positions + 1]
-        for column in self._columns:
-            at = found.places.get(column.name)
-            if at is not None:
-                same &= self._right(column, grid(found.numbers[:, list(at)]), right.bits)
-        if there is not None:
-            same &= there
-        differs = np.where(same.all(axis=1), -1, same.argmin(axis=1)) if positions else np.full(runs, -1)
-        return differs, np.zeros(runs, dtype=np.int64)
+        differs, reach = np.full(runs, -1, dtype=np.int64), np.zeros(runs, dtype=np.int64)
+        answers = grid(found.answers)[:, first:] == self._tokens[right.bits[:, first + 1 : positions + 1]]
+        read = [column for column in self._columns if column.name in found.places]
+        if there is None and not read and answers.all():
+            return differs, reach
+        same = np.ones((runs, positions), dtype=np.bool_) if there is None else there.copy()
+        same[:, first:] &= answers
+        for column in read:
+            same &= self._right(column, grid(found.numbers[:, list(found.places[column.name])]), right.bits)
+        wrong = ~same.all(axis=1)
+        if wrong.any():
+            differs[wrong] = same[wrong].argmin(axis=1)
+        return differs, reach
 
     def _right(self, column: Column, numbers: NDArray[np.float64], bits: Bits) -> NDArray[np.bool_]:
         """Return in which rows the numbers of a column, (runs, positions, numbers), are right."""

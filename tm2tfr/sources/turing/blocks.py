@@ -137,7 +137,8 @@ class RightRows(NamedTuple):
 
     def without_rows(self) -> RightRows:
         """Return what is said of each run alone."""
-        return self._replace(**{name: getattr(self, name)[:0] for name in CHECKED})
+        columns: dict[str, Any] = {name: self.x[:0].copy() for name in CHECKED}
+        return self._replace(**columns)
 
 
 class TuringBlocks:
@@ -201,7 +202,8 @@ class TuringBlocks:
     def differs(self, found: FoundRows, right: RightRows) -> tuple[Ints, Ints]:
         """Return the place of the first row of each run that differs, and the largest |h| before it."""
         differs, reach = (np.zeros(len(found.offsets) - 1, dtype=np.int64) for _ in range(2))
-        self._compared(*found[:5], right, differs, reach)
+        columns = found.fed(), found.answers, found.codes, found.numbers
+        self._compared(found.offsets, *columns, right, differs, reach)
         return differs, reach
 
     def cells(self, rows: Ints) -> Ints:
