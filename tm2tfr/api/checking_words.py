@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from tm2tfr.api.checking_many import many_line, refuse_files
 from tm2tfr.api.softness import for_words
 from tm2tfr.api.tracing import traced
 from tm2tfr.errors import UndefinedError, UsageError, counted, indented, visible
@@ -123,7 +123,7 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     for found, what in _batches(subject, asked, plan, watch):
         good &= found.failure is None
         batches.append(found)
-        yield Finding(text=_line(found, what), data=partial(_described, found, what), good=found.failure is None)
+        yield many_line(found, what)
     if not compared and not any(found.cells for found in batches):
         what = f"nothing is compared, since the {subject.noun} is undefined on all of these inputs"
         yield Finding(text=f"FAIL  {what}: check it on inputs on which it is defined", good=False)
@@ -135,10 +135,6 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
             yield line
     if good and every is not None:
         yield Finding(text=_proved(every, asked.upto, subject.decoder.positions))
-
-
-def _described(found: ComparedRuns, what: str) -> dict[str, Any]:
-    return {**found.as_dict(), "inputs": what}
 
 
 def _proved(every: ComparedRuns, upto: int, positions: int | None) -> str:
@@ -154,13 +150,6 @@ def _examples(subject: Subject) -> Iterator[Examined]:
     construction = subject.construction
     if construction is not None and construction.examined is not None:
         yield from construction.examined(subject.right, subject.decoder)
-
-
-def refuse_files(plan: Plan) -> None:
-    """Raise UsageError for a file that is about a single run."""
-    if plan.recorded:
-        option = "--checkpoint" if plan.out is None else "-o"
-        raise UsageError(f"tm2tfr check: {option} records a single run, and there may be many here: omit {option}")
 
 
 def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> Iterator[tuple[ComparedRuns, str]]:
@@ -183,16 +172,6 @@ def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> It
         which = f"of {asked.shortest} to {counted(asked.longest, 'token')}"
         which = f"of {counted(asked.longest, 'token')}" if asked.shortest == asked.longest else which
         yield found, f"{counted(asked.count, 'random input')} {which}, seed {asked.seed}"
-
-
-def _line(found: ComparedRuns, what: str) -> str:
-    left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
-    if not found.runs:
-        return f"note: {what}: the {found.noun} is undefined on every one of them, so nothing is compared"
-    text = f"{what}: {counted(found.cells, 'cell')} compared with the {found.reference}"
-    if found.failure is None:
-        return f"ok    {text}, all agree{left}"
-    return f"FAIL  {text}{left}\n      {visible(found.failure.input)}: {indented(str(found.failure.divergence))}"
 
 
 def _streams(subject: Subject, upto: int, run: RunOptions, *, gaps: bool) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Progress, Trace
+from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer.weights import Decoder
 
 AT_ONCE = 2**15
@@ -100,7 +101,7 @@ def traces(batch: Batch) -> Iterator[Trace]:
 
     Of heads that are scanned, runs that agree have those that are so from their first position on.
     """
-    scanned = _scanned_from_the_start(batch.decoder)
+    scanned, columns = _scanned_from_the_start(batch.decoder), columns_of(batch.decoder)
     for run, word in enumerate(batch.inputs):
         steps = int(batch.T[run])
         if batch.results is None or batch.differs[run] >= 0 or run in batch.refused or batch.compared[run] == 0:
@@ -119,6 +120,7 @@ def traces(batch: Batch) -> Iterator[Trace]:
             divergence=None,
             reach=int(batch.reach[run]),
             noun=batch.noun,
+            columns=columns,
             scanned=scanned,
         )
 
