@@ -18,7 +18,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tm2tfr.runs.cases import checked_cases
+from tm2tfr.runs.batches.checked import checked_inputs
+from tm2tfr.runs.options import RunOptions
 
 from benchmarks.long import megabytes
 from benchmarks.run import line
@@ -49,7 +50,8 @@ def timed(job: Callable[[], Any]) -> tuple[float, Any]:
 
 def compared(decoder: Decoder, circuit: Circuit, cases: Bits, engine: Fast | Dense) -> None:
     """Run `decoder` on `cases` and compare every bit."""
-    found = checked_cases(decoder, circuit, cases, engine=engine)
+    words = ["".join(map(str, case)) for case in cases.tolist()]
+    found = checked_inputs(decoder, circuit, words, RunOptions(engine=engine, max_steps=None), tokens_alone=True)
     if not found.agrees:
         raise RuntimeError(f"{circuit.name}: {found.failure}")
 
