@@ -23,7 +23,8 @@ from benchmarks.run import line
 from tm2tfr.api.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
-from tm2tfr.runs.cases import checked_cases
+from tm2tfr.runs.batches.checked import checked_inputs
+from tm2tfr.runs.options import RunOptions
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate
 from tm2tfr.sources.circuit.formats import registry as formats
@@ -48,7 +49,8 @@ def timed(job: Callable[[], Any]) -> tuple[float, Any]:
 
 def compared(decoder: Decoder, circuit: Circuit, cases: Bits, engine: Fast | Dense) -> None:
     """Run `decoder` on `cases` and compare every bit."""
-    found = checked_cases(decoder, circuit, cases, engine=engine)
+    words = ["".join(map(str, case)) for case in cases.tolist()]
+    found = checked_inputs(decoder, circuit, words, RunOptions(engine=engine, max_steps=None), tokens_alone=True)
     if not found.agrees:
         raise RuntimeError(f"{circuit.name}: {found.failure}")
 

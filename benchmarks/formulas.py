@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 import tm2tfr
-from tm2tfr.runs.words import checked_words, every_input
+from tm2tfr.runs.batches.labelled import checked_words, every_input
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.read import read
 from tm2tfr.sources.logic.write import texts_of, write

@@ -26,7 +26,7 @@ from tm2tfr.dataset.runs import Failure
 from tm2tfr.dataset.spec import Inputs, Random
 from tm2tfr.dataset.sweep import sweep, sweep_report
 from tm2tfr.errors import CompileError, DatasetError, EngineError
-from tm2tfr.runs import cases as judged
+from tm2tfr.sources.circuit import blocks as judged
 from tm2tfr.sources.circuit import compiler
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry as formats

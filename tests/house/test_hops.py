@@ -30,7 +30,6 @@ OWN = {
         "cli/expanding.py",
         "{field: value(field, of, each, given, inner) for field, (of, each) in _fields(kind).items()}",
     ): "the fields of a group of options",
-    ("runs/recording.py", "{**self._about.__dict__, 'rows': rows}"): "what a checkpoint says about itself",
     ("api/training.py", "task"): "the fields of a LearningTask, each with its type, see TaskOptions",
     ("api/targets.py", "asked"): "the options that only one target has",
     ("explorer/record.py", "lists"): "columns, cut to the same length",

@@ -15,7 +15,7 @@ from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, tex
 
 BASE = {"choices", "errors", "options", "extras", "files", "leftovers", "places", "_version"}
 MODEL = BASE | {"text", "transformer"}
-RUN = MODEL | {"native", "contract", "specification", "columns", "sources", "truth", "engines", "trace"}
+RUN = MODEL | {"native", "blocks", "contract", "specification", "columns", "sources", "truth", "engines", "trace"}
 WHOLE = RUN | {"registry", "compiler", "shelf", "proof", "tables", "softness", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -34,11 +34,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rasp": {"errors", "text", "sources"},
     "transformer": BASE | {"text"},
     "specification": {"transformer"},
-    "contract": {"errors", "specification", "text", "transformer"},
+    "blocks": {"errors", "transformer"},
+    "contract": {"errors", "specification", "blocks", "text", "transformer"},
     "labelling": {"errors", "transformer"},
     "causality": {"errors"},
     "columns": {"contract", "sources"},
-    "truth": MODEL | {"contract", "specification", "labelling", "causality", "columns", "sources"},
+    "truth": MODEL | {"native", "blocks", "contract", "specification", "labelling", "causality", "columns", "sources"},
     "engines": BASE | {"native", "transformer"},
     "compiler": MODEL | {"sources"},
     "trace": MODEL | {"contract", "specification", "columns", "engines"},
@@ -83,6 +84,7 @@ ROOMS = {
     "page": "registry",
     "columns": "columns",
     "truth": "truth",
+    "blocks": "truth",
     "specification": "truth",
     "labelling": "truth",
     "causal": "truth",
@@ -185,7 +187,7 @@ def test_no_import_runs_back_up() -> None:
 
 RIGHT = (
     "tm2tfr.sources.turing.simulator",
-    "tm2tfr.sources.turing.fast_simulator",
+    "tm2tfr.sources.turing.blocks",
     "tm2tfr.sources.turing.causal",
     "tm2tfr.sources.turing.truth",
     "tm2tfr.sources.turing.proof",
@@ -196,6 +198,7 @@ RIGHT = (
     "tm2tfr.sources.turing.universal.proof",
     "tm2tfr.sources.turing.universal.truth",
     "tm2tfr.trace",
+    "tm2tfr.sources.circuit.blocks",
     "tm2tfr.sources.circuit.causal",
     "tm2tfr.sources.circuit.columns",
     "tm2tfr.sources.circuit.evaluate",
@@ -212,6 +215,7 @@ RIGHT = (
     "tm2tfr.sources.rasp.truth",
     "tm2tfr.sources.logic.specification",
     "tm2tfr.sources.logic.truth",
+    "tm2tfr.blocks",
     "tm2tfr.contract",
     "tm2tfr.sources.turing.labelling",
     "tm2tfr.sources.turing.universal.labelling",

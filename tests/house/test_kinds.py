@@ -15,7 +15,6 @@ KINDS = {
 """The classes of programs and of what is wrapped around them."""
 LEFT: dict[str, int] = {
     "cli": 3,
-    "runs": 9,
 }
 """The places that are left: a number may fall, and none may rise."""
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import tm2tfr
-from tm2tfr.engines import engine
 from tm2tfr.errors import UsageError
-from tm2tfr.runs.cases import checked_cases
+from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.choose import engines
+from tm2tfr.runs.many import ComparedRuns
 from tm2tfr.runs.options import RunOptions
-from tm2tfr.sources.circuit.inputs import all_cases
-from tm2tfr.transformer.weights import matrices, replaced
+from tm2tfr.sources.circuit.blocks import inputs
+from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 CIRCUIT = tm2tfr.load("full-adder")
 DECODER = tm2tfr.compile(CIRCUIT)
+
+
+def checked_bits(decoder: Decoder, words: Sequence[str], name: str) -> ComparedRuns:
+    return checked_inputs(decoder, CIRCUIT, words, RunOptions(engine=name, max_steps=None), tokens_alone=True)
 
 
 def test_a_short_run_of_a_circuit_is_dense_whether_it_is_recorded_or_not() -> None:
@@ -28,7 +32,7 @@ def test_a_short_run_of_a_circuit_is_dense_whether_it_is_recorded_or_not() -> No
 
 @pytest.mark.parametrize("name", ["dense", "exact"])
 def test_all_inputs_agree_bit_by_bit(name: str) -> None:
-    found = checked_cases(DECODER, CIRCUIT, all_cases(CIRCUIT), engine=engine(name))
+    found = checked_bits(DECODER, inputs(CIRCUIT, None, 0), name)
     assert (found.runs, found.bits, found.agrees, found.failure) == (8, 16, True, None)
     assert found.as_dict()["engine"] == name
 
@@ -36,7 +40,7 @@ def test_all_inputs_agree_bit_by_bit(name: str) -> None:
 def test_the_first_run_that_differs_is_the_last_and_says_why() -> None:
     path = "layers.1.feed_forward.output"
     wrong = replaced(DECODER, {path: matrices(DECODER)[path].with_entry(18, 7, -1.0)})  # the case 111
-    found = checked_cases(wrong, CIRCUIT, all_cases(CIRCUIT), engine=engine("dense"))
+    found = checked_bits(wrong, inputs(CIRCUIT, None, 0), "dense")
     assert (found.runs, found.agrees) == (8, False)
     assert found.failure is not None
     assert found.failure.input == "111"
@@ -48,7 +52,7 @@ def test_the_first_run_that_differs_is_the_last_and_says_why() -> None:
 
 
 def test_no_inputs_agree_with_nothing() -> None:
-    found = checked_cases(DECODER, CIRCUIT, np.zeros((0, 3), dtype=np.uint8), engine=engine("dense"))
+    found = checked_bits(DECODER, (), "dense")
     assert (found.runs, found.agrees) == (0, False)
 
 

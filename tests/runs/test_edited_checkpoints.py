@@ -25,9 +25,9 @@ from tm2tfr.errors import CheckpointError, Tm2tfrError
 from tm2tfr.runs import saved as checkpoint
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.recording import in_blocks
-from tm2tfr.runs.truths import AnyMachine
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.universal.program import AnyMachine
 from tm2tfr.transformer.weights import Decoder
 
 EDITS = tries(250)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +18,10 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.state import ENTRIES
 from tm2tfr.errors import EngineError, InputError
 from tm2tfr.runs import long_run
-from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows
-from tm2tfr.runs.expected import RowBlock
+from tm2tfr.runs.blocks import RowBlock, as_rows
 from tm2tfr.runs.long_run import LongRun
-from tm2tfr.sources.turing.columns import Row
+from tm2tfr.sources.turing.blocks import TuringBlocks, TuringRun
+from tm2tfr.sources.turing.columns import CHECKED, Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import Simulation
@@ -35,6 +36,16 @@ def carried_out(run: LongRun) -> tuple[Trace, list[RowBlock]]:
     while not run.done:
         run.advance(blocks.append)
     return run.trace(Fast()), blocks
+
+
+def right_rows(run: TuringRun, size: int, decoder: Decoder) -> list[Row]:
+    """The reference's rows, so many at a time."""
+    found: list[Row] = []
+    while len((right := run.take(size)).y):
+        block = RowBlock(np.arange(len(found), len(found) + len(right.y)), *(getattr(right, c) for c in CHECKED))
+        found += as_rows(block, decoder)
+    assert len(run.take(size).y) == 0
+    return found
 
 
 def plain(trace: Trace) -> dict[str, Any]:
@@ -53,17 +64,13 @@ def test_blocks_of_the_reference_are_its_rows(case: tuple[Machine, str], limit: 
     decoder = compile_machine(machine, left_boundary=boundary)
     simulation = Simulation(machine, word, max_steps=limit)
     want = list(reference_rows(machine, word, simulation, nominal=nominal))
-    blocks = ReferenceBlocks(decoder, TuringTruth(machine, word, nominal=nominal), max_steps=limit)
-    got: list[Row] = []
-    while (block := blocks.take(size)).size:
-        got += as_rows(block, Labels.of(decoder), decoder.vocabulary)
-    assert got == want
-    assert blocks.take(size).size == 0
+    run = TuringBlocks(decoder, TuringTruth(machine, word, nominal=nominal), limit).run(word)
+    assert right_rows(run, size, decoder) == want
 
 
 def test_a_token_that_the_decoder_does_not_have_is_not_made_up() -> None:
     machine, other = load("left-edge"), load("chapter")
-    block = ReferenceBlocks(compile_machine(other), TuringTruth(machine, "11"), max_steps=5).take(100)
+    block = TuringBlocks(compile_machine(other), TuringTruth(machine, "11"), 5).run("11").take(100)
     assert (block.y == -3).any()
 
 
@@ -90,7 +97,7 @@ def test_random_machines(case: tuple[Machine, str]) -> None:
     want = check(decoder, word, machine=machine, engine=Dense(), max_steps=60, keep_rows=True)
     got, blocks = carried_out(LongRun(decoder, word, machine=machine, max_steps=60))
     assert plain(got) == plain(want)
-    rows = [row for block in blocks for row in as_rows(block, Labels.of(decoder), decoder.vocabulary)]
+    rows = [row for block in blocks for row in as_rows(block, decoder)]
     assert rows == list(want.rows)
 
 
@@ -275,7 +282,7 @@ def test_a_run_that_is_saved_and_restored_goes_on_as_if_nothing_had_been(name: s
             saved = {key: array.copy() for key, array in run.save().items()}
             run = LongRun(decoder, word, machine=machine, max_steps=9000, saved=saved)
     assert plain(run.trace(Fast())) == plain(want)
-    rows = [[r for b in bs for r in as_rows(b, Labels.of(decoder), decoder.vocabulary)] for bs in (got, blocks)]
+    rows = [[r for b in bs for r in as_rows(b, decoder)] for bs in (got, blocks)]
     assert rows[0] == rows[1]
 
 
@@ -297,7 +304,7 @@ def test_a_second_thread_changes_nothing(limit: int | None, monkeypatch: pytest.
                 run._brisk = True
                 run.advance(blocks.append)
             assert [block.i[0] for block in blocks[1:]] == [block.i[-1] + 1 for block in blocks[:-1]]
-            rows = [row for block in blocks for row in as_rows(block, Labels.of(decoder), decoder.vocabulary)]
+            rows = [row for block in blocks for row in as_rows(block, decoder)]
             found.append((run.trace(Fast()), rows, run.standing))
         assert found[0] == found[1]
         wrong += not found[0][0].agrees

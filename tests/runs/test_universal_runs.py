@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.runs.test_long_run import carried_out, plain
+from tests.runs.test_long_run import carried_out, plain, right_rows
 from tests.strategies import machines_with_inputs, tries
 from tests.trace.test_sabotage import sabotages
 from tm2tfr.engines.dense import Dense
@@ -19,10 +19,10 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.errors import CheckpointError
 from tm2tfr.runs import long_run
 from tm2tfr.runs import run as runs
-from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows
-from tm2tfr.runs.expected import RowBlock
+from tm2tfr.runs.blocks import RowBlock, as_rows
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
+from tm2tfr.sources.turing.blocks import TuringBlocks
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine
@@ -55,7 +55,7 @@ def row_by_row(decoder: Decoder, universal: Universal, word: str, limit: int | N
 
 
 def rows_of(blocks: list[RowBlock], decoder: Decoder) -> list[Row]:
-    return [row for block in blocks for row in as_rows(block, Labels.of(decoder), decoder.vocabulary)]
+    return [row for block in blocks for row in as_rows(block, decoder)]
 
 
 # ── the reference ───────────────────────────────────────────────────────────────────────────────────────────
@@ -65,11 +65,9 @@ def rows_of(blocks: list[RowBlock], decoder: Decoder) -> list[Row]:
 def test_blocks_of_the_reference_are_its_rows(case: tuple[Machine, str], seed: int | None, limit: int, size: int) -> None:
     universal, decoder = in_the_prompt(case[0], seed)
     want = UniversalTruth(universal, case[1], max_steps=limit)
-    blocks, got = ReferenceBlocks(decoder, UniversalTruth(universal, case[1]), max_steps=limit), list[RowBlock]()
-    while (block := blocks.take(size)).size:
-        got.append(block)
-    assert rows_of(got, decoder) == list(want.rows())
-    assert blocks.result() == want.result()
+    run = TuringBlocks(decoder, UniversalTruth(universal, case[1]), limit).run(case[1])
+    assert right_rows(run, size, decoder) == list(want.rows())
+    assert run.result() == want.result()
 
 
 # ── the run ─────────────────────────────────────────────────────────────────────────────────────────────────

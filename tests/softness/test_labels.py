@@ -17,7 +17,7 @@ from tm2tfr.api.softness import measure_labels
 from tm2tfr.cli import main
 from tm2tfr.engines.reading import softly
 from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.runs.words import checked_words, every_input
+from tm2tfr.runs.batches.labelled import checked_words, every_input
 from tm2tfr.softness.report import report
 from tm2tfr.transformer.weights import Decoder
 

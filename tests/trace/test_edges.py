@@ -14,7 +14,7 @@ from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs import long_run
-from tm2tfr.runs.blocks import Labels, as_rows, read_from
+from tm2tfr.runs.blocks import as_rows
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -83,7 +83,7 @@ def test_a_run_that_is_saved_after_every_position_goes_on_as_if_nothing_had_been
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_run, "FIRST_BLOCK", 1)
         while not going.done:
-            going.advance(lambda block: rows.extend(as_rows(block, Labels.of(DECODER), DECODER.vocabulary)))
+            going.advance(lambda block: rows.extend(as_rows(block, DECODER)))
             saved = {key: array.copy() for key, array in going.save().items()}
             if not going.done:
                 going = LongRun(DECODER, "11", machine=MACHINE, max_steps=60, saved=saved)
@@ -141,7 +141,7 @@ def test_a_wrong_unembedding_is_the_cause_in_a_run_in_blocks_too() -> None:
     ],
 )
 def test_only_a_vector_with_a_single_one_is_a_label(values: list[float], cell: str | None) -> None:
-    subspace = read_from(DECODER, "q")
+    subspace = DECODER.layout.holder("e_q")
     place = DECODER.layout[subspace.name]
     residual = np.zeros(DECODER.layout.width)
     residual[place.start : place.start + 2] = values

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 from tm2tfr.api.subject import Subject
 from tm2tfr.choices import AUTO
 from tm2tfr.errors import CompileError, InputError
-from tm2tfr.runs.options import check_engine, is_count, path
+from tm2tfr.runs.options import RunOptions, check_engine, is_count, path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,8 +55,8 @@ def check_many(
         OutputError: if the file cannot be written.
     """
     from tm2tfr.files import encoded, write_whole
-    from tm2tfr.runs.cases import case_lines, checked_cases
-    from tm2tfr.runs.choose import for_cases
+    from tm2tfr.runs.batches.checked import checked_inputs
+    from tm2tfr.runs.many import run_lines
 
     check_engine(engine, dtype)
     if count is not None and not is_count(count, 1):
@@ -68,21 +68,19 @@ def check_many(
     if not is_count(seed):
         raise InputError(f"the seed must be a whole number, not {seed!r}: use for example 0")
     found = Subject.of(subject)
-    circuit = found.right
-    if found.kind.bits is None:
+    if found.kind.enumerated is None:
         raise CompileError(f"{found.name}: check_many goes through the inputs of a circuit, and this is none: use check")
-    cases = found.kind.bits(circuit, count, seed)
-    run = partial(
-        checked_cases, found.decoder, circuit, cases, engine=for_cases(found.decoder, engine, dtype), progress=progress
-    )
+    words = found.kind.enumerated(found.right, count, seed)
+    options = RunOptions(engine=engine, dtype=dtype, max_steps=None)
+    run = partial(checked_inputs, found.decoder, found.right, words, options, progress, tokens_alone=True)
     if (where := path(out, "out")) is None:
         return run()
-    heading, lines = case_lines(circuit, where)
+    heading, lines = run_lines(where)
     done: list[ComparedRuns] = []
 
     def write(file: IO[bytes]) -> None:
         file.write(heading.encode())
-        done.append(run(sink=lambda right, agree: file.writelines(encoded(line, where) for line in lines(right, agree))))
+        done.append(run(sink=lambda runs: file.writelines(encoded(line, where) for line in lines(runs))))
 
     write_whole(where, write)
     return done[0]

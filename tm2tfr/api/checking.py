@@ -256,16 +256,16 @@ class RunLines:
 
     def line(self, trace: Trace, subject: Subject, example: Any = None, *, after: str = "") -> Finding:
         """Return what is said of one run; with an `example`, its expected result counts as well."""
-        unmet = [] if example is None else _unmet(trace, example)
+        unmet = [] if example is None else trace.result.unmet(example)
         good = trace.agrees and not unmet
         self.runs += 1
         self.compared += trace.compared
         self.failed += not good
-        machine = trace.noun == "machine"
-        steps = trace.as_dict()["steps"] if machine else max(0, trace.tokens - len(trace.input) + 1)
+        machine, outcome = trace.has_tape, visible(trace.result.shown or trace.result.outcome)
+        steps = trace.result.steps if machine else max(0, trace.tokens - len(trace.input) + 1)
         counts = f"{counted(steps, 'step' if machine else 'gate')}, "
         counts += counted(trace.tokens, "token" if machine else "position")
-        text = f"{'ok  ' if good else 'FAIL'}  {shortened(trace.input):<14} {_outcome(trace):<6}  {counts}, "
+        text = f"{'ok  ' if good else 'FAIL'}  {shortened(trace.input):<14} {outcome:<6}  {counts}, "
         text += f"{trace.compared:,} cells "
         text += "agree" if trace.agrees else f"compared\n      {indented(str(trace.divergence))}"
         notes = [*(f"scanned: {line}" for line in trace.scanned), *(f"the example says {line}" for line in unmet)]
@@ -285,29 +285,6 @@ class RunLines:
         """Return the last line."""
         counts = f"{self._name}: {counted(self.runs, 'run')}, {counted(self.compared, 'cell')} compared"
         return f"{counts}, all agree" if not self.failed else f"{counts}, {counted(self.failed, 'run')} FAILED"
-
-
-def _outcome(trace: Trace) -> str:
-    """Return what came out, in a word; of a circuit, its outputs."""
-    if trace.noun == "machine" or trace.result.cut_off:
-        return str(trace.as_dict()["outcome"])
-    return visible(trace.result.shown)
-
-
-def _unmet(trace: Trace, example: Any) -> list[str]:
-    """Return in what the result is not what the example says."""
-    truth = trace.result
-    if truth is None:
-        return []
-    if trace.noun == "circuit":
-        bits = dict(truth.outputs)
-        wrong = {name: bit for name, bit in example.outputs.items() if str(bits[name]) != bit}
-        return [f"{name} = {bit}, the evaluator {bits[name]}" for name, bit in wrong.items()]
-    if truth.outcome == "limit" != example.outcome:
-        return [f"{example.outcome}, but the run was cut off after {counted(truth.steps, 'step')}: raise --max-steps"]
-    wanted = {"outcome": example.outcome, "steps": example.steps, "tape": example.tape}
-    got = {"outcome": truth.outcome, "steps": truth.steps, "tape": truth.tape}
-    return [f"{k} {v!r}, the simulator {got[k]!r}" for k, v in wanted.items() if v is not None and v != got[k]]
 
 
 # ── Every machine of a list, on the blank tape or on inputs that are given.
@@ -333,7 +310,7 @@ def _of_list(listed: MachineList, plan: Plan, watch: Watcher) -> Iterator[Findin
             example = Example(input=each.machine.check_input(word), outcome="limit", max_steps=limit)
             done = traced(subject, example.input, run, must_compare=True, watch=watch)
             yield from (Finding(text=warning, note=True) for warning in done.warnings)
-            ends[str(done.trace.as_dict()["outcome"])] += 1
+            ends[done.trace.result.outcome] += 1
             yield tally.line(done.trace, subject, after=f"  {each.text}{columns}")
     said = [f"{number:,} {outcome}" for outcome, number in sorted(ends.items()) if outcome != "limit"]
     said += [f"{ends['limit']:,} cut off after {counted(limit, 'step')}"] if "limit" in ends else []

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tm2tfr.api.checking_words import refuse_files
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.tracing import beyond_certificate
 from tm2tfr.choices import AUTO
@@ -30,6 +28,28 @@ MOST_INPUTS_BY_DEFAULT, RANDOM_BY_DEFAULT = 10, 100
 """A circuit without examples is run on all inputs if it has at most so many; otherwise on so many random ones, seed 0."""
 
 
+def many_line(found: ComparedRuns, what: str) -> Finding:
+    """Return what is said of many runs; what: which inputs these are, in words."""
+    left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
+    came = ", ".join(f"{number:,} {outcome}" for outcome, number in (found.outcomes or {}).items())
+    text = f"{what}{came and f' ({came})'}: {counted(found.cells, 'cell')} compared with the {found.reference}"
+    lines = [f"ok    {text}, all agree{left}"]
+    if found.failure is not None:
+        lines = [f"FAIL  {text}{left}", f"{visible(found.failure.input)}: {indented(str(found.failure.divergence))}"]
+    elif not found.runs:
+        lines = [f"note: {what}: the {found.noun} is undefined on every one of them, so nothing is compared"]
+    lines += [f"scanned: {line}" for line in found.scanned]
+    text, good = "\n      ".join(lines), found.failure is None and (found.agrees or found.undefined is not None)
+    return Finding(text=text, data=lambda: {**found.as_dict(), "inputs": what}, good=good)
+
+
+def refuse_files(plan: Plan) -> None:
+    """Raise UsageError for a file that is about a single run."""
+    if plan.recorded:
+        option = "--checkpoint" if plan.out is None else "-o"
+        raise UsageError(f"tm2tfr check: {option} records a single run, and there may be many here: omit {option}")
+
+
 # ── Machines.
 def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     """Yield what is said of a machine on all short inputs, and on random ones.
@@ -48,14 +68,10 @@ def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
     for some, what in _asked(subject, plan):
         with watch.inputs() as progress:
             found = checked_inputs(subject.decoder, subject.right, some, plan, progress)
-        yield Finding(text=_line(found, what), data=partial(_described, found, what), good=found.agrees)
+        yield many_line(found, what)
         longest = found.longest if found.agrees else None
         if longest is not None and (warning := beyond_certificate(longest, subject)) is not None:
             yield Finding(text=warning, note=True)
-
-
-def _described(found: ComparedRuns, what: str) -> dict[str, Any]:
-    return {**found.as_dict(), "inputs": what}
 
 
 def _about_examples(subject: Subject) -> Finding:
@@ -93,16 +109,6 @@ def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
         yield drawn, f"{counted(count, 'random input')} of 0 to {LONGEST} symbols, seed {seed}"
 
 
-def _line(found: ComparedRuns, what: str) -> str:
-    came = ", ".join(f"{number:,} {outcome}" for outcome, number in (found.outcomes or {}).items())
-    text = f"{what}{came and f' ({came})'}: {counted(found.cells, 'cell')} compared with the simulator"
-    notes = [f"scanned: {line}" for line in found.scanned]
-    if found.failure is None:
-        return "\n      ".join([f"ok    {text}, all agree", *notes])
-    differs = f"{visible(found.failure.input)}: {indented(str(found.failure.divergence))}"
-    return "\n      ".join([f"FAIL  {text}", differs, *notes])
-
-
 # ── Circuits.
 def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] | None:
     """Return what is said of a circuit on many inputs; None: they are run one by one, or it is none.
@@ -116,7 +122,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
             raise UsageError(f"tm2tfr check: {one} runs a circuit to its last gate: omit --max-steps")
         if plan.saved:
             raise UsageError("tm2tfr check: there are many runs, and a checkpoint contains one: omit it")
-        if subject.construction is None or subject.construction.noun != "circuit":
+        if subject.construction is None or subject.construction.enumerated is None:
             from tm2tfr.sources.registry import parameters_of
 
             if parameters_of(subject.name):
@@ -125,7 +131,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
             what = f"{subject.name} is not a circuit, and --all goes through the inputs of one"
             raise CompileError(f"{what}: use --all-up-to")
         return _of_bits(subject, plan, plan.random, watch)
-    if plan.inputs or subject.examples or subject.construction is None or subject.construction.noun != "circuit":
+    if plan.inputs or subject.examples or subject.construction is None or subject.construction.enumerated is None:
         return None
     if plan.max_steps is not None or plan.saved:
         one = "--max-steps and a checkpoint are for one run, and a circuit without examples has many"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from tm2tfr.api.checking_many import many_line, refuse_files
 from tm2tfr.api.softness import for_words
 from tm2tfr.api.tracing import traced
 from tm2tfr.errors import UndefinedError, UsageError, counted, indented, visible
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher
     from tm2tfr.runs.streams import Streams
-    from tm2tfr.trace.check import Progress
 
 MOST_BY_DEFAULT, RANDOM_BY_DEFAULT = 20_000, 200
 """All inputs are run up to the longest length at which there are at most so many; of longer ones so many, seed 0."""
@@ -81,7 +80,7 @@ def lengths(subject: Subject, plan: Plan) -> Lengths:
 
 
 def _letters(subject: Subject) -> int:
-    from tm2tfr.runs.words import labels_of
+    from tm2tfr.runs.truths import labels_of
 
     return labels_of(subject.right, subject.decoder).letters
 
@@ -124,7 +123,7 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     for found, what in _batches(subject, asked, plan, watch):
         good &= found.failure is None
         batches.append(found)
-        yield Finding(text=_line(found, what), data=partial(_described, found, what), good=found.failure is None)
+        yield many_line(found, what)
     if not compared and not any(found.cells for found in batches):
         what = f"nothing is compared, since the {subject.noun} is undefined on all of these inputs"
         yield Finding(text=f"FAIL  {what}: check it on inputs on which it is defined", good=False)
@@ -136,10 +135,6 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
             yield line
     if good and every is not None:
         yield Finding(text=_proved(every, asked.upto, subject.decoder.positions))
-
-
-def _described(found: ComparedRuns, what: str) -> dict[str, Any]:
-    return {**found.as_dict(), "inputs": what}
 
 
 def _proved(every: ComparedRuns, upto: int, positions: int | None) -> str:
@@ -157,16 +152,9 @@ def _examples(subject: Subject) -> Iterator[Examined]:
         yield from construction.examined(subject.right, subject.decoder)
 
 
-def refuse_files(plan: Plan) -> None:
-    """Raise UsageError for a file that is about a single run."""
-    if plan.recorded:
-        option = "--checkpoint" if plan.out is None else "-o"
-        raise UsageError(f"tm2tfr check: {option} records a single run, and there may be many here: omit {option}")
-
-
 def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> Iterator[tuple[ComparedRuns, str]]:
     """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
-    from tm2tfr.runs.words import checked_words, every_input, random_inputs
+    from tm2tfr.runs.batches.labelled import checked_words, every_input, random_inputs
 
     program, decoder, letters = subject.right, subject.decoder, _letters(subject)
     dtype: Any = plan.dtype or "float64"
@@ -174,31 +162,16 @@ def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> It
         every = inputs_up_to(letters, asked.upto)
         with watch.inputs() as progress:
             batches = every_input(letters, asked.upto)
-            found = checked_words(decoder, program, batches, dtype=dtype, progress=_of(every, progress))
+            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress, every=every)
         yield found, f"all {counted(every, 'input')} of up to {counted(asked.upto, 'token')}"
     if asked.count:
         spread = range(asked.shortest, asked.longest + 1)
         with watch.inputs() as progress:
             batches = random_inputs(letters, spread, asked.count, asked.seed)
-            found = checked_words(decoder, program, batches, dtype=dtype, progress=_of(asked.count, progress))
+            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress, every=asked.count)
         which = f"of {asked.shortest} to {counted(asked.longest, 'token')}"
         which = f"of {counted(asked.longest, 'token')}" if asked.shortest == asked.longest else which
         yield found, f"{counted(asked.count, 'random input')} {which}, seed {asked.seed}"
-
-
-def _of(every: int, progress: Progress | None) -> Callable[[int], None] | None:
-    """Return what shows how many of so many inputs are done."""
-    return None if progress is None else lambda done: progress(done, every)
-
-
-def _line(found: ComparedRuns, what: str) -> str:
-    left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
-    if not found.runs:
-        return f"note: {what}: the {found.noun} is undefined on every one of them, so nothing is compared"
-    text = f"{what}: {counted(found.cells, 'cell')} compared with the {found.reference}"
-    if found.failure is None:
-        return f"ok    {text}, all agree{left}"
-    return f"FAIL  {text}{left}\n      {visible(found.failure.input)}: {indented(str(found.failure.divergence))}"
 
 
 def _streams(subject: Subject, upto: int, run: RunOptions, *, gaps: bool) -> Iterator[Finding]:

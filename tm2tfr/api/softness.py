@@ -143,8 +143,7 @@ def measure_labels(
         CompileError, InputError: see `soften` and `check`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.runs.truths import truth_of
-    from tm2tfr.runs.words import labels_of
+    from tm2tfr.runs.truths import labels_of, truth_of
     from tm2tfr.softness.labels import soft_labels
     from tm2tfr.softness.temperature import one_temperature, parsed_word
     from tm2tfr.transformer.soft import already_soft

@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from tm2tfr.contract.labellers import Examined, ManyLabels
+from tm2tfr.blocks import BlockReference, ManyLabels
+from tm2tfr.contract.labellers import Examined
 from tm2tfr.contract.shown import AttentionOf, Page, Questions
 from tm2tfr.errors import ShapeError
 from tm2tfr.specification import Specification
@@ -146,6 +147,8 @@ class RunResult(Protocol):
     @property
     def outcome(self) -> str: ...  # in a word or two
     @property
+    def shown(self) -> str: ...  # it, for people: numbers or a digest instead of bits; nothing if the run was cut off
+    @property
     def own(self) -> Mapping[str, Any]: ...  # what else there is to say of it, as plain data
 
 
@@ -247,6 +250,8 @@ class Source(Generic[_Program]):
             were compiled from; None: what was read.
         called: program -> what this very program is called, where its kind has several nouns.
         fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
+        blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.blocks`; None: of words.
+        enumerated: (program, the number of random inputs or None: all, seed) -> inputs, where all have one length.
         labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         labelling: (program, decoder) -> what has the labels of its runs, see `tm2tfr.labelling`. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
@@ -255,7 +260,6 @@ class Source(Generic[_Program]):
         machine: program -> the Turing machine in it, None if there is none yet; None: its programs are something else.
         prompted: whether the decoder reads its program in the prompt, after weights that are the same for a whole class.
         class_named: (program, options) -> the arguments that name this class on the command line.
-        bits: (program, the number of random ones or None for all, seed) -> inputs as bits: (cases, inputs).
         nets: program -> the name of each position, and the number of operands that its gate has; None: they have no names.
         report: (name of the subject, questions) -> its proof -> the report. Raises UsageError for questions of others.
         page: program -> what an explorer page says of it beside its runs; None: its page is that of a labeller.
@@ -295,6 +299,8 @@ class Source(Generic[_Program]):
     restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
     called: Callable[[_Program], str] | None = None
     fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
+    blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
+    enumerated: Callable[[_Program, int | None, int], Sequence[str]] | None = None
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     labelling: Callable[[_Program, Decoder], Any] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
@@ -303,7 +309,6 @@ class Source(Generic[_Program]):
     machine: Callable[[_Program], Any] | None = None
     prompted: bool = False
     class_named: Callable[[_Program, Mapping[str, Any]], str] | None = None
-    bits: Callable[[_Program, int | None, int], Any] | None = None
     nets: Callable[[_Program], Sequence[tuple[str, int]]] | None = None
     report: Callable[[str, Questions], Callable[[Any], Any]] | None = None
     page: Callable[[_Program], Page] | None = None

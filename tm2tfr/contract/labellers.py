@@ -2,33 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
-
-
-class ManyLabels(Protocol):
-    """What a labeller has to answer on many words at once, by the reference; words are places of tokens in the alphabet."""
-
-    @property
-    def reference(self) -> str: ...  # what says what is right: ``interpreter``
-    @property
-    def letters(self) -> int: ...  # the number of tokens in the alphabet
-    def read(self, text: str) -> Sequence[int]: ...  # of a word as people write it; raises InputError
-    def written(self, word: Sequence[int]) -> str: ...  # a word as people write it
-    def fed(self, words: NDArray[np.int64]) -> NDArray[np.int64]: ...  # numbers of the tokens fed: (words, positions)
-
-    def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return on which words, (words, n), there are values, and for those each output: (outputs, words, positions).
-
-        That is the number of its label, -1 if it has none for a value; of an output that is a number, the number, ∞ in
-        place of what is none; NaN where the reference says nothing.
-        """
-
-    def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]: ...  # of those with values, see `RunResult.outcome`
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from tm2tfr.contract import Source
 from tm2tfr.engines import engine as engine_named
+from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.labelling import HeadColumn, LabelledWords, RunRows, Scheme, joined, offsets_of, recoded, taken
-from tm2tfr.runs.batches.spelt import spelt
-from tm2tfr.runs.cases import checked_cases
+from tm2tfr.runs.batches.given import of_labeller
+from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.choose import for_cases
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.words import first_wrong
 from tm2tfr.sources.registry import of_program
-from tm2tfr.trace.check import Trace, check
+from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
@@ -157,20 +157,31 @@ class LabelledRuns:
         """
         if self.decoder.labeller:
             return self._whole(words)
-        if self._length is not None:
-            return (*self._cases(words, self._length), ())
-        return (*(self._batch(words) if self.engine == "fast" else self._in_turn(words)), ())
+        engine = for_cases(self.decoder, self.engine, None) if self._length is not None else engine_named(self.engine)
+        found = self._in_turn(words) if self._length is None and engine.name != "fast" else self._batch(words, engine)
+        return (*found, ())
 
     def _labels(self, words: Sequence[str], raw: RunRows, outcomes: Sequence[str], cells: int) -> LabelRows:
         columns, attended = self._variables.labels(raw)
         return LabelRows(tuple(words), raw.offsets, raw.tokens, raw.answers, columns, {}, attended, tuple(outcomes), cells)
 
     # ── runs that generate tokens: each compared with the reference's, cell by cell
-    def _batch(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None]:
-        """Run all inputs in one call of compiled code."""
-        from tm2tfr.runs.batches.carried import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
+    def _batch(self, words: Sequence[str], engine: Engine) -> tuple[LabelRows, Differs | None]:
+        """Run all inputs in column blocks; of inputs of one length, whose columns follow from the tokens, compare these."""
+        from tm2tfr.runs.batches.carried import batches_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
-        batch = batch_of(self.decoder, self.program, words, checked=True, max_steps=self.max_steps, workers=1)
+        [batch] = batches_of(
+            self.decoder,
+            self.program,
+            words,
+            checked=True,
+            max_steps=self.max_steps,
+            workers=1,
+            keep_rows=True,
+            at_once=len(words) + 1,
+            tokens_alone=self._length is not None,
+            engine=None if engine.name == "fast" else engine,
+        )
         wrong = np.flatnonzero((batch.differs >= 0) | (batch.compared == 0))
         agreed, differs = len(batch), None
         if len(wrong):
@@ -180,16 +191,16 @@ class LabelledRuns:
         columns = {name: values[:rows].astype(np.int32) for name, values in batch.columns.items()}
         sizes = np.array([len(word) for word in words[:agreed]], dtype=np.int64)
         raw = RunRows(batch.offsets[: agreed + 1], sizes, batch.tokens[:rows], batch.answers[:rows], columns)
-        outcomes = batch.outcomes[:agreed].tolist()
-        return self._labels(words[:agreed], raw, outcomes, int(batch.compared[:agreed].sum())), differs
+        cells = int(batch.compared[:agreed].sum())
+        outcomes = batch.outcomes if batch.results is None else batch.results.outcomes
+        return self._labels(words[:agreed], raw, outcomes[:agreed].tolist(), cells), differs
 
     def _in_turn(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None]:
         """Run one input after the other, row by row."""
-        engine, differs, parts = engine_named(self.engine), None, list[LabelRows]()
+        options = RunOptions(engine=self.engine, max_steps=self.max_steps)
+        differs, parts = None, list[LabelRows]()
         for word in words:
-            truth = self._source.truth(self.program, word, self.decoder, self.max_steps)
-            truth.refuse(self.decoder.layout)
-            trace = check(self.decoder, truth, engine=engine, max_steps=self.max_steps, keep_rows=True)
+            trace = carried_out(self.decoder, word, self.program, options)
             if not trace.agrees:
                 differs = Differs(word, str(trace.divergence or f"{trace.tokens} tokens, {trace.result}"), len(parts))
                 break
@@ -206,27 +217,6 @@ class LabelledRuns:
             own[column.name] = np.array(cells, dtype=np.int32) if labels is None else recoded(cells, labels)
         return RunRows(np.array([0, len(tokens)]), np.array([size]), tokens, answers, own)
 
-    def _cases(self, words: Sequence[str], length: int) -> tuple[LabelRows, Differs | None]:
-        """Run inputs of one length, all bits of which are compared at once."""
-        cases = np.frombuffer("".join(words).encode(), dtype=np.uint8).reshape(len(words), length) - ord("0")
-        right: list[NDArray[np.uint8]] = []
-        engine = for_cases(self.decoder, self.engine, None)
-
-        def keep(bits: NDArray[np.uint8], agree: bool) -> None:
-            right.append(bits if agree else bits[:-1])
-
-        found = checked_cases(self.decoder, self.program, cases, engine=engine, sink=keep)
-        bits, differs = np.concatenate(right), None
-        agreed, positions = len(bits), bits.shape[1] - 1
-        if found.failure is not None:
-            why = str(found.failure.divergence or "the bits of its gates are not the evaluator's after other inputs")
-            differs = Differs(words[agreed], why, agreed)
-        numbers = np.array([self.decoder.numbers[bit] for bit in "01"], dtype=np.int32)[bits]
-        sizes, offsets = np.full(agreed, length), np.arange(agreed + 1, dtype=np.int64) * positions
-        raw = RunRows(offsets, sizes, numbers[:, :-1].ravel(), numbers[:, 1:].ravel(), {})
-        cells = agreed * (positions + 1 - length)
-        return self._labels(words[:agreed], raw, self._variables.outcomes(bits), cells), differs
-
     # ── words that are labelled whole
     def defined(self, words: Sequence[str]) -> bool:
         """Return whether the program is defined on one of these inputs."""
@@ -234,7 +224,7 @@ class LabelledRuns:
 
     def _places(self, words: Sequence[str]) -> Iterator[tuple[Ints, NDArray[np.int64]]]:
         """Yield words of one length: their numbers, and their tokens as places in the alphabet, (words, n)."""
-        tokens, start = spelt(self._variables.right, words)
+        tokens, start = of_labeller(self._variables.right, words)
         lengths = np.diff(start)
         for length in np.unique(lengths).tolist():
             same = np.flatnonzero(lengths == length)

@@ -9,28 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.decode import observable, prompted
+from tm2tfr.blocks import BlockReference, FoundRows, LongReference
+from tm2tfr.contract import Truth
+from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.engines.fast.snapshot import array_of, damaged
 from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.errors import CheckpointError
-from tm2tfr.runs.blocks import Labels, ReferenceBlocks, as_rows, read_from
+from tm2tfr.runs.blocks import Labels, RowBlock, as_rows, probes_of
 from tm2tfr.runs.choose import cores
-from tm2tfr.runs.expected import RowBlock, RowsAhead, rows_of
 from tm2tfr.runs.saved import Arrays
-from tm2tfr.runs.truths import AnyMachine, machine_truth_of
-from tm2tfr.sources.turing.columns import CHECKED, OUTCOME_OF_TOKEN, Row
-from tm2tfr.sources.turing.simulator import Result
-from tm2tfr.specification import Specification
-from tm2tfr.trace.cause import Cause, find_cause, unembedding_cause
-from tm2tfr.trace.check import Divergence, Trace, ending_divergence
-from tm2tfr.trace.rows import Readout
+from tm2tfr.runs.truths import blocks_of, truth_of
+from tm2tfr.trace.check import Divergence, Trace, difference, ending_divergence, ends_of
+from tm2tfr.trace.rows import Readout, columns_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.weights import Decoder
@@ -77,26 +75,33 @@ class LongRun:
         decoder: Decoder,
         word: str,
         *,
-        machine: AnyMachine | None,
+        machine: Any,
         fed: Sequence[str] | None = None,
         max_steps: int | None = None,
         saved: Arrays | None = None,
     ) -> None:
         refuse_parts(decoder, "a long run", "use the dense engine")
-        self._decoder, self._max_steps = decoder, max_steps
-        self._truth = None if machine is None else machine_truth_of(machine, word, decoder, max_steps)
-        self.labels = Labels.of(decoder)
+        Labels.of(decoder)  # which refuses those that have other columns
+        self._decoder, self._max_steps, self._machine = decoder, max_steps, machine
+        self._probes, self._blocks = probes_of(decoder), self._blocks_of(max_steps)
+        self._reference: LongReference | None = None
         self._begin(word, fed)
-        self._session = _session(decoder, self._prompt)
+        self._session = self._new_session()
         self._rooms: tuple[Buffers, Buffers] | None = None
         if saved is not None:
             self._resume(saved)
-        self._reference: ReferenceBlocks | None = None
-        if self._truth is not None:
-            most = max_steps if max_steps is None or not self._done else max(max_steps, self.standing.steps)
-            self._reference = ReferenceBlocks(decoder, self._truth, max_steps=most)
-            if saved is not None:
-                self._catch_up(self._reference, saved["engine.tokens"])
+        if self._blocks is not None and saved is not None:
+            if max_steps is not None and self._done and self.standing.steps > max_steps:
+                self._blocks = self._blocks_of(self.standing.steps)
+            self._reference = None if self._blocks is None else self._blocks.run(word)
+            self._catch_up(saved["engine.tokens"])
+
+    def _blocks_of(self, max_steps: int | None) -> BlockReference | None:
+        return None if self._machine is None else blocks_of(self._machine, self._decoder, max_steps)
+
+    def _truth_again(self) -> Truth | None:
+        """Return the reference's run row by row, from its beginning."""
+        return truth_of(self._machine, self._word, self._decoder, self._max_steps)
 
     def _resume(self, saved: Arrays) -> None:
         """Put the session where a run was saved, if that is a run on this prompt."""
@@ -112,7 +117,7 @@ class LongRun:
             what = f"this run has already done {self.standing.steps:,} steps, more than {self._max_steps:,}"
             raise CheckpointError(f"{what}: use a larger --max-steps")
 
-    def _catch_up(self, reference: ReferenceBlocks, tokens: NDArray[np.int32]) -> None:
+    def _catch_up(self, tokens: NDArray[np.int32]) -> None:
         """Have the simulator make the rows of a resumed run again, and compare the saved tokens with them.
 
         So nothing of the simulator has to be believed: a checkpoint cannot say that a run on another input agrees. It
@@ -122,17 +127,18 @@ class LongRun:
         answers, self._reach = np.append(tokens[1:], self._answer), 0
         for start in range(0, self._position, LARGE_BLOCK):
             stop = min(start + LARGE_BLOCK, self._position)
-            at = start
-            for part in reference.ahead(stop - start, again=True).parts:
-                here = slice(max(at, fed - 1), at + part.size)
-                if not np.array_equal(answers[here], part.y[here.start - at :]):
-                    break
-                at, self._reach = at + part.size, max(self._reach, int(abs(part.h).max(initial=0.0)))
-            if at != stop:
+            right = self._next_of_reference(stop - start, again=True)
+            here = slice(max(start, fed - 1), stop)
+            if len(right.y) != stop - start or not np.array_equal(answers[here], right.y[here.start - start :]):
+                at = start if len(right.y) == stop - start else start + len(right.y)
                 raise damaged("engine.tokens", f"the tokens after position {at:,} are not the simulator's")
-        self._compared = len(CHECKED) * self._position
+            self._reach = max(self._reach, int(abs(right.h).max(initial=0)))
+        self._compared = self._cells(self._position)
 
-    def restart(self, word: str, machine: AnyMachine | None = None) -> None:
+    def _cells(self, rows: int) -> int:
+        return rows * (len(columns_of(self._decoder)) - 1)
+
+    def restart(self, word: str, machine: Any = None) -> None:
         """Start a run on another word, reusing what was computed from the weights and the machine for the last one.
 
         Args:
@@ -142,22 +148,21 @@ class LongRun:
             InputError, EngineError: as for a new run.
         """
         if machine is not None:
-            self._truth = machine_truth_of(machine, word, self._decoder, self._max_steps)
-            self._reference = ReferenceBlocks(self._decoder, self._truth, max_steps=self._max_steps)
-        elif self._reference is not None and self._truth is not None:
-            self._truth = self._truth.on(word)
-            self._reference.restart(self._truth)
-        prompt = prompted(self._decoder, word if self._truth is None else self._truth.prompt)
-        self._session.restart()
-        self._session.prompt(prompt)
+            self._machine = machine
+            self._blocks = self._blocks_of(self._max_steps)
         self._begin(word)
+        self._session.restart()
+        self._session.prompt(prompted(self._decoder, self._prompt))
 
     def _begin(self, word: str, fed: Sequence[str] | None = None) -> None:
         self._word = word
-        self._prompt = self._truth.prompt if self._truth is not None else word if fed is None else fed
+        self._truth = self._truth_again()
+        self._reference = None if self._blocks is None else self._blocks.run(word)
+        self._prompt: Sequence[str] = self._truth.prompt if self._truth is not None else word if fed is None else fed
         self._limit = None if self._max_steps is None else len(self._prompt) + self._max_steps + 2
         self._compared = self._reach = 0
-        self._answer, self._done = -1, False
+        self._answer = -1
+        self._done = False
         self._position = 0
         self._brisk = False  # whether most of the last block was run by straight-line code
         self._divergence: Divergence | None = None
@@ -195,14 +200,14 @@ class LongRun:
             self._advance_beside(expected, sink)
             return
         chunk = self._extend(expected, self._rooms_for(sink)[0])
-        self._settle(expected, chunk, None if expected is None else expected.alike(chunk), sink)
+        self._settle(expected, chunk, None if expected is None else self._alike(expected, chunk), sink)
 
-    def _advance_beside(self, expected: RowsAhead, sink: BlockSink | None) -> None:
-        waiting: tuple[RowsAhead, Chunk] | None = None
+    def _advance_beside(self, expected: Any, sink: BlockSink | None) -> None:
+        waiting: tuple[Any, Chunk] | None = None
         rooms = self._rooms_for(sink)
         with ThreadPoolExecutor(1) as worker:
             for left in reversed(range(BESIDE)):
-                job = worker.submit(self._beside, waiting, self._session.position + expected.size if left else None)
+                job = worker.submit(self._beside, waiting, self._session.position + len(expected.y) if left else None)
                 rooms = rooms[::-1]
                 chunk = self._extend(expected, rooms[0])
                 alike, following = job.result()
@@ -211,11 +216,11 @@ class LongRun:
                 if self._done:
                     return
                 waiting = expected, chunk
-                if following is None or len(chunk.tokens) < expected.size:
+                if following is None or len(chunk.tokens) < len(expected.y):
                     break
                 expected = following
         if waiting:
-            self._settle(*waiting, waiting[0].alike(chunk), sink)
+            self._settle(*waiting, self._alike(*waiting), sink)
 
     def _rooms_for(self, sink: BlockSink | None) -> tuple[Buffers | None, Buffers | None]:
         """Return arrays for two blocks, which are used again if no row of them goes anywhere."""
@@ -225,48 +230,56 @@ class LongRun:
             self._rooms = self._session.room(LARGE_BLOCK), self._session.room(LARGE_BLOCK)
         return self._rooms
 
-    def _beside(
-        self, waiting: tuple[RowsAhead, Chunk] | None, position: int | None
-    ) -> tuple[tuple[int, float] | None, RowsAhead | None]:
+    def _beside(self, waiting: tuple[Any, Chunk] | None, position: int | None) -> tuple[tuple[int, int] | None, Any]:
         """Return how far a block agrees, and what is expected from `position` on."""
-        alike = None if waiting is None else waiting[0].alike(waiting[1])
+        alike = None if waiting is None else self._alike(*waiting)
         return alike, None if position is None else self._ahead(position, LARGE_BLOCK)
 
-    def _ahead(self, position: int, block: int) -> RowsAhead | None:
-        """Return what the next block must be, which begins at `position`."""
-        return None if self._reference is None else self._reference.ahead(self._most(position, block), again=self._brisk)
+    def _alike(self, expected: Any, chunk: Chunk) -> tuple[int, int]:
+        """Return (the number of rows before the first that differs, or that only one has; their largest |h|)."""
+        offsets = np.array([0, len(chunk.tokens)], dtype=np.int64)
+        found = FoundRows(offsets, lambda: chunk.tokens, chunk.answers, chunk.codes, chunk.numbers, {})
+        if self._blocks is None:
+            return len(chunk.tokens), 0
+        differs, reach = self._blocks.differs(found, expected)
+        return len(expected.y) if differs[0] < 0 else int(differs[0]), int(reach[0])
+
+    def _ahead(self, position: int, block: int) -> Any:
+        """Return what the next block must be, which begins at `position`; None without a reference."""
+        return self._next_of_reference(self._most(position, block), again=self._brisk)
+
+    def _next_of_reference(self, n: int, *, again: bool) -> Any:
+        return None if self._reference is None else self._reference.take(n, again=again)
 
     def _most(self, position: int, block: int) -> int:
         most = FIRST_BLOCK if position < FIRST_BLOCK else block
         return most if self._limit is None else min(most, self._limit - position)
 
-    def _extend(self, expected: RowsAhead | None, room: Buffers | None = None) -> Chunk:
+    def _extend(self, expected: Any, room: Buffers | None = None) -> Chunk:
         """Run the next block: if the simulator has ended, so has a decoder that agrees with it."""
         before = self._session.hurried
-        most = self._most(self._position, BLOCK) if expected is None else expected.size
+        most = self._most(self._position, BLOCK) if expected is None else len(expected.y)
         chunk = self._session.extend(most, room)
         self._brisk = 2 * (self._session.hurried - before) > len(chunk.tokens)
         return chunk
 
-    def _settle(
-        self, expected: RowsAhead | None, chunk: Chunk, alike: tuple[int, float] | None, sink: BlockSink | None
-    ) -> None:
+    def _settle(self, expected: Any, chunk: Chunk, alike: tuple[int, int] | None, sink: BlockSink | None) -> None:
         """Take note of a block that has been run and compared."""
         size = len(chunk.tokens)
         self._position = chunk.start + size
         agreed, reach = (size, float(abs(chunk.numbers[:, 1]).max(initial=0.0))) if alike is None else alike
         if expected is not None:
-            self._compared += len(CHECKED) * min(agreed + 1, expected.size)
-            if agreed < expected.size:
+            self._compared += self._cells(min(agreed + 1, len(expected.y)))
+            if agreed < len(expected.y):
                 early = self._at_the_end() if agreed == size else None
-                self._divergence = early or self._differs(expected.rows, rows_of(chunk), agreed)
+                self._divergence = early or self._differs(expected, chunk, agreed)
         if agreed == size and self._divergence is None and self._session.refused:
             self._session.extend(1)  # which raises
         if agreed:
             self._answer = int(chunk.answers[agreed - 1])
             self._reach = max(self._reach, int(reach))
         if sink is not None and agreed:
-            sink(rows_of(chunk).part(0, agreed))
+            sink(self._rows_of(chunk, agreed))
         ended = chunk.stopped or self._divergence is not None or size == 0 or self._position == self._limit
         if ended and self._divergence is None:
             self._divergence = self._at_the_end()
@@ -274,16 +287,15 @@ class LongRun:
 
     def trace(self, engine: Fast) -> Trace:
         """Return the run as a `Trace` without rows."""
-        truth: Result | None = None
-        if self._reference is not None:
-            truth = self._reference.result()
+        truth = None if self._reference is None else self._reference.result()
         tokens = self._position
         if self._divergence is not None:
             tokens = min(tokens, self._divergence.position + 1)  # it may have stopped before the row that differs
-        answer = OUTCOME_OF_TOKEN.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
+        ends = ends_of(self._decoder)
+        answer = ends.get(self._decoder.vocabulary[self._answer] if self._answer >= 0 else "", "limit")
         if self._divergence is not None:
             row = self._divergence.found_row
-            answer = OUTCOME_OF_TOKEN.get(row[-1] if row and tokens > len(self._prompt) else "", "limit")
+            answer = ends.get(row[-1] if row and tokens > len(self._prompt) else "", "limit")
         return Trace(
             machine=self._truth.name if self._truth else provenance.name(self._decoder.provenance),
             input=self._word,
@@ -313,28 +325,25 @@ class LongRun:
         return ending_divergence(self._decoder, self._truth, last, self._row(last) if last <= CAUSE_WITHIN else None)
 
     # ── comparing ───────────────────────────────────────────────────────────────────────────────────────────
-    def _differs(self, expected: RowBlock, found: RowBlock, at: int) -> Divergence:
-        """Return the difference at index `at` of the block, with its cause."""
-        vocabulary, position = self._decoder.vocabulary, int(expected.i[at])
-        truth = self._truth if position <= CAUSE_WITHIN else None
-        in_codes = as_rows(expected.part(at, at + 1), self.labels, vocabulary)
-        reference = [] if truth is None else truth.rows_upto(position)
-        want = reference[position] if len(reference) > position else in_codes[0]
-        row = self._row(position) if at < found.size else None
-        column = next((c for c in CHECKED if getattr(want, c) != getattr(row, c, None)), "y")
-        return Divergence(
-            position=position,
-            column=column,
-            expected=getattr(want, column),
-            found=getattr(row, column, None),
-            expected_row=want,
-            found_row=row,
-            cause=None if truth is None else self._cause(truth.specification(position), column, want, row),
-        )
+    def _rows_of(self, chunk: Chunk, n: int) -> RowBlock:
+        """Return the first `n` positions of a block as rows."""
+        columns: dict[str, Any] = self._probes.columns(chunk.codes, chunk.numbers)
+        columns = {"x": chunk.tokens, "y": chunk.answers, **columns}
+        return RowBlock(np.arange(chunk.start, chunk.start + n), *(columns[name][:n] for name in RowBlock._fields[1:]))
 
-    def _row(self, position: int) -> Row:
+    def _differs(self, expected: Any, chunk: Chunk, at: int) -> Divergence:
+        """Return the difference at index `at` of the block, with its cause."""
+        decoder, position = self._decoder, chunk.start + at
+        truth = self._truth_again() if position <= CAUSE_WITHIN else None
+        columns = (getattr(expected, name)[at : at + 1] for name in RowBlock._fields[1:])
+        [want] = as_rows(RowBlock(np.array([position]), *columns), decoder)
+        if truth is not None:
+            want = next(islice(truth.rows(columns_of(decoder)), position, None), want)
+        return difference(decoder, truth, (want, self._row(position) if at < len(chunk.tokens) else None), Fast())
+
+    def _row(self, position: int) -> Any:
         """Return the decoder's row at `position`, read off its whole residual stream: run again up to there."""
-        session = _session(self._decoder, self._prompt)
+        session = self._new_session()
         prompt = prompted(self._decoder, self._prompt)
         token = prompt[0]
         while (missing := position - session.position) > 0:
@@ -343,44 +352,13 @@ class LongRun:
         if position < len(prompt):
             token = prompt[position]
         fed, answer = (self._decoder.vocabulary[number] for number in (token, session.feed(token)))
-        row: Row = Readout(self._decoder).row(position, fed, answer, session.residual)
-        return row
+        return Readout(self._decoder).row(position, fed, answer, session.residual)
 
-    def _cause(self, specification: Specification, column: str, want: Row, row: Row | None) -> Cause | None:
-        if not specification.covers(self._decoder.layout):
-            return None
-        cause = find_cause(self._decoder, specification, want.i, engine=observable(Fast()))
-        if cause is None and row is not None and column == "y":
-            return unembedding_cause(self._decoder, want.i, want.y, row.y, specification.about(want.i))
-        return cause
-
-
-def _session(decoder: Decoder, prompt: Sequence[str]) -> FastSession:
-    """Return a session on a prompt that reads q, b, a, m and h off the stream, and x if necessary."""
-    given = prompted(decoder, prompt)
-    places = [decoder.layout[read_from(decoder, column).name] for column in "qbax"]
-    labels = [(place.start, place.stop) for place in places]
-    kept = tuple(labels[:3] if shows_its_token(decoder) else labels)
-    numbers = [decoder.layout[read_from(decoder, column).name].start for column in "mh"]
-    session = Fast().start(decoder, labels=kept, numbers=tuple(numbers))
-    session.prompt(given)
-    return session
-
-
-def shows_its_token(decoder: Decoder) -> bool:
-    """Return whether e_x is the token's one-hot vector after the last layer: embedded as such and never written."""
-    place = decoder.layout[read_from(decoder, "x").name]
-    embedding = decoder.token_embedding
-    inside = (embedding.rows >= place.start) & (embedding.rows < place.stop)
-    rows, columns, values = (a[inside] for a in (embedding.rows, embedding.columns, embedding.values))
-    identity = len(rows) == len(decoder.vocabulary) and bool((rows - place.start == columns).all() and (values == 1).all())
-    written = [decoder.position_embedding.rows]
-    for layer in decoder.layers:
-        written += [head.output.rows for head in layer.heads]
-        if layer.feed_forward is not None:
-            written += [layer.feed_forward.output.rows, layer.feed_forward.output_bias.rows]
-    touched = np.concatenate(written)
-    return identity and not bool(((touched >= place.start) & (touched < place.stop)).any())
+    def _new_session(self) -> FastSession:
+        """Return a session on the prompt."""
+        session = Fast().start(self._decoder, labels=self._probes.labels, numbers=self._probes.numbers)
+        session.prompt(prompted(self._decoder, self._prompt))
+        return session
 
 
 def _part(saved: Arrays, prefix: str) -> dict[str, NDArray[Any]]:

@@ -2,11 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from tm2tfr.contract import RunResult
+from tm2tfr.errors import OutputError
 from tm2tfr.trace.check import Trace
+
+
+class SinkRun(NamedTuple):
+    """A run that was compared: its input, what came out of the reference, and whether the decoder agrees."""
+
+    input: str
+    result: RunResult
+    agrees: bool
+
+
+RUN_FILES = (".csv", ".jsonl")
+"""The endings of files of many runs."""
+
+
+def run_lines(path: Path) -> tuple[str, Callable[[Iterable[SinkRun]], Iterator[str]]]:
+    """Return the heading of a file of many runs, in the format of its ending, and what yields the lines of some runs.
+
+    A line has the input and the outcome, of a circuit bits, the result in words, and whether every cell of the run agrees.
+
+    Raises:
+        OutputError: for another ending.
+    """
+    if path.suffix.lower() not in RUN_FILES:
+        raise OutputError(f"{path}: many runs are written as {' or '.join(RUN_FILES)}: name the file {path.stem}.csv")
+    names, as_json = ("input", "outputs", "result", "agrees"), path.suffix.lower() == ".jsonl"
+
+    def lines(runs: Iterable[SinkRun]) -> Iterator[str]:
+        for word, result, agrees in runs:
+            if as_json:
+                values = word, result.outcome, result.shown, agrees
+                yield json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + "\n"
+            else:
+                yield f'{word},{result.outcome},"{result.shown.replace(chr(34), chr(34) * 2)}",{str(agrees).lower()}\n'
+
+    return "" if as_json else f"{','.join(names)}\n", lines
 
 
 @dataclass(frozen=True, kw_only=True)

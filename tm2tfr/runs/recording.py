@@ -7,8 +7,9 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -16,12 +17,11 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.errors import CheckpointError, Interrupted, OutputError
 from tm2tfr.files import write_whole
 from tm2tfr.runs import saved as checkpoints
-from tm2tfr.runs.blocks import Labels, as_rows
-from tm2tfr.runs.expected import RowBlock
+from tm2tfr.runs.blocks import Labels, RowBlock, as_rows
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.saved import About
-from tm2tfr.runs.truths import AnyMachine, machine_truth_of
+from tm2tfr.runs.truths import blocks_of
 from tm2tfr.tables.stream import Coded, Columns, RowWriter, open_rows
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder
@@ -30,7 +30,7 @@ from tm2tfr.transformer.weights import Decoder
 def in_blocks(
     decoder: Decoder,
     word: str,
-    machine: AnyMachine | None,
+    machine: Any,
     options: RunOptions,
     *,
     fed: Sequence[str] | None = None,
@@ -50,10 +50,12 @@ def in_blocks(
     """
     resume, out, max_steps = options.resume, options.out, options.max_steps
     _refuse_collisions(options.checkpoint, resume, out)
-    truth, saved = None if machine is None else machine_truth_of(machine, word, decoder, max_steps), None
-    about = About.of(decoder, truth, word, fed)
+    about, saved = None, None
+    if options.saved:
+        blocks = None if machine is None else blocks_of(machine, decoder, max_steps)
+        about = About.of(decoder, blocks, word, fed)
     rows: int | None = None
-    if resume is not None:
+    if resume is not None and about is not None:
         found, saved = checkpoints.load(resume)
         checkpoints.refuse_another_run(resume, found, about)
         rows = found.rows
@@ -122,7 +124,9 @@ def _refuse_collisions(checkpoint: Path | None, resume: Path | None, out: Path |
 class _Recorder:
     """The loop, and what is written in between."""
 
-    def __init__(self, run: LongRun, decoder: Decoder, about: About, writer: RowWriter | None, options: RunOptions) -> None:
+    def __init__(
+        self, run: LongRun, decoder: Decoder, about: About | None, writer: RowWriter | None, options: RunOptions
+    ) -> None:
         self._run, self._decoder, self._about = run, decoder, about
         self._writer, self._options = writer, options
         self._checkpoint = options.checkpoint or options.resume
@@ -149,13 +153,13 @@ class _Recorder:
 
     def save(self) -> None:
         """Write the checkpoint, if one is wanted, with the rows so far safe on the disk."""
-        if self._checkpoint is None:
+        if self._checkpoint is None or self._about is None:
             return
         rows = None
         if self._writer is not None:
             self._writer.flush()
             rows = self._writer.rows
-        checkpoints.save(self._checkpoint, About(**{**self._about.__dict__, "rows": rows}), self._run.save())
+        checkpoints.save(self._checkpoint, replace(self._about, rows=rows), self._run.save())
 
     def where(self) -> str:
         """Return the position of the run, for whoever interrupted it."""
@@ -173,13 +177,12 @@ class _Recorder:
     def _write(self, block: RowBlock) -> None:
         if self._writer is None:
             return
-        labels = self._run.labels
         sound = all(bool((c >= -1).all()) for c in (block.x, block.q, block.b, block.a))
         whole = all(bool((v == np.rint(v)).all()) for v in (block.m, block.h))
         if sound and whole:
-            self._writer.write_columns(_columns(block, labels, self._decoder.vocabulary))
+            self._writer.write_columns(_columns(block, Labels.of(self._decoder), self._decoder.vocabulary))
         else:
-            self._writer.write(as_rows(block, labels, self._decoder.vocabulary))
+            self._writer.write(as_rows(block, self._decoder))
 
 
 def _columns(block: RowBlock, labels: Labels, vocabulary: tuple[str, ...]) -> Columns:

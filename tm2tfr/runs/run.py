@@ -14,7 +14,6 @@ from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.sources.registry import of_program
-from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Trace
 from tm2tfr.trace.rows import columns_of, is_turing
@@ -42,7 +41,7 @@ def carried_out(
     """
     if (decoder.positions is not None or decoder.labeller) and options.max_steps == MAX_STEPS:
         options = replace(options, max_steps=None)  # the run has an end: the default limit is for those that may have none
-    for engine, limit in engines(decoder, _length(program, word, fed), options):
+    for engine, limit in engines(decoder, _length(decoder, program, word, fed), options):
         if _in_blocks(engine, decoder, program, options):
             from tm2tfr.runs.recording import in_blocks  # noqa: PLC0415  (it needs Numba, which is optional)
 
@@ -63,11 +62,12 @@ def carried_out(
     return _headed(trace, program)
 
 
-def _length(program: Any, word: str, fed: Sequence[str] | None) -> int:
-    """Return the number of tokens that are fed before BOS."""
-    if fed is not None:
-        return len(fed)
-    return len(word) + (len(program.description) if isinstance(program, Universal) else 0)
+def _length(decoder: Decoder, program: Any, word: str, fed: Sequence[str] | None) -> int:
+    """Return the number of tokens before BOS; of a labeller, whose engine it does not decide, of characters."""
+    construction = None if program is None or decoder.labeller else of_program(program)
+    if fed is None and construction is not None and construction.fed is not None:
+        fed = construction.fed(program, word, decoder)
+    return len(word if fed is None else fed)
 
 
 def _headed(trace: Trace, program: Any) -> Trace:
@@ -90,7 +90,7 @@ def _in_blocks(engine: Engine, decoder: Decoder, program: Any, options: RunOptio
     if engine.name != "fast" or not is_turing(decoder.layout) or (options.keep_rows and not options.recorded):
         return False
     construction = None if program is None else of_program(program)
-    return program is None or (construction is not None and construction.noun == "machine")
+    return program is None or (construction is not None and construction.blocks is not None)
 
 
 @contextmanager

@@ -20,10 +20,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.blocks import BlockReference
 from tm2tfr.errors import CheckpointError
 from tm2tfr.files import write_whole
-from tm2tfr.sources.turing.formats import native
-from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.transformer.weights import Decoder, digest
 
 PROGRAM, FORMAT = "tm2tfr checkpoint", 2
@@ -41,9 +40,9 @@ class About:
     rows: int | None = None
 
     @classmethod
-    def of(cls, decoder: Decoder, truth: TuringTruth | None, word: str, fed: Sequence[str] | None = None) -> About:
+    def of(cls, decoder: Decoder, blocks: BlockReference | None, word: str, fed: Sequence[str] | None = None) -> About:
         """Return the identity of the run of `decoder` on `word`, compared with a machine's, or on the tokens `fed`."""
-        lines = ["" if truth is None else native.write(truth.machine), *((fed or ()) if truth is None else truth.lead)]
+        lines = ("", *(fed or ())) if blocks is None else blocks.identity
         return cls(weights_digest(decoder), hashlib.sha256("\n".join(lines).encode()).hexdigest(), word)
 
 

@@ -1,18 +1,14 @@
-"""The reference's run that a decoder has to be compared with."""
+"""The reference that a decoder has to be compared with: one run of it row by row, or many at once as arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tm2tfr.blocks import BlockReference, ManyLabels
 from tm2tfr.contract import Truth
+from tm2tfr.errors import CompileError
 from tm2tfr.sources.registry import of_program
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import TuringTruth
-from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
-
-AnyMachine = Machine | Universal
-"""A machine, or one in the prompt of a universal decoder."""
 
 
 def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -> Truth | None:
@@ -30,9 +26,29 @@ def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -
     return truth
 
 
-def machine_truth_of(machine: AnyMachine, word: str, decoder: Decoder, max_steps: int | None) -> TuringTruth:
-    """Return the simulator's run of a machine, see `truth_of` for errors."""
-    found = truth_of(machine, word, decoder, max_steps)
-    if not isinstance(found, TuringTruth):  # never: that is the truth of all machines
-        raise TypeError(f"{found} is not the run of a machine")
-    return found
+def blocks_of(program: Any, decoder: Decoder, max_steps: int | None) -> BlockReference:
+    """Return the reference of many runs of a program that generates, as arrays.
+
+    Raises:
+        CompileError: if the program labels words, or the decoder's table cannot be compared with the program's.
+        EngineError: if what that needs is not installed.
+    """
+    construction = of_program(program)
+    if construction is None or construction.blocks is None:
+        what = f"{program.name} labels words, and these weights generate tokens: they are not its weights"
+        raise CompileError(f"{what}: compile it again")
+    return construction.blocks(program, decoder, max_steps)
+
+
+def labels_of(program: Any, decoder: Decoder) -> ManyLabels:
+    """Return what the outputs of a labeller have to be on many words.
+
+    Raises:
+        CompileError: if the program labels no words, or these are not its weights.
+    """
+    construction = of_program(program)
+    if construction is None or construction.labels is None:
+        raise CompileError(
+            f"{getattr(program, 'name', program)}: it labels no words: compare one run of it with its reference"
+        )
+    return construction.labels(program, decoder)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tm2tfr.blocks import ManyLabels
 from tm2tfr.contract import Truth
-from tm2tfr.contract.labellers import ManyLabels
 from tm2tfr.engines.decode import Engine, Observation, prompted, run_whole
 from tm2tfr.engines.dense_parts import Vector
 from tm2tfr.engines.reading import answered

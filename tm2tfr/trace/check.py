@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -320,8 +320,7 @@ def _trace(
     if decoder.labeller:
         steps = 0
     said = pairs.last[-1] if pairs.last and pairs.tokens > len(prompt) else ""  # an answer to the prompt ends nothing
-    ends = OUTCOME_OF_TOKEN if columns == TURING else {token: token for token in decoder.stop}
-    answer = ends.get(said)
+    answer = ends_of(decoder).get(said)
     whole = len(prompt) if decoder.labeller else decoder.positions
     if answer is None and pairs.tokens == whole and not decoder.stop:
         answer = "end"
@@ -349,6 +348,11 @@ def _trace(
     )
 
 
+def ends_of(decoder: Decoder) -> Mapping[str, str]:
+    """Return the tokens that end a run, and what they say."""
+    return OUTCOME_OF_TOKEN if columns_of(decoder) == TURING else {token: token for token in decoder.stop}
+
+
 def _positions(decoder: Decoder, prompt: Sequence[str], max_steps: int | None) -> int | None:
     """Return the most positions that a run of `max_steps` steps needs: prompt, BOS, and one more than the steps.
 
@@ -360,14 +364,20 @@ def _positions(decoder: Decoder, prompt: Sequence[str], max_steps: int | None) -
     return len(prompt) + max_steps + (2 if decoder.bos is not None else -1)
 
 
-def difference(decoder: Decoder, truth: Truth, pair: tuple[AnyRow | None, AnyRow | None], engine: Engine) -> Divergence:
-    """Return the first cell that differs between the reference's row and the decoder's, one of which may be missing."""
+def difference(
+    decoder: Decoder, truth: Truth | None, pair: tuple[AnyRow | None, AnyRow | None], engine: Engine
+) -> Divergence:
+    """Return the first cell that differs between the reference's row and the decoder's, one of which may be missing.
+
+    Args:
+        truth: the run of the reference; None: no cause is looked for.
+    """
     want, row = pair
     columns = columns_of(decoder)
     cells = list(zip(columns, want or [None] * len(columns), row or [None] * len(columns), strict=True))
     column, expected, found = next((cell for cell in cells[1:] if cell[1] != cell[2]), cells[-1])
     position, cause = int((want or row or (0,))[0]), None
-    if want is not None:
+    if want is not None and truth is not None:
         specification = truth.specification(len(truth.prompt) - 1 if decoder.labeller else position)
         if specification.covers(decoder.layout):
             cause = find_cause(decoder, specification, position, engine=observable(engine))

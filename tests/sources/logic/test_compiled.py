@@ -18,7 +18,7 @@ from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
 from tm2tfr.errors import CompileError
 from tm2tfr.options import LogicOptions
-from tm2tfr.runs.words import checked_words
+from tm2tfr.runs.batches.labelled import checked_words
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.read import formula, read
 from tm2tfr.sources.logic.truth import LogicLabels, LogicTruth

@@ -15,8 +15,8 @@ from tm2tfr.dataset.jobs import Job, TokenCodes, Tokens
 from tm2tfr.dataset.runs import Failure, How
 from tm2tfr.dataset.shard import Done, Making
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.runs.cases import checked_cases
-from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.batches.checked import checked_inputs
+from tm2tfr.runs.options import RunOptions
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -114,7 +114,7 @@ def _compared(chosen: ChosenCircuit, words: tuple[str, ...], how: How, tally: Ta
     """Run a circuit's decoder on some inputs and compare the bits of all gates with the evaluator's."""
     circuit, decoder = chosen.circuit, SOURCE.compile(chosen.circuit, chosen.options)
     cases = _cases(words, len(circuit.inputs))
-    found = checked_cases(decoder, circuit, cases, engine=for_cases(decoder, how.engine, None))
+    found = checked_inputs(decoder, circuit, words, RunOptions(engine=how.engine, max_steps=None), tokens_alone=True)
     agreed = found.runs - (found.failure is not None)
     tally.runs += agreed
     tally.rows += agreed * (len(circuit.inputs) + len(circuit.gates) - 1)

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tm2tfr.blocks import BatchResults
 from tm2tfr.dataset.jobs import TokenCodes
 from tm2tfr.dataset.machines.prompting import MachineHow
 from tm2tfr.dataset.runs import Failure
-from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
-from tm2tfr.runs.batches.batch import Batch, BatchResults
-from tm2tfr.runs.expected import RowBlock
-from tm2tfr.runs.truths import AnyMachine, machine_truth_of
+from tm2tfr.runs.batches.batch import Batch
+from tm2tfr.runs.blocks import RowBlock
+from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.check import Trace, check
+from tm2tfr.sources.turing.universal.program import AnyMachine
+from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
@@ -113,7 +115,5 @@ class Runs:
         return self._long.trace(Fast()), answers
 
     def _plain(self, program: AnyMachine, word: str) -> tuple[Trace, TokenCodes]:
-        named = engine_named(self._how.engine)
-        truth = machine_truth_of(program, word, self.decoder, self._how.max_steps)
-        found = check(self.decoder, truth, engine=named, max_steps=self._how.max_steps, keep_rows=True)
+        found = carried_out(self.decoder, word, program, RunOptions(engine=self._how.engine, max_steps=self._how.max_steps))
         return found, np.array([self.decoder.numbers[row.y] for row in found.rows], dtype=np.int32)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.blocks import BatchResults
+from tm2tfr.contract import RunResult
 from tm2tfr.errors import InputError, UsageError, counted
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.truth import CircuitResult
 from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Divergence, Trace
 from tm2tfr.transformer.matrix import Ints
@@ -22,28 +22,6 @@ from tm2tfr.transformer.weights import Decoder
 LIMIT, REFUSED, END = "limit", "refused", "end"
 """The outcome of a run that the limit cuts off; of one that ends before a position that is refused, since a number in it
 is too large; of one that ends where the position table does."""
-
-
-@dataclass(frozen=True, eq=False)
-class BatchResults:
-    """What came out of the reference: arrays of (runs,).
-
-    Args:
-        outcomes: as of `tm2tfr.contract.RunResult`.
-        steps, visited, ones, tapes: of a machine, see `tm2tfr.sources.turing.simulator.Result`; otherwise empty.
-    """
-
-    outcomes: NDArray[np.str_]
-    steps: Ints
-    visited: Ints
-    ones: Ints
-    tapes: Sequence[str]
-
-    @classmethod
-    def of(cls, outcomes: NDArray[np.str_]) -> BatchResults:
-        """Return those of anything but machines."""
-        none = np.zeros(0, dtype=np.int64)
-        return cls(outcomes, none, none, none, ())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,6 +41,7 @@ class Batch:
         outcomes: (runs,) as ``answer`` of a `Trace`, or ``refused``.
         T: (runs,) the number of intermediate steps, -1 where nothing ended the run.
         differs: (runs,) the position of the first row that differs from the reference's, -1 if none does.
+        reach: (runs,) the largest |h| of a machine on the way, as far as the decoder is right.
         compared: (runs,) the number of cells compared.
         results: what came out of the reference; None without a check.
         engine, dtype: those that ran the weights.
@@ -80,6 +59,7 @@ class Batch:
     outcomes: NDArray[np.str_]
     T: Ints
     differs: Ints
+    reach: Ints
     compared: Ints
     results: BatchResults | None
     max_steps: int | None
@@ -131,10 +111,21 @@ class Batch:
     @property
     def shown(self) -> tuple[str, ...]:
         """What came out of each checked run, in words: of a circuit numbers or a digest, otherwise the outcome."""
-        outcomes = self.outcomes if self.results is None else self.results.outcomes
-        if self.results is None or not isinstance(self.program, Circuit):
-            return tuple(map(str, outcomes))
-        return tuple(CircuitResult.of(self.program, str(outcome)).shown for outcome in outcomes)
+        if self.results is None or self.results.made is None:
+            return tuple(map(str, self.outcomes if self.results is None else self.results.outcomes))
+        return tuple(self.result(run).shown for run in range(len(self)))
+
+    def result(self, run: int) -> RunResult:
+        """Return what came out of the reference in run number `run`.
+
+        Raises:
+            UsageError: without a reference that makes runs.
+        """
+        self._compared_or_error()
+        if self.results is None or self.results.made is None:
+            raise UsageError(f"the results of {self.name} are their outcomes: use batch.results.outcomes")
+        found: RunResult = self.results.made(self.results, run)
+        return found
 
     def trace(self, run: int, *, keep_rows: bool = False) -> Trace:
         """Return run number `run` by itself, as `tm2tfr.check` or `tm2tfr.run` returns it: of one that differs, the cause.

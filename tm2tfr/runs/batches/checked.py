@@ -1,27 +1,27 @@
-"""Many inputs of one machine, compared with its reference up to the first that differs: in batches where fast runs them."""
+"""Many inputs of one program that generates, compared with its reference up to the first run that differs.
+
+In column blocks where the fast engine runs them, or where tokens alone are compared; otherwise row by row.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any
 
 import numpy as np
 
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.runs.batches.batch import Batch, BatchResults
-from tm2tfr.runs.choose import for_cases
-from tm2tfr.runs.many import ComparedRuns
+from tm2tfr.runs.batches.batch import Batch
+from tm2tfr.runs.choose import cores, for_cases
+from tm2tfr.runs.many import ComparedRuns, SinkRun
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.truths import AnyMachine
-from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.truth import CircuitResult
-from tm2tfr.sources.turing.simulator import Result
-from tm2tfr.sources.turing.spec import Outcome
+from tm2tfr.runs.truths import blocks_of
+from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Progress, Trace
-from tm2tfr.trace.rows import is_turing
+from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer.weights import Decoder
 
 AT_ONCE = 2**15
@@ -30,62 +30,81 @@ AT_ONCE = 2**15
 
 def checked_inputs(
     decoder: Decoder,
-    program: AnyMachine,
+    program: Any,
     words: Sequence[str],
     options: RunOptions,
     progress: Progress | None = None,
+    *,
+    tokens_alone: bool = False,
+    sink: Callable[[Iterable[SinkRun]], None] | None = None,
 ) -> ComparedRuns:
     """Run `decoder` on many inputs and compare every cell at every position, up to the first run that differs.
 
     Args:
         options: the engine, its dtype, and the limit on the steps of each run.
+        tokens_alone: compare tokens alone, of circuits all bits; the run that differs is compared cell by cell.
+        sink: gets every run that was compared.
 
     Raises:
-        InputError: for a word that is not an input of the machine.
-        CompileError: if the decoder's table cannot be compared with the machine's.
+        InputError: for a word that is not an input of the program.
+        CompileError: if the decoder's table cannot be compared with the program's.
         EngineError: if the engine cannot run these weights; in its words, where it refuses a position.
     """
     engine = for_cases(decoder, options.engine, options.dtype)
     limit = MAX_STEPS if options.max_steps is None else options.max_steps
     options = replace(options, engine=engine, dtype=None, max_steps=limit, keep_rows=False, progress=None)
-    together = engine.name == "fast" and is_turing(decoder.layout)
-    found = _Found()
-    for start in range(0, len(words), AT_ONCE if together else 1):
-        if together:
-            found.add_batch(_batch(decoder, program, words[start : start + AT_ONCE], limit, progress, start, len(words)))
-        else:
-            found.add(carried_out(decoder, words[start], program, options))
-            if progress is not None:
-                progress(start + 1, len(words))
+    blocks, found = None, _Found(lambda word: carried_out(decoder, word, program, options), sink, count=not tokens_alone)
+    if engine.name == "fast" or tokens_alone:
+        from tm2tfr.runs.batches.carried import batches_of  # noqa: PLC0415  (it takes its time to load)
+
+        blocks = blocks_of(program, decoder, None)
+        for batch in batches_of(
+            decoder,
+            program,
+            words,
+            checked=True,
+            max_steps=limit,
+            workers=cores(),
+            keep_rows=False,
+            at_once=AT_ONCE,
+            tokens_alone=tokens_alone,
+            engine=None if engine.name == "fast" else engine,
+            progress=None if progress is None else lambda runs, _rows: progress(runs, len(words)),
+        ):
+            found.add_batch(batch)
+            if found.failure is not None:
+                break
+    for n, word in enumerate(words if blocks is None else (), start=1):
+        found.add(found.carried_out(word))
+        if progress is not None:
+            progress(n, len(words))
         if found.failure is not None:
             break
-    word = found.longest_word
+    construction = of_program(program)
     return ComparedRuns(
         name=program.name,
-        noun="machine",
-        reference="simulator",
+        noun="machine" if construction is None else construction.noun_of(program),
+        reference=found.reference if blocks is None else blocks.truth.reference,
         engine=engine.name,
         dtype=engine.dtype,
         runs=found.runs,
-        cells=found.cells,
-        counted="compared",
-        outcomes=dict(sorted(found.outcomes.items())),
+        cells=found.runs * (blocks.answers or 0) if tokens_alone and blocks is not None else found.cells,
+        counted="bits" if tokens_alone else "compared",
+        outcomes=None if tokens_alone else dict(sorted(found.outcomes.items())),
         failure=found.failure,
-        longest=found.longest if word is None else carried_out(decoder, word, program, options),
+        longest=None if tokens_alone else found.longest_run(),
     )
 
 
 def traces(batch: Batch) -> Iterator[Trace]:
-    """Yield each run of a batch with its rows, compared with the reference, as `tm2tfr.check` returns it without rows.
+    """Yield each run of a batch, compared with the reference, as `tm2tfr.check` returns it without rows.
 
     Of heads that are scanned, runs that agree have those that are so from their first position on.
     """
-    scanned = _scanned_from_the_start(batch.decoder)
-    right = batch.results
-    reach = np.abs(batch.columns["h"]) if "h" in batch.columns else np.zeros(batch.rows)
+    scanned, columns = _scanned_from_the_start(batch.decoder), columns_of(batch.decoder)
     for run, word in enumerate(batch.inputs):
-        first, last, steps = int(batch.offsets[run]), int(batch.offsets[run + 1]), int(batch.T[run])
-        if right is None or batch.differs[run] >= 0 or run in batch.refused or batch.compared[run] == 0:
+        steps = int(batch.T[run])
+        if batch.results is None or batch.differs[run] >= 0 or run in batch.refused or batch.compared[run] == 0:
             yield batch.trace(run)
             continue
         yield Trace(
@@ -93,30 +112,17 @@ def traces(batch: Batch) -> Iterator[Trace]:
             input=word,
             engine=batch.engine,
             dtype=batch.dtype,
-            tokens=last - first,
+            tokens=int(batch.offsets[run + 1] - batch.offsets[run]),
             answer=str(batch.outcomes[run]),
             T=None if steps < 0 else steps,
-            result=_result(batch, right, run),
+            result=batch.result(run),
             compared=int(batch.compared[run]),
             divergence=None,
-            reach=int(reach[first:last].max(initial=0)),
+            reach=int(batch.reach[run]),
             noun=batch.noun,
+            columns=columns,
             scanned=scanned,
         )
-
-
-def _result(batch: Batch, right: BatchResults, run: int) -> Result | CircuitResult:
-    """Return what came out of the reference in a run of a machine or a circuit."""
-    outcome = str(right.outcomes[run])
-    if isinstance(batch.program, Circuit):
-        return CircuitResult.of(batch.program, outcome)
-    return Result(
-        outcome=cast("Outcome", outcome),
-        steps=int(right.steps[run]),
-        tape=right.tapes[run],
-        cells_visited=int(right.visited[run]),
-        ones=int(right.ones[run]),
-    )
 
 
 def _scanned_from_the_start(decoder: Decoder) -> tuple[str, ...]:
@@ -130,55 +136,54 @@ def _scanned_from_the_start(decoder: Decoder) -> tuple[str, ...]:
 
 
 class _Found:
-    """What is said of all runs, while they come."""
+    """What is said of all runs, while they come.
 
-    def __init__(self) -> None:
-        self.runs = self.cells = 0
+    Args:
+        carried_out: makes one run by itself, row by row.
+        sink: see `checked_inputs`; count: whether outcomes are counted.
+    """
+
+    def __init__(
+        self, carried_out: Callable[[str], Trace], sink: Callable[[Iterable[SinkRun]], None] | None, *, count: bool
+    ) -> None:
+        self.carried_out, self._sink, self._count = carried_out, sink, count
+        self.runs = self.cells = self._most = 0
         self.outcomes = Counter[str]()
         self.failure: Trace | None = None
         self.longest: Trace | None = None
-        self.longest_word: str | None = None
-        self._most = 0
+        self._longest_word: str | None = None
+        self.reference = "reference"
 
-    def add(self, trace: Trace) -> None:
-        """Take note of a run."""
+    def add(self, trace: Trace, *, agrees: bool = True) -> None:
+        """Take note of a run; agrees: whether it does among others."""
         self.runs += 1
         self.cells += trace.compared
-        if not trace.agrees:
+        self.reference = trace.reference
+        if self._sink is not None:
+            self._sink([SinkRun(trace.input, trace.result, trace.agrees and agrees)])
+        if not trace.agrees or not agrees:
             self.failure = trace
             return
         self.outcomes[trace.answer] += 1
         if self.longest is None or trace.tokens > self.longest.tokens:
             self.longest = trace
 
+    def longest_run(self) -> Trace | None:
+        """Return the longest run that agrees."""
+        return self.longest if self._longest_word is None else self.carried_out(self._longest_word)
+
     def add_batch(self, batch: Batch) -> None:
         """Take note of the runs of a batch, up to the first that differs."""
         wrong = np.flatnonzero((batch.differs >= 0) | (batch.compared == 0))
-        refused = batch.refused
-        first = min((int(each[0]) for each in (wrong, refused) if len(each)), default=len(batch))
+        first = min((int(each[0]) for each in (wrong, batch.refused) if len(each)), default=len(batch))
         self.runs += first
         self.cells += int(batch.compared[:first].sum())
-        self.outcomes.update(batch.outcomes[:first].tolist())
+        if self._count:
+            self.outcomes.update(batch.outcomes[:first].tolist())
         if first and int(batch.compared[:first].max()) > self._most:
             self._most = int(batch.compared[:first].max())
-            self.longest_word = batch.inputs[int(batch.compared[:first].argmax())]
+            self._longest_word = batch.inputs[int(batch.compared[:first].argmax())]
+        if self._sink is not None:
+            self._sink(SinkRun(batch.inputs[run], batch.result(run), True) for run in range(first))
         if first < len(batch):
-            self.add(batch.trace(first))
-
-
-def _batch(
-    decoder: Decoder,
-    program: AnyMachine,
-    words: Sequence[str],
-    limit: int,
-    progress: Progress | None,
-    done: int,
-    every: int,
-) -> Batch:
-    from tm2tfr.runs.batches.carried import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
-
-    def show(runs: int, _rows: int) -> None:
-        if progress is not None:
-            progress(done + runs, every)
-
-    return batch_of(decoder, program, words, checked=True, max_steps=limit, keep_rows=False, progress=show)
+            self.add(self.carried_out(batch.inputs[first]), agrees=False)

@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract.labellers import ManyLabels
+from tm2tfr.blocks import BatchResults, ManyLabels
+from tm2tfr.choices import Float
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
-from tm2tfr.engines.reading import read_outputs
+from tm2tfr.engines.reading import read_outputs, right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import EngineError
-from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, BatchResults
-from tm2tfr.runs.batches.given import of_input, of_text
-from tm2tfr.runs.batches.spelt import spelt
-from tm2tfr.runs.truths import truth_of
-from tm2tfr.runs.words import labels_of
+from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch
+from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
+from tm2tfr.runs.many import ComparedRuns
+from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.run import carried_out
+from tm2tfr.runs.truths import labels_of, truth_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Progress
 from tm2tfr.trace.rows import columns_of
@@ -40,8 +41,140 @@ WINDOW = 1 << 16
 """So many words are sorted by length at a time."""
 AHEAD = 3
 """The number of groups that may wait for each thread."""
+BATCH = 4_096
+"""So many inputs of one length are counted out, or drawn, at once."""
+CELLS = 2**22
+"""The most cells of a group, which long words make smaller."""
 
 
+class OneLength(NamedTuple):
+    """What came of words of one length: (words,) each, and (words, n) by the output.
+
+    Args:
+        numbers: those of the words on which the program is defined; undefined: those of the others.
+        given, fed: their tokens as places in the alphabet, and as they are fed.
+        values: what each output answers, where that is asked for.
+        sizes: the rows before a refusal; refused: whether there is one.
+        differs: the first position that differs, -1 if none does.
+        compared: the number of cells compared, with the tokens; cells: those of all outputs, of whole words.
+        outcomes: the reference's, where they are asked for.
+    """
+
+    numbers: Ints
+    undefined: Ints
+    given: NDArray[np.int64]
+    fed: NDArray[np.int64]
+    values: list[NDArray[Any]]
+    sizes: Ints
+    refused: NDArray[np.bool_]
+    differs: Ints
+    compared: Ints
+    cells: Ints
+    outcomes: Sequence[str]
+
+
+class LabellerRuns:
+    """Runs of a labeller on words of one length at a time, in several threads; the same whatever their number.
+
+    Args:
+        program: what labels words; None: one token is fed for each character.
+        checked: compare with the reference.
+        rows: return what the outputs answer, and the reference's outcomes.
+
+    Raises:
+        EngineError: if the dense engine does not run the weights.
+        CompileError: if these are not weights of the program.
+    """
+
+    def __init__(
+        self, decoder: Decoder, program: Any, *, checked: bool, rows: bool, workers: int, dtype: Float = "float64"
+    ) -> None:
+        self._decoder, self._program, self._checked, self._rows = decoder, program, checked, rows
+        self._workers, self._engine, self._dtype = workers, WholeDense(decoder, dtype), dtype
+        self._own = threading.local()  # evaluators keep the values that have come up
+
+    @property
+    def labels(self) -> ManyLabels:
+        """The reference of this thread."""
+        found: ManyLabels | None = getattr(self._own, "labels", None)
+        if found is None:
+            found = self._own.labels = labels_of(self._program, self._decoder)
+        return found
+
+    def on(self, groups: Iterable[tuple[Ints, NDArray[Any]]]) -> Iterator[OneLength]:
+        """Yield what comes of each group, in order: numbers of words of one length, and their tokens, (words, n)."""
+        with ExitStack() as stack:
+            if self._workers == 1:
+                yield from (self._of(*group) for group in groups)
+                return
+            pool = stack.enter_context(ThreadPoolExecutor(self._workers))
+            stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+            waiting = deque[Future[OneLength]]()
+            for group in groups:
+                waiting.append(pool.submit(self._of, *group))
+                if len(waiting) > AHEAD * self._workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _of(self, numbers: Ints, tokens: NDArray[Any]) -> OneLength:
+        """Run words of one length."""
+        given, wanted, undefined = tokens.astype(np.int64), np.zeros((0, *tokens.shape)), numbers[:0]
+        if self._checked:
+            defined, wanted = self.labels(given)
+            numbers, undefined, given = numbers[defined], numbers[~defined], given[defined]
+        fed = given if self._program is None else self.labels.fed(given)
+        shape, outputs = fed.shape, self._decoder.outputs if self._rows else ()
+        values = [np.empty(shape, dtype=np.float64 if output.labels is None else np.int32) for output in outputs]
+        sizes, refused = np.full(shape[0], shape[1]), np.zeros(shape[0], dtype=np.bool_)
+        same = np.ones(shape, dtype=np.bool_)
+        for block in self._engine.blocks(fed, keep_refused=True) if len(fed) else ():
+            refused[block.sequences] = block.refused
+            self._read(block.logits, block.sequences, wanted, values, same)
+        for k in np.flatnonzero(refused).tolist():
+            logits = self._alone(fed[k].tolist())
+            sizes[k], same[k] = len(logits), True
+            if logits:
+                n = slice(0, len(logits))
+                part = [whole[k : k + 1, n] for whole in values]
+                self._read(np.array(logits).T[:, None], slice(0, 1), wanted[:, k : k + 1, n], part, same[k : k + 1, n])
+        refused &= sizes < shape[1]
+        differs = np.where(same.all(axis=1), -1, same.argmin(axis=1))
+        said, upto = (~np.isnan(wanted)).sum(axis=0), np.where(differs < 0, sizes, differs + 1)
+        compared = np.zeros(shape[0], dtype=np.int64)
+        if self._checked:
+            compared = np.where(np.arange(shape[1]) < upto[:, None], 1 + said, 0).sum(axis=1)  # the token as well
+        outcomes = self.labels.outcomes(given) if self._checked and self._rows and len(given) else ()
+        cells = said.sum(axis=1)
+        return OneLength(numbers, undefined, given, fed, values, sizes, refused, differs, compared, cells, outcomes)
+
+    def _read(
+        self,
+        logits: NDArray[Any],
+        words: slice,
+        wanted: NDArray[np.float64],
+        values: Sequence[NDArray[Any]],
+        same: NDArray[np.bool_],
+    ) -> None:
+        """Fill in what the outputs answer on some words, and whether that is right: logits (answers, words, n)."""
+        if values:
+            for whole, part in zip(values, read_outputs(self._decoder, logits), strict=True):
+                whole[words] = part
+        if self._checked:
+            same[words] = right_answers(self._decoder, logits, wanted[:, words])
+
+    def _alone(self, fed: Sequence[int]) -> list[Any]:
+        """Run one word by itself, and return the logits of the positions before one that is refused."""
+        decoder, logits = self._decoder, []
+        try:
+            for step in generate(decoder, [decoder.vocabulary[n] for n in fed], engine=engine_named("dense", self._dtype)):
+                logits.append(step.logits)
+        except EngineError:
+            pass
+        return logits
+
+
+# ── Many words as a batch.
 def labelled_batch(
     decoder: Decoder,
     program: Any,
@@ -60,29 +193,38 @@ def labelled_batch(
         EngineError: for one that the weights do not take; if the dense engine does not run them.
         CompileError: if these are not weights of the program.
     """
-    running = LabelledRunning(decoder, program, words, checked=checked, workers=workers)
+    runs = LabellerRuns(decoder, program, checked=checked, rows=True, workers=workers)
+    tokens, start, extra = _tokens(decoder, program, words, runs)
+    long: Ints = np.diff(start)
+    sizes = long + extra  # the positions of each run, if nothing is refused
     names = [column.name for column in columns_of(decoder)[2:]]
-    kept, said, rows = list[_Grouped](), list[_Grouped](), 0
-    for window in running.windows():
+    kept, said, rows = list[_Window](), list[_Window](), 0
+    for first in range(0, len(words), WINDOW):
+        window = _Window(sizes[first : first + WINDOW], first)
+        for found in runs.on(_groups(long[first : first + WINDOW], first, tokens, start)):
+            if len(found.undefined):
+                with of_input(number := int(found.undefined[0])):
+                    truth_of(program, words[number], decoder, None)
+            window.add(found)
+        window.cut()
         rows += int(window.sizes.sum())
-        said.append(window.without_rows())
         if keep_rows:
             kept.append(window)
+        said.append(window)
+        if not keep_rows:
+            window.tokens, window.columns = window.tokens[:0], []
         if progress is not None:
             progress(sum(len(each.sizes) for each in said), rows)
-    sizes = _all([each.sizes for each in said], np.int64)
     refused, differs = _all([each.refused for each in said], np.bool_), _all([each.differs for each in said], np.int64)
-    whole = (differs < 0) | (differs == running.sizes - 1)
+    whole = (differs < 0) | (differs == sizes - 1)
     outcomes = np.where(refused & (differs < 0), REFUSED, np.where(whole, END, LIMIT))
     construction = None if program is None else of_program(program)
-    results = None
-    if checked:
-        results = BatchResults.of(np.array([text for each in said for text in each.outcomes], dtype=np.str_))
+    right = np.array([text for each in said for text in each.outcomes], dtype=np.str_)
     return Batch(
         name=provenance.name(decoder.provenance, "weights") if program is None else program.name,
         noun="machine" if construction is None else construction.noun_of(program),
         inputs=tuple(words),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        offsets=np.cumsum(np.concatenate([[0], *(each.sizes for each in said)]), dtype=np.int64),
         tokens=_all([each.tokens for each in kept], np.int32),
         answers=np.zeros(0, dtype=np.int32),
         columns={name: _all([each.columns[n] for each in kept], np.int32) for n, name in enumerate(names)},
@@ -93,8 +235,9 @@ def labelled_batch(
         outcomes=outcomes,
         T=np.where(outcomes == END, 0, -1),
         differs=differs,
+        reach=np.zeros(len(words), dtype=np.int64),
         compared=_all([each.compared for each in said], np.int64),
-        results=results,
+        results=BatchResults.of(right) if checked else None,
         max_steps=max_steps,
         engine="dense",
         decoder=decoder,
@@ -102,205 +245,153 @@ def labelled_batch(
     )
 
 
-@dataclass(frozen=True)
-class _Grouped:
-    """Some runs, one after the other, as in `Batch`; `outcomes` are the reference's, empty without one."""
-
-    sizes: Ints
-    refused: NDArray[np.bool_]
-    differs: Ints
-    compared: Ints
-    outcomes: Sequence[str]
-    tokens: NDArray[np.int32]
-    columns: list[NDArray[Any]]
-
-    def without_rows(self) -> _Grouped:
-        """Return what is said of each run alone."""
-        nothing = np.zeros(0, dtype=np.int32)
-        return _Grouped(self.sizes, self.refused, self.differs, self.compared, self.outcomes, nothing, [])
-
-
-class _Found(NamedTuple):
-    """What came of words of one length, by the output: (words, n) each; sizes: the rows before a refusal."""
-
-    numbers: Ints
-    fed: NDArray[np.int64]
-    values: list[NDArray[Any]]
-    sizes: Ints
-    refused: NDArray[np.bool_]
-    differs: Ints
-    compared: Ints
-    outcomes: Sequence[str]
+def _tokens(
+    decoder: Decoder, program: Any, words: Sequence[str], runs: LabellerRuns
+) -> tuple[NDArray[np.int32], Ints, int]:
+    """Return the tokens of all words, where each begins, and how many positions a run has beside them."""
+    if program is None:
+        given, extra = of_text(decoder, words), 0
+        tokens, start = given.tokens, given.start
+    else:
+        tokens, start = of_labeller(runs.labels, words)
+        extra = runs.labels.fed(np.zeros((1, 1), dtype=np.int64)).shape[1] - 1
+    sizes, positions = np.diff(start) + extra, decoder.positions
+    if positions is not None and (sizes > positions).any():
+        place = int((sizes > positions).argmax())
+        with of_input(place):
+            prompted(decoder, [decoder.vocabulary[0]] * int(sizes[place]))
+    return tokens, start, extra
 
 
-class LabelledRunning:
-    """The runs of a labeller on many words, in several threads; the same whatever their number.
-
-    Args:
-        program: what labels words; None: one token is fed for each character.
-        checked: compare with the reference.
-
-    Raises:
-        InputError, EngineError, CompileError: see `labelled_batch`.
-    """
-
-    def __init__(self, decoder: Decoder, program: Any, words: Sequence[str], *, checked: bool, workers: int) -> None:
-        self._decoder, self._program, self._words, self._checked = decoder, program, words, checked
-        self._workers, self._engine = workers, WholeDense(decoder)
-        self._own = threading.local()  # evaluators keep the values that have come up
-        if program is None:
-            given = of_text(decoder, words)
-            self._flat: NDArray[Any] = given.tokens
-            self._start, extra = given.start, 0
-        else:
-            if checked:
-                self._refused_truth()
-            self._flat, self._start = spelt(self._labels, words)
-            extra = self._labels.fed(np.zeros((1, 1), dtype=np.int64)).shape[1] - 1
-        self._long: Ints = np.diff(self._start)
-        self.sizes = self._long + extra
-        """The positions of each run, if nothing is refused: (runs,)."""
-        positions = decoder.positions
-        if positions is not None and (self.sizes > positions).any():
-            place = int((self.sizes > positions).argmax())
-            with of_input(place):
-                prompted(decoder, [decoder.vocabulary[0]] * int(self.sizes[place]))
-
-    def _refused_truth(self) -> None:
-        """Raise CompileError if these weights cannot be compared with the program."""
-        labels_of(self._program, self._decoder)
-
-    @property
-    def _labels(self) -> ManyLabels:
-        """The reference of this thread."""
-        found: ManyLabels | None = getattr(self._own, "labels", None)
-        if found is None:
-            found = self._own.labels = labels_of(self._program, self._decoder)
-        return found
-
-    def windows(self) -> Iterator[_Grouped]:
-        """Yield all runs in order, some at a time.
-
-        Raises:
-            InputError: for a word on which the program is undefined, with its number.
-        """
-        with ExitStack() as stack:
-            pool = stack.enter_context(ThreadPoolExecutor(self._workers)) if self._workers > 1 else None
-            if pool is not None:
-                stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-            for first in range(0, len(self._words), WINDOW):
-                last = min(first + WINDOW, len(self._words))
-                window, waiting = _Window(self.sizes[first:last], first), deque[Future[_Found]]()
-                for numbers in self._groups(first, last):
-                    if pool is None:
-                        window.add(self._found(numbers))
-                        continue
-                    waiting.append(pool.submit(self._found, numbers))
-                    if len(waiting) > AHEAD * self._workers:
-                        window.add(waiting.popleft().result())
-                while waiting:
-                    window.add(waiting.popleft().result())
-                yield window.joined()
-
-    def _groups(self, first: int, last: int) -> Iterator[Ints]:
-        """Yield the numbers of words of one length."""
-        lengths = self._long[first:last]
-        for length in np.unique(lengths).tolist():
-            numbers = np.flatnonzero(lengths == length) + first
-            size = max(1, min(WORDS, PAIRS // (length + 2) ** 2))
-            for start in range(0, len(numbers), size):
-                yield numbers[start : start + size]
-
-    def _found(self, numbers: Ints) -> _Found:
-        """Run words of one length."""
-        given = self._flat[self._start[numbers][:, None] + np.arange(self._long[numbers[0]])]
-        fed = given.astype(np.int64) if self._program is None else self._labels.fed(given.astype(np.int64))
-        shape = fed.shape
-        values = [
-            np.empty(shape, dtype=np.float64 if output.labels is None else np.int32) for output in self._decoder.outputs
-        ]
-        sizes, refused = np.full(shape[0], shape[1]), np.zeros(shape[0], dtype=np.bool_)
-        for block in self._engine.blocks(fed, keep_refused=True):
-            for whole, part in zip(values, read_outputs(self._decoder, block.logits), strict=True):
-                whole[block.sequences] = part
-            refused[block.sequences] = block.refused
-        for k in np.flatnonzero(refused).tolist():
-            sizes[k] = self._alone(fed[k].tolist(), [whole[k] for whole in values])
-        refused &= sizes < shape[1]
-        differs, compared = np.full(shape[0], -1), np.zeros(shape[0], dtype=np.int64)
-        outcomes: Sequence[str] = ()
-        if self._checked:
-            differs, compared, outcomes = self._compared(numbers, given.astype(np.int64), values, sizes)
-        return _Found(numbers, fed, values, sizes, refused, differs, compared, outcomes)
-
-    def _alone(self, fed: Sequence[int], values: Sequence[NDArray[Any]]) -> int:
-        """Run one word by itself, fill in its values, and return the number of positions before one that is refused."""
-        decoder, logits = self._decoder, []
-        try:
-            for step in generate(decoder, [decoder.vocabulary[n] for n in fed], engine=engine_named("dense")):
-                logits.append(step.logits)
-        except EngineError:
-            pass
-        n = len(logits)
-        if n:
-            for whole, part in zip(values, read_outputs(decoder, np.array(logits).T[:, None]), strict=True):
-                whole[:n] = part[0]
-        return n
-
-    def _compared(
-        self, numbers: Ints, given: NDArray[np.int64], values: Sequence[NDArray[Any]], sizes: Ints
-    ) -> tuple[Ints, Ints, Sequence[str]]:
-        """Return of each run the first position that differs, the number of cells compared, the reference's outcome."""
-        defined, wanted = self._labels(given)
-        if not defined.all():
-            place = int(numbers[(~defined).argmax()])
-            with of_input(place):
-                truth_of(self._program, self._words[place], self._decoder, None)
-        same = np.ones((len(numbers), values[0].shape[1]), dtype=np.bool_)
-        for found, due in zip(values, wanted, strict=True):
-            same &= np.isnan(due) | (found == due)
-        n = same.shape[1]
-        same |= np.arange(n) >= sizes[:, None]
-        differs = np.where(same.all(axis=1), -1, same.argmin(axis=1))
-        upto = np.where(differs < 0, sizes, differs + 1)
-        cells = 1 + (~np.isnan(wanted)).sum(axis=0)  # the token as well
-        compared = np.where(np.arange(n) < upto[:, None], cells, 0).sum(axis=1)
-        return differs, compared, self._labels.outcomes(given)
+def _groups(long: Ints, first: int, tokens: NDArray[np.int32], start: Ints) -> Iterator[tuple[Ints, NDArray[np.int32]]]:
+    """Yield words `first`, `first` + 1, …, of so many tokens each, by their lengths."""
+    for length in np.unique(long).tolist():
+        numbers = np.flatnonzero(long == length) + first
+        size = max(1, min(WORDS, PAIRS // (length + 2) ** 2))
+        for at in range(0, len(numbers), size):
+            part = numbers[at : at + size]
+            yield part, tokens[start[part][:, None] + np.arange(length)]
 
 
 class _Window:
-    """Runs `first`, `first` + 1, …, which come in groups of one length."""
+    """Runs `first`, `first` + 1, …, which come in groups of one length; as in `Batch`."""
 
     def __init__(self, sizes: Ints, first: int) -> None:
         runs = len(sizes)
-        self._first, self._sizes, self._given = first, sizes.copy(), sizes
+        self._first, self._given, self.sizes = first, sizes, sizes.copy()
         self._start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._tokens = np.empty(int(self._start[-1]), dtype=np.int32)
-        self._columns: list[NDArray[Any]] = []
-        self._refused, self._differs = np.zeros(runs, dtype=np.bool_), np.full(runs, -1)
-        self._compared, self._outcomes = np.zeros(runs, dtype=np.int64), [""] * runs
+        self.tokens = np.empty(int(self._start[-1]), dtype=np.int32)
+        self.columns: list[NDArray[Any]] = []
+        self.refused, self.differs = np.zeros(runs, dtype=np.bool_), np.full(runs, -1)
+        self.compared, self.outcomes = np.zeros(runs, dtype=np.int64), [""] * runs
 
-    def add(self, found: _Found) -> None:
+    def add(self, found: OneLength) -> None:
         """Put runs of one length where they belong."""
         numbers = found.numbers - self._first
         rows = self._start[numbers][:, None] + np.arange(found.fed.shape[1])
-        self._columns = self._columns or [np.empty(len(self._tokens), dtype=whole.dtype) for whole in found.values]
-        self._tokens[rows] = found.fed
-        for column, whole in zip(self._columns, found.values, strict=True):
+        self.columns = self.columns or [np.empty(len(self.tokens), dtype=whole.dtype) for whole in found.values]
+        self.tokens[rows] = found.fed
+        for column, whole in zip(self.columns, found.values, strict=True):
             column[rows] = whole
-        self._sizes[numbers], self._refused[numbers] = found.sizes, found.refused
-        self._differs[numbers], self._compared[numbers] = found.differs, found.compared
+        self.sizes[numbers], self.refused[numbers] = found.sizes, found.refused
+        self.differs[numbers], self.compared[numbers] = found.differs, found.compared
         for number, outcome in zip(numbers.tolist(), found.outcomes, strict=False):
-            self._outcomes[number] = outcome
+            self.outcomes[number] = outcome
 
-    def joined(self) -> _Grouped:
-        """Return all of them."""
-        tokens, columns = self._tokens, self._columns
-        if (self._sizes < self._given).any():
-            kept = np.arange(len(tokens)) - np.repeat(self._start[:-1], self._given) < np.repeat(self._sizes, self._given)
-            tokens, columns = tokens[kept], [column[kept] for column in columns]
-        return _Grouped(self._sizes, self._refused, self._differs, self._compared, self._outcomes, tokens, columns)
+    def cut(self) -> None:
+        """Leave out the rows that were refused."""
+        if (self.sizes < self._given).any():
+            places = np.arange(len(self.tokens)) - np.repeat(self._start[:-1], self._given)
+            kept = places < np.repeat(self.sizes, self._given)
+            self.tokens, self.columns = self.tokens[kept], [column[kept] for column in self.columns]
 
 
 def _all(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
+
+
+# ── Many words up to the first that differs.
+def checked_words(
+    decoder: Decoder,
+    program: Any,
+    batches: Iterable[NDArray[np.int64]],
+    *,
+    dtype: Float = "float64",
+    progress: Progress | None = None,
+    every: int = 0,
+) -> ComparedRuns:
+    """Run `decoder` on many inputs and compare every output at every position, up to the first that differs.
+
+    That one is run again, cell by cell, so that its cause is found.
+
+    Args:
+        program: what labels words, such as a RASP program.
+        batches: inputs of one length, as places of their tokens in the program's alphabet: (inputs, n).
+        every: the number of all inputs, for `progress`.
+
+    Raises:
+        EngineError: if the dense engine cannot run these weights.
+        CompileError: if these are weights for other tokens, or do not answer what the program chooses.
+    """
+    construction, runs = (
+        of_program(program),
+        LabellerRuns(decoder, program, checked=True, rows=False, workers=1, dtype=dtype),
+    )
+    right, done, cells, undefined, failure = runs.labels, 0, 0, 0, None
+    parts = (part for whole in batches for part in _parts(whole, len(decoder.outputs)))
+    for found in runs.on((np.arange(len(part)), part) for part in parts):
+        wrong = np.flatnonzero((found.differs >= 0) | found.refused)
+        agreed = int(wrong[0]) + 1 if len(wrong) else len(found.numbers)
+        done, cells, undefined = done + agreed, cells + int(found.cells[:agreed].sum()), undefined + len(found.undefined)
+        if len(wrong):
+            options = RunOptions(engine="dense", dtype=dtype, max_steps=None, keep_rows=False)
+            failure = carried_out(decoder, right.written(found.given[wrong[0]].tolist()), program, options)
+            break
+        if progress is not None:
+            progress(done + undefined, every)
+    return ComparedRuns(
+        name=program.name,
+        noun="program" if construction is None else construction.noun_of(program),
+        reference=right.reference,
+        engine="dense",
+        dtype=dtype,
+        runs=done,
+        cells=cells,
+        undefined=undefined,
+        failure=failure,
+    )
+
+
+def _parts(batch: NDArray[np.int64], outputs: int) -> Iterator[NDArray[np.int64]]:
+    """Yield parts of a batch of at most `CELLS` cells, or of one word."""
+    size = max(1, CELLS // (outputs * batch.shape[1]))
+    for start in range(0, len(batch), size):
+        yield batch[start : start + size]
+
+
+def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
+    """Yield all inputs of up to `longest` tokens over so many, batch by batch: (inputs, n)."""
+    for n in range(1, longest + 1):
+        for start in range(0, letters**n, BATCH):
+            numbers = np.arange(start, min(start + BATCH, letters**n))
+            powers = np.array([letters ** (n - 1 - i) for i in range(n)], dtype=np.int64)
+            yield numbers[:, None] // powers % letters
+
+
+def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield so many random inputs over `letters` tokens, as many of each length as of the others, batch by batch."""
+    drawn = np.random.default_rng(seed)
+    for place, n in enumerate(lengths):
+        left = count // len(lengths) + (place < count % len(lengths))
+        while left:
+            yield drawn.integers(0, letters, (min(left, BATCH), n))
+            left -= min(left, BATCH)
+
+
+def first_wrong(engine: WholeDense, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.float64]) -> int | None:
+    """Return the number of the first input with a wrong output; None if there is none."""
+    for block in engine.blocks(tokens):
+        right = right_answers(decoder, block.logits, wanted[:, block.sequences]).all(axis=-1)
+        if not right.all():
+            return int(block.sequences.start + np.flatnonzero(~right)[0])
+    return None

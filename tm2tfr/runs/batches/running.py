@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.fast.many import REFUSED, ManyRuns, RowsInTurn
+from tm2tfr.blocks import BlockReference, FoundRows, RightRun
+from tm2tfr.engines.decode import Engine, generate
+from tm2tfr.engines.fast.many import CUT, ENDED, REFUSED, ManyRuns, RowsInTurn
 from tm2tfr.errors import EngineError
-from tm2tfr.runs.batches.given import Prompts
-from tm2tfr.runs.batches.kept import kernel
-from tm2tfr.runs.batches.right import ColumnProbes, WordsGiven, probes_of
+from tm2tfr.runs.batches.given import Prompts, fed_tokens
+from tm2tfr.runs.blocks import ColumnProbes
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
@@ -32,45 +34,25 @@ AHEAD = 3
 """The number of parts that may wait for each thread."""
 
 
-class RightRun(Protocol):
-    """The right rows of some runs, and what comes out of them."""
-
-    @property
-    def offsets(self) -> Ints: ...  # (runs + 1,), from 0 on
-    def without_rows(self) -> RightRun: ...  # what is said of each run alone
-
-
-class RightRuns(Protocol):
-    """The reference of one program, for one thread."""
-
-    def rows(self, given: WordsGiven, first: int, last: int, room: int) -> RightRun:
-        """Return the right rows of runs from `first` on, as many as there is room for, but at least one."""
-
-    def differs(self, found: RowsInTurn, tokens: NDArray[np.int32], probed: bool, right: Any) -> Ints:
-        """Return the place of the first row of each run that differs, -1 if none does: (runs,).
-
-        Args:
-            found: the decoder's rows; tokens: (rows,) those fed; right: what `rows` has returned.
-            probed: of the chapter's table, whether x is read off the stream, as the fourth of the codes.
-        """
-
-
 class BatchPart(NamedTuple):
     """Runs `first`, `first` + 1, …; see `tm2tfr.runs.batches.batch.Batch`.
 
     Args:
         offsets: (runs + 1,), from 0 on.
         ends: (runs,) see `tm2tfr.engines.fast.many.CUT`.
+        fed: see `tm2tfr.blocks.FoundRows`.
+        differs, reach: (runs,) the place of the first row that differs, -1 if none does; the largest |h| before it.
         expected: the right rows; None without a check.
     """
 
     first: int
     offsets: Ints
     ends: Ints
-    tokens: NDArray[np.int32]
+    fed: Callable[[], NDArray[np.int32]]
     answers: NDArray[np.int32]
     columns: dict[str, NDArray[Any]]
     differs: Ints
+    reach: Ints
     expected: RightRun | None
 
     @property
@@ -80,114 +62,142 @@ class BatchPart(NamedTuple):
 
     def without_rows(self) -> BatchPart:
         """Return the runs alone."""
-        none, right = slice(0, 0), None if self.expected is None else self.expected.without_rows()
-        columns = {name: column[none] for name, column in self.columns.items()}
-        return self._replace(tokens=self.tokens[none], answers=self.answers[none], columns=columns, expected=right)
+        right = None if self.expected is None else self.expected.without_rows()
+        columns, nothing = {name: column[:0].copy() for name, column in self.columns.items()}, self.answers[:0].copy()
+        return self._replace(fed=lambda: nothing, answers=nothing, columns=columns, expected=right)
+
+
+class _OneByOne:
+    """Runs of any engine, one after the other, of which only tokens are read."""
+
+    def __init__(self, decoder: Decoder, engine: Engine) -> None:
+        self._decoder, self._engine = decoder, engine
+
+    def run(self, given: NDArray[np.int32], start: Ints, most: Ints, rows: int, coming: int = 0) -> RowsInTurn:
+        """Run on each prompt, see `tm2tfr.engines.fast.many.ManyRuns.run`."""
+        decoder, answers, ends = self._decoder, list[NDArray[np.int32]](), list[int]()
+        for r, limit in enumerate(most.tolist()):
+            prompt = [decoder.vocabulary[n] for n in given[start[r] : start[r + 1] - (decoder.bos is not None)].tolist()]
+            steps = generate(decoder, prompt, engine=self._engine, max_positions=limit)
+            found = [step.output for step in steps]
+            answers.append(np.array([decoder.numbers[output] for output in found], dtype=np.int32))
+            ends.append(ENDED if found and found[-1] in decoder.stop else CUT)
+        offsets = np.cumsum([0, *map(len, answers)], dtype=np.int64)
+        total = int(offsets[-1])
+        codes, numbers = np.zeros((total, 0), dtype=np.int32), np.zeros((total, 0))
+        every = np.concatenate([np.zeros(0, dtype=np.int32), *answers])
+        return RowsInTurn(offsets, np.array(ends, dtype=np.int64), every, codes, numbers)
 
 
 @dataclass
 class _Worker:
     """What one thread needs."""
 
-    session: ManyRuns
-    reference: RightRuns | None
+    session: ManyRuns | _OneByOne
     rows: int = ROWS
 
 
 class Running:
-    """Many runs of one decoder.
+    """Many runs of one decoder; what follows from its weights is computed once for each thread.
 
     Args:
-        given: what is fed.
-        reference: makes the reference of a thread; None: nothing is compared.
-        limit: (runs,) the most positions of each run.
+        reference: None: nothing is compared.
+        probes: what is read off the stream, and so compared beside tokens.
+        engine: makes one run after the other, of which only tokens are read; None: the fast engine, many in a call.
     """
 
     def __init__(
-        self, decoder: Decoder, given: Prompts, reference: Callable[[], RightRuns] | None, limit: Ints, workers: int
+        self,
+        decoder: Decoder,
+        reference: BlockReference | None,
+        probes: ColumnProbes,
+        workers: int,
+        engine: Engine | None = None,
     ) -> None:
-        self._decoder, self._given, self._limit, self._reference = decoder, given, limit, reference
-        self.probes: ColumnProbes = probes_of(decoder)
-        self._coming = 0
+        self._decoder, self._reference, self._probes, self._engine = decoder, reference, probes, engine
         self._workers, self._idle = workers, list[_Worker]()
+        self._coming = 0
+        self._runs = self._rows = 0  # of all parts so far
 
-    def parts(self) -> Iterator[BatchPart]:
-        """Yield all runs, in order.
+    def parts(self, given: Prompts, limit: Ints, later: int = 0) -> Iterator[BatchPart]:
+        """Yield the runs on these prompts, in order.
+
+        Args:
+            limit: (runs,) the most positions of each run.
+            later: the number of runs that will follow in other calls.
 
         Raises:
             EngineError: if the fast engine does not run these weights.
         """
-        done, runs = 0, len(self._limit)
-        known = self._decoder.positions or 1
-        part = self._part(0, min(FIRST, runs, max(1, 4 * ROWS // known)))
-        yield part
-        done += part.runs
-        size = max(1, min(MOST, part.runs * ROWS // max(1, int(part.offsets[-1]))))
-        self._coming = int(part.offsets[-1]) * (runs - done) // part.runs
-        if self._workers == 1 or runs - done <= size:
-            while done < runs:
-                part = self._part(done, min(done + size, runs))
-                done += part.runs
-                yield part
-            return
+        runs, known = len(limit), self._decoder.positions or 1
+        first = min(FIRST, runs, max(1, 4 * ROWS // known)) if not self._runs else 0
+        if first:
+            yield self._noted(self._part(given, limit, 0, first))
+        each = max(1, self._rows // max(1, self._runs))
+        size = max(1, min(MOST, ROWS // each))
+        self._coming = each * (runs - first + later)
+        places = deque((start, min(start + size, runs)) for start in range(first, runs, size))
         with ExitStack() as stack:
-            pool = stack.enter_context(ThreadPoolExecutor(self._workers))
-            stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-            waiting: deque[tuple[int, Future[BatchPart]]] = deque()
-            coming = iter(range(done, runs, size))
-            while True:
-                while len(waiting) < AHEAD * self._workers and (first := next(coming, None)) is not None:
-                    last = min(first + size, runs)
-                    waiting.append((last, pool.submit(self._part, first, last)))
-                if not waiting:
-                    return
-                last, future = waiting.popleft()
-                part = future.result()
+            if self._workers == 1 or len(places) < 2:
+                submit: Callable[[int, int], Callable[[], BatchPart]] = partial(partial, self._part, given, limit)
+            else:
+                pool = stack.enter_context(ThreadPoolExecutor(self._workers))
+                stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+
+                def submit(first: int, last: int) -> Callable[[], BatchPart]:
+                    return pool.submit(self._part, given, limit, first, last).result
+
+            waiting = deque[tuple[int, Callable[[], BatchPart]]]()
+            while places or waiting:
+                while places and len(waiting) < AHEAD * self._workers:
+                    first, last = places.popleft()
+                    waiting.append((last, submit(first, last)))
+                last, result = waiting.popleft()
+                part = self._noted(result())
                 if part.first + part.runs < last:  # it was too large
-                    waiting.appendleft((last, pool.submit(self._part, part.first + part.runs, last)))
+                    waiting.appendleft((last, submit(part.first + part.runs, last)))
                 yield part
 
-    def _part(self, first: int, last: int) -> BatchPart:
+    def _noted(self, part: BatchPart) -> BatchPart:
+        self._runs, self._rows = self._runs + part.runs, self._rows + int(part.offsets[-1])
+        return part
+
+    def _part(self, given: Prompts, limit: Ints, first: int, last: int) -> BatchPart:
         """Run inputs `first`, … up to `last`, or fewer of them."""
-        worker = self._idle.pop() if self._idle else self._new()
-        given, expected = self._given, None
-        if worker.reference is not None:
-            expected = worker.reference.rows(given.words, first, last, worker.rows)
+        worker, expected = self._idle.pop() if self._idle else self._new(), None
+        if self._reference is not None:
+            expected = self._reference.rows(given.words, first, last, worker.rows)
             most = np.diff(expected.offsets)
             worker.rows = max(worker.rows, min(int(expected.offsets[-1]), 4 * ROWS))
         else:
-            most = self._limit[first:last]
+            most = limit[first:last]
         last = first + len(most)
         start = given.start[first : last + 1]
         tokens = given.tokens[start[0] : start[-1]]
         found = worker.session.run(tokens, start - start[0], most, worker.rows, self._coming)
-        part = self._compared(first, tokens, start - start[0], found, worker.reference, expected)
+        fed = partial(fed_tokens, tokens, start - start[0], found.offsets, found.answers)
+        part = self._compared(first, fed, found, expected)
         self._idle.append(worker)
         return part
 
     def _new(self) -> _Worker:
+        if self._engine is not None:
+            return _Worker(_OneByOne(self._decoder, self._engine))
         try:
-            session = ManyRuns(self._decoder, labels=self.probes.labels, numbers=self.probes.numbers)
+            session = ManyRuns(self._decoder, labels=self._probes.labels, numbers=self._probes.numbers)
         except EngineError as error:
             what = str(error).removesuffix(": use the dense engine")
             raise EngineError(f"{what}: run these inputs one by one, with the dense engine") from error
-        return _Worker(session, None if self._reference is None else self._reference())
+        return _Worker(session)
 
     def _compared(
-        self,
-        first: int,
-        given: NDArray[np.int32],
-        start: Ints,
-        found: RowsInTurn,
-        reference: RightRuns | None,
-        expected: RightRun | None,
+        self, first: int, fed: Callable[[], NDArray[np.int32]], found: RowsInTurn, expected: RightRun | None
     ) -> BatchPart:
-        tokens, differs = np.empty(len(found.answers), dtype=np.int32), np.full(len(found.ends), -1, dtype=np.int64)
-        kernel("fed")(given, start, found.offsets, found.answers, tokens)
-        if reference is not None:
-            differs = reference.differs(found, tokens, "x" in self.probes.codes, expected)
+        differs, reach = np.full(len(found.ends), -1, dtype=np.int64), np.zeros(len(found.ends), dtype=np.int64)
+        if self._reference is not None:
+            rows = FoundRows(found.offsets, fed, found.answers, found.codes, found.numbers, self._probes.values)
+            differs, reach = self._reference.differs(rows, expected)
             sizes = np.diff(found.offsets)
             differs[(found.ends == REFUSED) & (differs == sizes)] = -1  # what is refused is no difference
-        return BatchPart(
-            first, found.offsets, found.ends, tokens, found.answers, self.probes.columns(found), differs, expected
-        )
+        columns = self._probes.columns(found.codes, found.numbers)
+        return BatchPart(first, found.offsets, found.ends, fed, found.answers, columns, differs, reach, expected)

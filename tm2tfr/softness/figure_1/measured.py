@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from tm2tfr.contract.labellers import ManyLabels
+from tm2tfr.blocks import ManyLabels
 from tm2tfr.softness.needed import Needed, growth, local_exponent
 from tm2tfr.softness.temperature import exponent, growth_exponent
 from tm2tfr.transformer.local import any_length

@@ -109,12 +109,6 @@ class CircuitVariables:
     def _nets(self) -> tuple[str, ...]:
         return tuple(NOTHING if (g := self.specification.gate(i)) is None else g.net for i in self._positions)
 
-    def outcomes(self, bits: NDArray[np.uint8]) -> tuple[str, ...]:
-        """Return the bits of the outputs of each run as text: bits (runs, nets)."""
-        circuit = self.specification.circuit
-        outputs = bits[:, [circuit.numbers[net] for _, net in circuit.outputs]]
-        return tuple("".join(map(str, row)) for row in outputs.tolist())
-
     def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
         """Return the column of each variable, and of each head that has one."""
         runs, positions = len(raw.sizes), len(self._positions)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tm2tfr.blocks import BlockReference
 from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
-from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract import Source, later
 from tm2tfr.contract.shown import Questions
 from tm2tfr.errors import CompileError, UsageError, did_you_mean, visible
 from tm2tfr.options import CircuitOptions
@@ -18,6 +19,9 @@ from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.circuit.truth import CircuitTruth
 
 
 def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
@@ -68,7 +72,7 @@ def _prepare(circuit: Circuit, options: Mapping[str, Any]) -> Circuit:
     return to_nor(circuit) if basis == "nor" else to_paper(circuit)
 
 
-def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> Truth:
+def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None) -> CircuitTruth:
     from tm2tfr.sources.circuit.truth import CircuitTruth
 
     variant, epsilon = option(decoder.provenance, "variant") or "lookup", _epsilon(decoder)
@@ -80,13 +84,13 @@ def _labelling(circuit: Circuit, decoder: Decoder) -> Any:
 
     truth = _truth(circuit, "0" * len(circuit.inputs), decoder, None)
     truth.refuse(decoder.layout)
-    return CircuitVariables(decoder, truth.specification(0))  # type: ignore[arg-type]
+    return CircuitVariables(decoder, truth.specification(0))
 
 
 def _causal(circuit: Circuit, bits: str, decoder: Decoder) -> Any:
     from tm2tfr.sources.circuit.causal import CircuitCausal
 
-    return CircuitCausal(_truth(circuit, bits, decoder, None), decoder)  # type: ignore[arg-type]
+    return CircuitCausal(_truth(circuit, bits, decoder, None), decoder)
 
 
 def _epsilon(decoder: Decoder) -> float:
@@ -97,6 +101,12 @@ def _epsilon(decoder: Decoder) -> float:
         what = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
         raise CompileError(f"{what}: compile the circuit again")
     return float(epsilon)
+
+
+def _blocks(circuit: Circuit, decoder: Decoder, max_steps: int | None) -> BlockReference:
+    from tm2tfr.sources.circuit.blocks import CircuitBlocks
+
+    return CircuitBlocks(decoder, _truth(circuit, "0" * len(circuit.inputs), decoder, max_steps))
 
 
 def _read(text: str, file: str) -> Circuit:
@@ -113,12 +123,6 @@ def _own_input(circuit: Circuit) -> str:
 def _inputs(circuit: Circuit) -> InputSpace:
     bits = len(circuit.inputs)
     return InputSpace(letters=("0", "1"), shortest=bits, length=bits, read=partial(read_input, circuit))
-
-
-def _bits(circuit: Circuit, count: int | None, seed: int) -> Any:
-    from tm2tfr.sources.circuit.inputs import all_cases, random_cases
-
-    return all_cases(circuit) if count is None else random_cases(circuit, count, seed=seed)
 
 
 def _report(name: str, asked: Questions) -> Callable[[Any], Any]:
@@ -139,6 +143,8 @@ SOURCE = Source(
     options=CircuitOptions,
     compile=_compile,
     truth=_truth,
+    blocks=_blocks,
+    enumerated=later("tm2tfr.sources.circuit.blocks", "inputs"),
     read=_read,
     own_input=_own_input,
     inputs=_inputs,
@@ -151,7 +157,6 @@ SOURCE = Source(
     draw=later("tm2tfr.sources.circuit.drawing", "save"),
     graph=later("tm2tfr.sources.circuit.drawing", "to_graph"),
     tried=later(_PAGE, "tried"),
-    bits=_bits,
     nets=later(_PAGE, "nets"),
     report=_report,
     page=later(_PAGE, "page"),

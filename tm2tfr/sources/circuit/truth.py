@@ -216,6 +216,12 @@ class CircuitResult:
         """What there is to say of it beside the outcome, as plain data."""
         return {"outputs": dict(self.outputs), "result": self.shown}
 
+    def unmet(self, example: Any) -> list[str]:
+        """Return in what it is not what an example says, whose `outputs` are bits as text, by name."""
+        bits = dict(self.outputs)
+        wrong = {name: bit for name, bit in example.outputs.items() if str(bits[name]) != bit}
+        return [f"{name} = {bit}, the evaluator {bits[name]}" for name, bit in wrong.items()]
+
 
 @dataclass(frozen=True)
 class CircuitTruth:

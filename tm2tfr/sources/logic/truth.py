@@ -59,6 +59,11 @@ class LogicResult:
         return f"{self.verdict}: {self.node} is {is_true} at the last position"
 
     @property
+    def shown(self) -> str:
+        """The outcome."""
+        return self.outcome
+
+    @property
     def own(self) -> dict[str, Any]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"node": self.node, "values": list(self.values)}
@@ -192,7 +197,7 @@ class LogicTruth:
 
 # ── Many words of a formula at once, and the examples of its author: what has to be answered, by the evaluator.
 class LogicLabels:
-    """What the evaluator says of many words, see `tm2tfr.contract.ManyLabels`: nothing is undefined.
+    """What the evaluator says of many words, see `tm2tfr.blocks.ManyLabels`: nothing is undefined.
 
     Raises:
         CompileError: if these are weights for other tokens, or do not answer what the program chooses.
@@ -239,7 +244,7 @@ class LogicLabels:
         return np.ones(len(words), dtype=bool), self.wanted(self._many.run(words))
 
     def wanted(self, found: ManyRows) -> NDArray[np.float64]:
-        """Return what each output is where the values of nodes are known, see `tm2tfr.contract.ManyLabels`."""
+        """Return what each output is where the values of nodes are known, see `tm2tfr.blocks.ManyLabels`."""
         around = ((0, 0), (len(self._before), len(self._after)))
         wanted = [
             np.pad(_wanted(node, output, found), around, constant_values=np.nan if output.labels is None else 0)

@@ -49,6 +49,11 @@ class RaspResult:
         return f"{self.sop} = {self.outcome}"
 
     @property
+    def shown(self) -> str:
+        """The outcome."""
+        return self.outcome
+
+    @property
     def own(self) -> dict[str, Any]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"sop": self.sop, "values": list(self.values)}
@@ -167,7 +172,7 @@ def plain_value(value: bool | int | Fraction) -> int | Fraction:
 
 # ── Many inputs of a RASP program at once, and the examples of its author: what has to be answered, by the interpreter.
 class RaspLabels:
-    """What the interpreter says of many inputs, see `tm2tfr.contract.ManyLabels`.
+    """What the interpreter says of many inputs, see `tm2tfr.blocks.ManyLabels`.
 
     Raises:
         CompileError: if these are weights for other tokens, or do not answer what the program chooses.
@@ -217,7 +222,7 @@ class RaspLabels:
         return found.defined, self.wanted(found)
 
     def wanted(self, found: ManyValues) -> NDArray[np.float64]:
-        """Return what each output is where the values are known, see `tm2tfr.contract.ManyLabels`: (outputs, inputs, n)."""
+        """Return what each output is where the values are known, see `tm2tfr.blocks.ManyLabels`: (outputs, inputs, n)."""
         wanted = []
         for sop, labels in zip(self._sops, self._labels, strict=True):
             atoms = found.atoms[sop]

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tm2tfr.sources.turing.spec import Machine, Outcome, Rule
+from tm2tfr.errors import counted
+from tm2tfr.sources.turing.spec import Example, Machine, Outcome, Rule
 
 Cells = tuple[str, "Cells"] | None  # a linked list: (nearest symbol, the rest)
 
@@ -110,9 +111,21 @@ class Result:
     ones: int
 
     @property
+    def shown(self) -> str:
+        """The outcome."""
+        return self.outcome
+
+    @property
     def own(self) -> dict[str, Any]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"steps": self.steps, "final_tape": self.tape, "ones": self.ones}
+
+    def unmet(self, example: Example) -> list[str]:
+        """Return in what it is not what an example says, in words."""
+        if self.outcome == "limit" != example.outcome:
+            return [f"{example.outcome}, but the run was cut off after {counted(self.steps, 'step')}: raise --max-steps"]
+        pairs = {name: (getattr(example, name), getattr(self, name)) for name in ("outcome", "steps", "tape")}
+        return [f"{k} {v!r}, the simulator {got!r}" for k, (v, got) in pairs.items() if v is not None and v != got]
 
 
 def configurations(machine: Machine, word: str = "", *, max_steps: int | None = None) -> Iterator[Configuration]:

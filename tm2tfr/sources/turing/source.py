@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tm2tfr.blocks import BlockReference
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import TURING as NAME
-from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract import Source, later
 from tm2tfr.contract.shown import Questions
 from tm2tfr.options import TuringOptions
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.turing.truth import TuringTruth
 
 
 def _compile(machine: Machine, options: Mapping[str, Any]) -> Decoder:
@@ -21,10 +25,16 @@ def _compile(machine: Machine, options: Mapping[str, Any]) -> Decoder:
     return compile_machine(machine, left_boundary=options.get("left_boundary"))
 
 
-def _truth(machine: Machine, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
+def _truth(machine: Machine, word: str, decoder: Decoder, max_steps: int | None) -> TuringTruth:
     from tm2tfr.sources.turing.truth import truth_for
 
     return truth_for(machine, word, decoder=decoder, max_steps=max_steps)
+
+
+def _blocks(machine: Machine, decoder: Decoder, max_steps: int | None) -> BlockReference:
+    from tm2tfr.sources.turing.blocks import TuringBlocks
+
+    return TuringBlocks(decoder, _truth(machine, "", decoder, max_steps), max_steps)
 
 
 def _read(text: str, file: str) -> Machine:
@@ -72,6 +82,7 @@ SOURCE = Source(
     options=TuringOptions,
     compile=_compile,
     truth=_truth,
+    blocks=_blocks,
     read=_read,
     own_input=own_input,
     inputs=inputs,

@@ -7,8 +7,8 @@ import pytest
 
 import tm2tfr
 from tests.sources.rasp.compiled.faults import faults, layer_of, streams
+from tm2tfr.runs.batches.labelled import checked_words, every_input
 from tm2tfr.runs.streams import checked_streams
-from tm2tfr.runs.words import checked_words, every_input
 
 SMALL = {"reverse": {"alphabet": "ab"}, "histogram": {"alphabet": "§a"}, "shift": {"alphabet": "ab"}}
 

@@ -10,7 +10,7 @@ import pytest
 
 import tm2tfr
 from tm2tfr.errors import CompileError
-from tm2tfr.runs.words import checked_words, every_input
+from tm2tfr.runs.batches.labelled import checked_words, every_input
 from tm2tfr.sources.rasp.read import read
 
 PROGRAMS = {

@@ -268,6 +268,10 @@ def meant(rules: Sequence[Entry], word: str, names: MachineNames, tape: TapeKind
     )
 
 
+AnyMachine = Machine | Universal
+"""A machine, or one in the prompt of a universal decoder."""
+
+
 # ── a class of machines, and the one in the prompt, as HTML for notebooks ─────────────────────────────
 MOST_RULES = 200
 """The most rules of the prompt that are shown."""

@@ -6,17 +6,21 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tm2tfr.blocks import BlockReference
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import UNIVERSAL as NAME
-from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract import Source, later
 from tm2tfr.contract.shown import Page
 from tm2tfr.errors import counted
 from tm2tfr.options import UniversalOptions
 from tm2tfr.sources.turing.source import inputs, own_input, report
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
 
 def _compile(universal: Universal, options: Mapping[str, Any]) -> Decoder:
@@ -25,10 +29,16 @@ def _compile(universal: Universal, options: Mapping[str, Any]) -> Decoder:
     return compiled(universal, options)
 
 
-def _truth(universal: Universal, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
+def _truth(universal: Universal, word: str, decoder: Decoder, max_steps: int | None) -> UniversalTruth:
     from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
     return UniversalTruth(universal, word, max_steps=max_steps)
+
+
+def _blocks(universal: Universal, decoder: Decoder, max_steps: int | None) -> BlockReference:
+    from tm2tfr.sources.turing.blocks import TuringBlocks
+
+    return TuringBlocks(decoder, _truth(universal, "", decoder, max_steps), max_steps)
 
 
 def _read(text: str, file: str) -> Universal:
@@ -113,6 +123,7 @@ SOURCE = Source(
     options=UniversalOptions,
     compile=_compile,
     truth=_truth,
+    blocks=_blocks,
     read=_read,
     own_input=_own_input,
     inputs=lambda universal: inputs(universal.right),

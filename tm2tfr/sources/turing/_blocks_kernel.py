@@ -1,0 +1,241 @@
+"""The runs of a machine as rows of the chapter's table, and their comparison, compiled with Numba; see `blocks`.
+
+A simulator of its own: it writes what each row has to be. Imported only where it has to be compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+
+from tm2tfr.native.building import OPTIONS, OUTERMOST
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_DONE, _MORE_ROWS, _MORE_TAPE = range(3)
+_RUN, _AT, _ORIGIN, _STATE, _HEAD, _LOWEST, _HIGHEST, _STEP, _TOKEN, _WRITTEN, _MOVED, _SHOWN = range(12)
+"""What is known of a run between two calls: its number, the next row up to BOS, the cell where the input begins, the
+configuration and the outermost cells of the head, the token, symbol and move of the last step, whether rows are shown."""
+
+
+def jitted(function: _F, options: dict[str, Any]) -> _F:
+    """Return `function`, compiled at its first call; its code is cached on disk if there is a place for it."""
+    try:
+        return cast(_F, njit(cache=True, error_model="numpy", **options)(function))
+    except RuntimeError:  # neither the package's folder nor the user's cache is writable
+        return cast(_F, njit(error_model="numpy", **options)(function))
+
+
+def compiled(function: _F) -> _F:
+    """Compile a function into its callers."""
+    return jitted(function, OPTIONS)
+
+
+def entry(function: _F) -> _F:
+    """Compile a function that is called from Python, without Python's lock."""
+    return jitted(function, OUTERMOST)
+
+
+@compiled
+def _rule(machine: Any, state: Any, symbol: Any) -> Any:
+    """Return the place of the rule of a state and a symbol, that of the last entry if there is none."""
+    wanted = np.int64(state * machine.symbols + symbol)
+    last = np.int64(len(machine.keys) - 1)
+    if last < 0:
+        return wanted
+    low, high = np.int64(0), last
+    while low < high:
+        middle = (low + high) // 2
+        if machine.keys[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if machine.keys[low] == wanted else last
+
+
+@compiled
+def _opened(given: Any, r: Any, codes: Any, blank: Any, out: Any, k: Any, now: Any) -> Any:
+    """Write the rows up to BOS from row `k` on while there is room, and return the place of the row after them."""
+    lead, size = given.lead[r + 1] - given.lead[r], given.start[r + 1] - given.start[r]
+    under = np.int64(blank)
+    if size > 0:
+        under = np.int64(given.words[given.start[r]])
+    while now[_AT] <= lead + size and k < len(out.y):
+        i = now[_AT]
+        token, read = np.int64(codes.bos), under
+        if i < lead:
+            token, read = np.int64(given.leads[given.lead[r] + i]), np.int64(blank)
+        elif i < lead + size:
+            token = np.int64(codes.fed[given.words[given.start[r] + i - lead]])
+        out.x[k] = codes.shown[token] if token >= 0 else codes.unknown
+        out.q[k], out.b[k], out.m[k], out.h[k] = -1, -1, 0, 0
+        out.a[k], out.y[k] = codes.read[read], token if i < lead + size else codes.first[under]
+        now[_AT] += 1
+        k += 1
+    return k
+
+
+@compiled
+def _followed(machine: Any, codes: Any, tape: Any, out: Any, place: Any, k: Any, now: Any) -> Any:
+    """Write the rows of the configurations from row `k` on; return (why it ended, the place of the row after them).
+
+    Args:
+        place: the number of the run among those of `out`, for what comes out of it.
+    """
+    origin, end, room = now[_ORIGIN], np.int64(len(tape) - 1), np.int64(len(out.y))
+    state, head, step, lowest, highest = now[_STATE], now[_HEAD], now[_STEP], now[_LOWEST], now[_HIGHEST]
+    token, written, before, shown = now[_TOKEN], now[_WRITTEN], now[_MOVED], now[_SHOWN] != 0
+    symbol, stopped, why = np.int64(tape[head]), False, _DONE
+    while True:
+        rule = _rule(machine, state, symbol)
+        to = np.int64(machine.to[rule])
+        if step >= machine.limit and to >= 0:
+            break
+        said, goes = np.int64(0), np.int64(0)
+        if to >= 0:
+            said = goes = np.int64(machine.move[rule])
+            if machine.walled and head == origin:
+                goes = max(goes, np.int64(0))
+        move = said if codes.nominal else goes
+        if shown:
+            if k == room:
+                why = _MORE_ROWS
+                break
+            out.x[k] = codes.shown[token] if token >= 0 else codes.unknown
+            out.q[k], out.b[k], out.a[k] = codes.state[state], codes.written[written], codes.read[symbol]
+            out.m[k], out.h[k] = before, head - origin
+            token = np.int64(codes.stops[state, symbol])
+            if to >= 0:
+                token = np.int64(codes.answers[to, machine.written[rule], move + 1])
+            out.y[k] = token
+            shown = not codes.ends[token - codes.unknown]
+            k += 1
+        if to < 0:
+            stopped = True
+            break
+        written, before = np.int64(machine.written[rule]), move
+        tape[head], state = written, to
+        head, step = head + goes, step + 1
+        lowest, highest = min(lowest, head), max(highest, head)
+        if head == 0 or head == end:  # noqa: PLR1714  (a set would be made here)
+            why = _MORE_TAPE
+            break
+        symbol = np.int64(tape[head])
+    now[_STATE], now[_HEAD], now[_STEP], now[_LOWEST], now[_HIGHEST] = state, head, step, lowest, highest
+    now[_TOKEN], now[_WRITTEN], now[_MOVED], now[_SHOWN] = token, written, before, np.int64(shown)
+    out.steps[place], out.visited[place] = step, highest - lowest + 1
+    out.outcome[place] = codes.outcomes[state, symbol] if stopped else -1
+    return why, k
+
+
+@compiled
+def _kept(machine: Any, tape: Any, out: Any, place: Any, low: Any, high: Any, origin: Any) -> Any:
+    """Keep the final tape, whose cells outside `low` to `high` are blank; return whether there was room."""
+    kept = out.tape_offsets[place]
+    left, right, ones = high + 1, low - 1, np.int64(0)
+    for c in range(low, high + 1):
+        if tape[c] != machine.blank:
+            ones += 1
+            left, right = min(left, c), c
+    if ones == 0:
+        left, right = origin, origin - 1
+    if machine.walled:
+        left = origin
+    if kept + right + 1 - left > len(out.tape):
+        return False
+    for c in range(left, right + 1):
+        out.tape[kept + c - left] = tape[c]
+    out.ones[place], out.tape_offsets[place + 1] = ones, kept + right + 1 - left
+    return True
+
+
+@compiled
+def _begun(given: Any, r: Any, machine: Any, codes: Any, tape: Any, now: Any) -> Any:
+    """Put a run at its beginning on a blank tape; return whether there were enough cells."""
+    origin, size = np.int64(len(tape) // 2), given.start[r + 1] - given.start[r]
+    now[_RUN], now[_AT], now[_ORIGIN] = r, 0, origin
+    now[_STATE], now[_STEP], now[_MOVED] = machine.start, 0, 0
+    now[_HEAD], now[_LOWEST], now[_HIGHEST] = origin, origin, origin
+    if origin + size + 1 >= len(tape):
+        return False
+    for c in range(size):
+        tape[origin + c] = given.words[given.start[r] + c]
+    under = np.int64(tape[origin])
+    now[_TOKEN], now[_WRITTEN], now[_SHOWN] = codes.first[under], under, np.int64(not codes.starts_halted)
+    return True
+
+
+@entry
+def begun(given: Any, machine: Any, codes: Any, tape: Any, now: Any) -> Any:
+    """Put the only run at its beginning, see `_begun`."""
+    return 0 if _begun(given, 0, machine, codes, tape, now) else _MORE_TAPE
+
+
+@entry
+def continued(given: Any, machine: Any, codes: Any, tape: Any, out: Any, now: Any) -> Any:
+    """Write the next rows of the only run, as many as there is room for from ``out.offsets[1]`` on; see `simulated`."""
+    k, why = _opened(given, 0, codes, machine.blank, out, out.offsets[1], now), _MORE_ROWS
+    if now[_AT] > given.lead[1] - given.lead[0] + given.start[1] - given.start[0]:
+        why, k = _followed(machine, codes, tape, out, 0, k, now)
+    out.offsets[1] = k
+    return why
+
+
+@entry
+def simulated(given: Any, first: Any, last: Any, machine: Any, codes: Any, tape: Any, out: Any, now: Any) -> Any:
+    """Write the rows of the runs `first`, …, `last` - 1; return why it ended, see `blocks.MORE_ROWS`.
+
+    Args:
+        given: `tm2tfr.blocks.WordsGiven`; machine, codes, out: `RuleTable`, `RightCodes`, `RightRows` of `blocks`.
+        tape: (n_cells,) blank, and blank again afterwards; cell 0 of the machine is in the middle of it.
+        now: (12,) for the run at hand; its first number is that of the first run that is not done.
+    """
+    for r in range(first, last):
+        place, size = r - out.first, given.start[r + 1] - given.start[r]
+        if not _begun(given, r, machine, codes, tape, now):
+            return _MORE_TAPE
+        origin = now[_ORIGIN]
+        k, why = _opened(given, r, codes, machine.blank, out, out.offsets[place], now), _MORE_ROWS
+        if now[_AT] > given.lead[r + 1] - given.lead[r] + size:
+            why, k = _followed(machine, codes, tape, out, place, k, now)
+        low, high = now[_LOWEST], max(now[_HIGHEST], origin + size - 1)
+        if why == _DONE and not _kept(machine, tape, out, place, low, high, origin):
+            why = _MORE_ROWS
+        out.offsets[place + 1] = k
+        for c in range(low, high + 1):
+            tape[c] = machine.blank
+        if why != _DONE:
+            return why
+    now[_RUN] = last
+    return _DONE
+
+
+@entry
+def compared(offsets: Any, tokens: Any, answers: Any, codes: Any, numbers: Any, out: Any, found: Any, reach: Any) -> Any:
+    """Fill `found`, (runs,), with the place of the first row of each run that differs, or -1.
+
+    Args:
+        offsets, tokens, answers, codes, numbers: the rows of the decoder, see `tm2tfr.blocks.FoundRows`; x is read off the
+            stream, as the fourth of the codes, if there are so many.
+        out: the right rows, see `blocks.RightRows`.
+        reach: (runs,) the largest abs(h) of the rows before it is written there.
+    """
+    probed = codes.shape[1] > 3
+    for r in range(len(found)):
+        first, right, size, most = offsets[r], out.offsets[r], offsets[r + 1] - offsets[r], 0.0
+        found[r] = -1
+        for i in range(out.offsets[r + 1] - right):
+            if i == size:
+                found[r] = i
+                break
+            k, e = first + i, right + i
+            x = codes[k, 3] if probed else tokens[k]
+            same = x == out.x[e] and codes[k, 0] == out.q[e] and codes[k, 1] == out.b[e] and codes[k, 2] == out.a[e]
+            if not (same and numbers[k, 0] == out.m[e] and numbers[k, 1] == out.h[e] and answers[k] == out.y[e]):
+                found[r] = i
+                break
+            most = max(most, abs(numbers[k, 1]))
+        reach[r] = np.int64(most)
+    return 0
