@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
+from typing import TypedDict
 
 from tm2tfr.choices import DTYPES
 from tm2tfr.errors import ExportError, counted, visible
@@ -14,6 +15,31 @@ from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition, largest
 
 USUAL = 1024
 """The default number of positions of an export, if they fit."""
+
+
+class Options(TypedDict, total=False):
+    """The options of an export, as they are given; see `Requested`."""
+
+    positions: int | None
+    max_head: int | None
+    dtype: str
+    stock: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requested:
+    """The options of an export.
+
+    Args:
+        positions: N, the longest run; None: the usual number, or as many as fit.
+        max_head: H, the largest |h|; None: any.
+        dtype: ``float64`` or ``float32``; stock: of a GPT-2, its own epsilon and GELU.
+    """
+
+    positions: int | None = None
+    max_head: int | None = None
+    dtype: str = "float64"
+    stock: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +134,7 @@ def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
 def fitting(
     found: Sequence[Condition],
     name: str,
-    positions: int | None,
-    max_head: int | None,
-    dtype: str,
+    asked: Requested,
     *,
     kind: str = "",
     ways: Sequence[str] = (),
@@ -124,6 +148,7 @@ def fitting(
     Raises:
         ExportError: if the request does not fit; it says what would.
     """
+    positions, max_head, dtype = asked.positions, asked.max_head, asked.dtype
     most = largest(found, 2 ** DIGITS[dtype], max_head)
     wanted = min(USUAL, max(most, 1)) if positions is None else positions
     head = wanted - 1 if max_head is None else min(max_head, wanted - 1)

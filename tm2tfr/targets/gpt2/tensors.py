@@ -130,6 +130,11 @@ class Gpt2:
         value = "scale · (x[index] - x[mirror]) / 2"
         return f"The\nstream holds every value twice, as x and -x: the value of a direction is {value}."
 
+    @property
+    def gpt2(self) -> Gpt2:
+        """Itself: it is made from no other."""
+        return self
+
     def reads(self) -> Callable[[Any], Any]:
         """Return the function that reads the decoder's values off a stream that holds them twice, scaled."""
         scale = np.array([self.scales[name] for name in self.decoder.layout.directions])

@@ -6,6 +6,7 @@ The only module that imports TransformerLens, and only when it is used.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,11 @@ class LensRunning:
         self._torch, transformers, safetensors, bridge = required()
         transformers.utils.logging.set_verbosity_error()
         self._torch.set_num_threads(1)  # models this small are slower with more
+        self._tokenizer = partial(transformers.AutoTokenizer.from_pretrained, str(folder), **LOCAL)
         try:
             config = mapping(folder / CONFIGURATION)
             tensors = safetensors.load_file(folder / TENSORS)
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
+            self.tokenizer = self._tokenizer()
             dtype = tensors["embed.weight"].dtype
             self.model = bridge.boot_native(config, self.tokenizer, dtype=dtype)
             self.model.load_state_dict(tensors)
@@ -70,6 +72,11 @@ class LensRunning:
     def versions(self) -> str:
         """What runs the model."""
         return f"TransformerLens {version('transformer-lens')}, torch {self._torch.__version__}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The tokenizer as `transformers` loads it: the one that the model has is changed by TransformerLens."""
+        return {"tokenizer_config.json": self._tokenizer()}
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors that were loaded, by name."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from tm2tfr.exported import ExportReference
 from tm2tfr.targets.common.comparison import WITHOUT, Model, compared, words
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers
 from tm2tfr.targets.common.exported import Exported, Rehearsal
-from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.fitting import Options, Recipe
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import differences, whole
 from tm2tfr.targets.common.tabled import Uncertified
@@ -161,10 +161,8 @@ def export(
     machine: Any,
     folder: str | Path,
     *,
-    positions: int | None = None,
-    max_head: int | None = None,
-    dtype: str = "float64",
     verify: bool = True,
+    **options: Unpack[Options],
 ) -> MatricesExported:
     """Write `decoder` for `program`; see `tm2tfr.export_to`. Without a program, the dense engine says what is right.
 
@@ -177,10 +175,10 @@ def export(
     if verify:
         program.required(WITHOUT)
     right = reference_of(machine, decoder)
-    recipe = fitted(right, positions=positions, max_head=max_head, dtype=dtype)
+    recipe = fitted(right, **options)
     named = names(decoder, recipe, program.format, right.data)
     if right.program is None:
-        named = sealed(named, tensors(decoder, dtype))
+        named = sealed(named, tensors(decoder, recipe.dtype))
     files = {**program.files(right, recipe, named), NAMES: as_json(named)}
     look = Rehearsal(program.load, decoder.vocabulary, right, recipe.positions)
     ran = look.written(folder, files, verify=verify)
