@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ class Model(Protocol):
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token with the largest logit at every position of a given sequence."""
 
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Told]:
+        """Return what it says at every position: of each output of `decoder` that it has, a label or a number."""
+
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
 
@@ -53,11 +56,20 @@ class Model(Protocol):
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
 
 
-class LabelModel(Model, Protocol):
-    """A model of a decoder that labels sequences, or of one that does not."""
+class ByLogits:
+    """A part of every `Model`: what it answers, by its logits."""
+
+    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+        """Return the logits at every position: (positions, answers)."""
+        raise NotImplementedError
+
+    def answers(self, tokens: Sequence[int]) -> list[int]:
+        """Return the token, or the label, with the largest logit at every position."""
+        return [int(n) for n in self.logits(tokens).argmax(axis=-1)]
 
     def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Told]:
-        """Return what it says at every position: of each output of `decoder` that it has, a label or a number."""
+        """Return what each output of `decoder` says at every position, as far as the model has them."""
+        return labels.read_labels(decoder, self.logits(tokens))
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,7 @@ def compared(model: Model, vocabulary: Sequence[str], right: ExportReference, wo
     """
     truth = right.truth(word)
     if right.decoder.labeller:
-        return _labelled(cast("LabelModel", model), truth, right.decoder, word, positions)
+        return _labelled(model, truth, right.decoder, word, positions)
     fed = len(truth.prompt) + (right.decoder.bos is not None)
     if right.longest_compared is not None:
         positions = min(positions, max(right.longest_compared, len(truth.prompt) + 1))
@@ -162,7 +174,7 @@ def _divergence(position: int, expected: str, found: str, how: str, what: str = 
     return Divergence(position=position, column=what, expected=expected, found=found, how=how)
 
 
-def _labelled(model: LabelModel, truth: ReferenceRun, decoder: Decoder, word: str, positions: int) -> ComparedRun:
+def _labelled(model: Model, truth: ReferenceRun, decoder: Decoder, word: str, positions: int) -> ComparedRun:
     """Compare the labels of a model on `word` with the right ones."""
     truth.refuse(decoder.layout)
     rows = list(truth.rows((FED_TOKEN, *columns_of(decoder)[2:])))

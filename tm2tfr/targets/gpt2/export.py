@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Protocol, Unpack
 
@@ -71,9 +72,9 @@ class ByGpt2:
     required: Callable[[str], object]
     made: Callable[..., Translated]
     documents: Callable[[Any, ExportReference], Mapping[str, str]]
-    tensors: Callable[[Any], dict[str, Array]]
     described: Callable[[Any, str, Sequence[int]], str]
     load: Callable[[Path], ShownModel]
+    tensors: Callable[[Any], dict[str, Array]] = methodcaller("tensors")
     configuration: str = CONFIGURATION
     streams: bool = True
     loaded: tuple[str, ...] | None = None

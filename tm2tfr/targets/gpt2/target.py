@@ -33,7 +33,6 @@ LANGUAGE = by_gpt2.ByGpt2(
     required=required,
     made=made,
     documents=documents,
-    tensors=Gpt2.tensors,
     described=described,
     load=Gpt2Running,
     streams=False,

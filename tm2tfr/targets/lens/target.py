@@ -120,7 +120,6 @@ PROGRAM = by_gpt2.ByGpt2(
     required=required,
     made=native_of,
     documents=documents,
-    tensors=Native.tensors,
     described=described_in,
     load=LensRunning,
     configuration=CONFIGURATION,
