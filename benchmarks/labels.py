@@ -17,7 +17,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import tm2tfr
-from tm2tfr.labels.inputs import LabelInputs, words_of
+from tm2tfr.labels.inputs import LabelInputs, chosen
 from tm2tfr.labels.runs import LabelledRuns
 from tm2tfr.labels.shard import encoded
 
@@ -45,7 +45,8 @@ def timed(subject: Any, count: int, lengths: tuple[int, int], workers: int) -> t
 def parts(subject: tm2tfr.Subject, count: int, lengths: tuple[int, int]) -> tuple[int, float, float]:
     """Return rows, and the seconds of a processor for the runs with their labels, and for the file."""
     asked = LabelInputs(count=count, shortest=lengths[0], longest=lengths[1])
-    words = words_of(subject.right, subject.decoder.positions, asked)
+    space = subject.construction.inputs(subject.right)
+    words, _ = chosen(subject.name, subject.noun, space, subject.decoder.positions, asked)
     engine = "dense" if subject.decoder.labeller else "fast"
     runs = LabelledRuns(subject.decoder, subject.right, engine, 1_000)
     runs.labelled(words[:4])

@@ -700,7 +700,7 @@ def test_a_subject_made_by_hand_checks_itself() -> None:
         ):
             tm2tfr.Subject("x", **parts)
     with pytest.raises(CompileError, match="x: these weights are already compiled"):
-        tm2tfr.Subject("x", weights=decoder, left_boundary="chapter")
+        tm2tfr.Subject("x", weights=decoder, options={"left_boundary": "chapter"})
     with pytest.raises(CompileError, match="unknown left boundary 'nonsense'"):
         tm2tfr.Subject.of("chapter", left_boundary="nonsense")
     with pytest.raises(CompileError, match="the tape is two-way and has no left boundary"):

@@ -6,19 +6,30 @@ from .api.checking import check
 from .api.datasets import make_dataset, normal_form, sweep
 from .api.drawings import draw_requests, draw_run
 from .api.figure_1 import figure_1
-from .api.frames import animate, frames
 from .api.hidden import claim_template, disguise, make_suite, score_claim, verify_disguise
 from .api.interventions import causal_variables, intervene, intervene_many
 from .api.labels import make_labels
 from .api.machines import convert, formula, load, to_graph
+from .api.moments import animate, frames
 from .api.pages import explore
 from .api.prompts import prompt_of, read_prompt
-from .api.runs import activations, certify, compile, default_input, machine_of, run, simulate
+from .api.runs import (
+    activations,
+    certify,
+    compile,
+    default_input,
+    listing,
+    load_weights,
+    machine_of,
+    run,
+    save_weights,
+    simulate,
+    summary,
+)
 from .api.softness import measure_softness, soften
 from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
 from .api.training import compare, train, train_grid, training_examples
-from .api.weights import listing, load_weights, save_weights, summary
 from .errors import SpecError, SpecWarning, Tm2tfrError
 from .interventions.intervened import From
 from .runs.options import RunOptions

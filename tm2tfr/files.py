@@ -129,3 +129,19 @@ def mode_of(path: Path) -> int | None:
 def is_safetensors(head: bytes, size: int) -> bool:
     """Return whether a file of `size` bytes that begins with `head` is one of safetensors: a length, then JSON."""
     return head[8:9] == b"{" and 0 < int.from_bytes(head[:8], "little") <= size - 8
+
+
+WEIGHTS = ".safetensors"
+"""The extension of weight files."""
+
+
+def is_weights(given: str | Path) -> bool:
+    """Return whether a path is that of a weight file, by its extension or by how the file begins."""
+    path = Path(given)
+    if path.suffix.lower() == WEIGHTS:
+        return True
+    with suppress(OSError, ValueError):  # whoever reads it says what is wrong with the name or the file
+        if path.is_file():
+            with path.open("rb") as file:
+                return is_safetensors(file.read(9), path.stat().st_size)
+    return False

@@ -358,13 +358,25 @@ def _whole(option: Declaration, value: Any) -> int:
     return number
 
 
-class CompileOptions(TypedDict, total=False):
-    """The keywords of `tm2tfr.compile`, for editors: every option, and the parameters of shipped circuits."""
+class CircuitParameters(TypedDict, total=False):
+    """The keywords of `tm2tfr.load`, for editors: the parameters of shipped circuits."""
+
+    bits: int
+    order: str
+    select: int
+    number: int
+    inputs: int
+    gates: int
+    seed: int | None
+    kinds: str
+
+
+class CompileOptions(CircuitParameters, total=False):
+    """The keywords of `tm2tfr.compile` and `Subject.of`, for editors: every option, and parameters of shipped circuits."""
 
     left_boundary: LeftBoundary | None
     universal: Any
     tape: str | None
-    seed: int | None
     variant: CircuitVariant | LogicVariant | None
     basis: Basis | None
     epsilon: float | None
@@ -379,13 +391,6 @@ class CompileOptions(TypedDict, total=False):
     compare: LogicCompare | None
     answers: LogicAnswers | None
     steep: bool | None
-    bits: int
-    order: str
-    select: int
-    number: int
-    inputs: int
-    gates: int
-    kinds: str
 
 
 def table() -> str:

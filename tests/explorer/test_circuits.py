@@ -20,9 +20,9 @@ from tm2tfr.api.subject import Subject
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.explorer import Explorer
-from tm2tfr.explorer.moments import circuit_data
 from tm2tfr.explorer.weights_data import PackedColumns
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.page import page
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder
 
@@ -99,7 +99,7 @@ def test_gates_with_fewer_operands() -> None:
     gates = (Gate("zero", "0"), Gate("not\n", "10", ("a",)), Gate("and", "0010", ("a", "zero")))
     circuit = Circuit(name="few", inputs=("a",), gates=gates, outputs=())
     columns = PackedColumns()
-    data = circuit_data(circuit, columns)
+    data = page(circuit).views(str, columns, True)["circuit"]
     assert data["nets"] == ["a", "zero", "'not\\n'", "and"]
     assert [f["name"] for f in data["functions"]] == ["CONST0", "NOT", "table 0010"]
     numbers = buffer(f'<script type="text/plain" id="columns">{columns.packed()}</script>')
@@ -210,7 +210,7 @@ def test_soft_weights() -> None:
         tm2tfr.explore(compiled("paper"), "110")
     assert str(refused.value) == (
         "the page shows where hard attention looks, and these weights are soft: "
-        "explore the circuit with --variant paper-hard, or with --variant lookup, the default"
+        "explore the circuit instead, with hard attention, as it is compiled by default"
     )
 
 

@@ -15,7 +15,6 @@ from tests.explorer.reading import buffer, column, embedded
 from tests.installed import needs_dot
 from tm2tfr.cli import main
 from tm2tfr.errors import CompileError, EngineError, InputError
-from tm2tfr.explorer import moments as programs
 from tm2tfr.sources.turing.drawing import rule_lines, to_dot
 
 MEGABYTE = 1_000_000
@@ -62,7 +61,7 @@ def test_it_shows_itself_in_a_notebook() -> None:
 @pytest.mark.parametrize(("drawing", "scripts"), [("<?xml?>\n<svg><!--x--><text></script>é→⊥</text></svg>", 3), (None, 4)])
 def test_only_text_goes_into_the_page(monkeypatch: pytest.MonkeyPatch, drawing: str | None, scripts: int) -> None:
     """With a drawing by ``dot``, and with the program that draws where there is no ``dot``."""
-    monkeypatch.setattr(programs, "svg_or_none", lambda machine, **_: drawing)
+    monkeypatch.setattr("tm2tfr.sources.turing.page.svg_or_none", lambda machine, **_: drawing)
     machine = tm2tfr.Machine(
         transitions={("</script>", "<"): ("<!--x", "_", "R")}, start="</script>", blank="_", name="<b>&"
     )

@@ -14,12 +14,9 @@ KINDS = {
 }
 """The classes of programs and of what is wrapped around them."""
 LEFT = {
-    "api": 16,
+    "api": 1,
     "cli": 4,
     "dataset": 33,
-    "explorer": 12,
-    "labels": 16,
-    "playground": 6,
     "runs": 9,
     "training": 5,
 }

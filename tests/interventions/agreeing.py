@@ -67,7 +67,7 @@ def moved(subject: Any, count: int, words: list[str]) -> tuple[int, int]:
     found, chance = tm2tfr.Subject.of(subject), random.Random(0)
     intact = bases(found, engine="dense", dtype=None, max_positions=30)
     some = list(islice(drawn(words, intact, seed=0), 20))
-    due = [intact(each.base.input).intervened(each.settings).expected for each in some]
+    due = [intact(run.input).intervened(settings).expected for run, settings in some]
     every = [path for path, matrix in matrices(found.decoder).items() if path.startswith("layers") and matrix.nonzero]
     other = wrong = 0
     for _ in range(count):
@@ -89,5 +89,5 @@ def differing(subject: Any, weights: int, count: int = 40, words: list[str] | No
         base = bases(bad, engine="dense", dtype=None, max_positions=30)
         some = islice(drawn(words or [found.word(None)], base, seed=seed), count)
         # by the causal model alone, and not by the check of the run without any intervention
-        wrong += any(not replace(each.base, check=str).intervened(each.settings).agrees for each in some)
+        wrong += any(not replace(run, check=str).intervened(settings).agrees for run, settings in some)
     return wrong

@@ -11,7 +11,7 @@ import tm2tfr
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.errors import CompileError, DatasetError, EngineError, OutputError, UsageError
-from tm2tfr.interventions.asked import read_settings
+from tm2tfr.interventions.intervened import read_settings
 
 SET = {("state", 5): "q1"}
 

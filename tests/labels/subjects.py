@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 import tm2tfr
 from tm2tfr.contract import vector
-from tm2tfr.labels.runs import LabelledRuns
-from tm2tfr.labels.variables import HeadLabels, LabelRows, Ragged
+from tm2tfr.labelling import HeadLabels, Ragged
+from tm2tfr.labels.runs import LabelledRuns, LabelRows
 from tm2tfr.runs.truths import truth_of
 
 Case = tuple[str, dict[str, Any], tuple[str, ...]]

@@ -11,13 +11,12 @@ import tm2tfr
 from tests.labels.subjects import CASES, Case, ids, labelled, looked, right, specified
 from tests.strategies import some
 from tm2tfr.errors import ShapeError
-from tm2tfr.labels.of_circuit import joined, ragged, ragged_of
-from tm2tfr.labels.of_turing import before_of, latest_writes
+from tm2tfr.labelling import HeldVariable, LabelVariable, Ragged, joined
 from tm2tfr.labels.promises import coordinates
 from tm2tfr.labels.runs import LabelledRuns
-from tm2tfr.labels.variables import HeldVariable, LabelVariable
 from tm2tfr.sources.logic.library import shipped as formulas
 from tm2tfr.sources.rasp.library import shipped as programs
+from tm2tfr.sources.turing.labelling import before_of, latest_writes
 from tm2tfr.text.words import written
 
 PROGRAMS = [
@@ -83,7 +82,7 @@ def test_the_latest_write_is_eq_8_16() -> None:
 
 
 def test_where_heads_look_is_taken_joined_and_told_from_everything() -> None:
-    column = ragged_of([[0], None, [0, 2], []])
+    column = Ragged.of_lists([[0], None, [0, 2], []])
     assert column.offsets.tolist() == [0, 1, 1, 3, 3]
     taken = column.take(np.array([2, 1, 0]))
     assert (taken.offsets.tolist(), taken.places.tolist(), taken.everything.tolist()) == (
@@ -92,9 +91,10 @@ def test_where_heads_look_is_taken_joined_and_told_from_everything() -> None:
         [False, True, False],
     )
     both = joined([taken, column])
+    assert isinstance(both, Ragged)
     assert (both.offsets[-1], both.places.tolist()) == (6, [0, 2, 0, 0, 0, 2])
     looks = np.array([[[True, False], [True, True]]])
-    assert ragged(looks, np.tril(np.ones((2, 2), dtype=bool))).everything.tolist() == [True, True]
+    assert Ragged.of_matrix(looks, np.tril(np.ones((2, 2), dtype=bool))).everything.tolist() == [True, True]
 
 
 def test_variables_check_themselves() -> None:

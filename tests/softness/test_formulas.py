@@ -25,10 +25,9 @@ from tm2tfr.softness.needed import (
     growth,
     local_exponent,
     needed_at,
-    needed_exponent,
     sampled_words,
 )
-from tm2tfr.softness.temperature import softened_by
+from tm2tfr.softness.temperature import growth_exponent, softened_by
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
@@ -165,7 +164,7 @@ def test_the_exponent_of_the_temperature_needed(text: str, alphabet: str, grows:
     decoder, labels = compiled(text, alphabet)
     found = growth(decoder, labels)
     assert [at.length for at in found] == [4, 8, 16, 32, 64]
-    exponent, proved = needed_exponent(found), local_exponent(found)
+    exponent, proved = growth_exponent(found), local_exponent(found)
     assert exponent == pytest.approx(grows, abs=0.05)
     assert proved == pytest.approx(grows, abs=1e-9)
     times = [at.times(at.local) for at in found]

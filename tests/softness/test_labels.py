@@ -18,7 +18,7 @@ from tm2tfr.cli import main
 from tm2tfr.engines.reading import softly
 from tm2tfr.errors import CompileError, EngineError
 from tm2tfr.runs.words import checked_words, every_input
-from tm2tfr.softness.labels_report import labels_report
+from tm2tfr.softness.report import report
 from tm2tfr.transformer.weights import Decoder
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -105,7 +105,7 @@ def test_a_head_of_which_nothing_is_claimed_does_not_hold() -> None:
     decoder = unclaimed(tm2tfr.compile(HISTOGRAM))
     found = measure_labels(decoder, "§abccc")
     assert not found.holds
-    text = labels_report(found).splitlines()
+    text = report(found).splitlines()
     assert text[1].endswith("do NOT hold")
     assert text[2].endswith("no gap claimed; smallest found 1; up to 4 positions share the best score; does NOT hold")
 

@@ -11,8 +11,18 @@ import pytest
 import tm2tfr
 from tm2tfr.cli import app
 from tm2tfr.cli.asked import PARAMETERS
-from tm2tfr.errors import CompileError
-from tm2tfr.options import EVERY, CompileOptions, LogicOptions, RaspOptions, everything, fields_of, read_options, table
+from tm2tfr.errors import CompileError, UsageError
+from tm2tfr.options import (
+    EVERY,
+    CircuitParameters,
+    CompileOptions,
+    LogicOptions,
+    RaspOptions,
+    everything,
+    fields_of,
+    read_options,
+    table,
+)
 from tm2tfr.playground.query import Query
 from tm2tfr.sources.registry import _MODULES, _of
 
@@ -22,6 +32,18 @@ HIDDEN = {"epsilon"}
 
 def test_editors_know_every_option_and_no_other() -> None:
     assert set(get_type_hints(CompileOptions)) == {*everything(), *PARAMETERS}
+    assert set(get_type_hints(CircuitParameters)) == {*PARAMETERS}
+
+
+def test_a_subject_takes_the_same_options_as_keywords_and_as_a_dictionary() -> None:
+    one, other = tm2tfr.Subject.of("parity", bits=5, variant="lookup"), tm2tfr.Subject.of("parity", options={"bits": 5})
+    assert one.decoder.positions == other.decoder.positions == tm2tfr.compile("parity", bits=5).positions
+    assert one.options == {"variant": "lookup"}
+    assert tm2tfr.Subject.of("length", unbounded=False).options == {}
+    with pytest.raises(UsageError, match=r"no option 'varient' \(did you mean 'variant'\?\): use one of variant, "):
+        tm2tfr.Subject.of("parity", options={"varient": "lookup"})
+    with pytest.raises(CompileError, match="parity is a circuit, and an s-op is one of a RASP program: omit --sop"):
+        tm2tfr.Subject.of("circuit:parity", sop="x")
 
 
 def test_the_constructions_have_the_classes_of_the_table() -> None:

@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from tests.html import Cells
+from tests.recordings import recorded_text
 from tests.strategies import machines_with_inputs
 from tests.tables.examples import CASES, GOLDEN, NASTY_SYMBOLS, SUFFIXES, broken, chapter, made, nasty, traced
 from tm2tfr.errors import OutputError
@@ -41,8 +42,7 @@ def test_golden(name: str, format: str) -> None:
     path, got = GOLDEN / f"{name}{SUFFIXES[format]}", table(replace(TRACES[name](), blank=BLANKS.get(name, "_")), format)
     if os.environ.get("TM2TFR_GOLDEN"):
         path.write_text(got, encoding="utf-8", newline="")
-    with path.open(encoding="utf-8", newline="") as file:
-        assert got == file.read()
+    assert got == recorded_text(path, "run 'TM2TFR_GOLDEN=1 pytest tests/tables/test_table.py'")
 
 
 def test_csv_is_the_printed_table_cell_by_cell() -> None:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import EngineError, counted, did_you_mean
+from tm2tfr.errors import EngineError, did_you_mean
+from tm2tfr.runs.options import check_engine, is_count, needed_path
 from tm2tfr.runs.plan import HARD, Soft
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tm2tfr.api.subject import Given
+    from tm2tfr.engines import Engine
     from tm2tfr.tables.scores import AttentionMap, ScoresAt
     from tm2tfr.transformer.weights import Decoder
 
@@ -52,20 +54,19 @@ def attention_of(
         EngineError: if there is no such head, or the run is too long for a map.
         CompileError, InputError: see `tm2tfr.check`.
     """
-    from tm2tfr.engines import engine as engine_named
     from tm2tfr.sources.turing.columns import described
     from tm2tfr.tables.scores import attention_map
     from tm2tfr.trace.rows import is_turing
 
-    found, layer, number = _asked(for_run(Subject.of(subject), soft, word, MOST_MAPPED), head, dtype)
+    found, engine, layer, number = _asked(subject, word, head, dtype, soft)
     tokens = found.prompt(word)
     return attention_map(
         found.decoder,
         tokens,
-        engine=engine_named("dense", dtype),
+        engine=engine,
         layer=layer,
         head=number,
-        symbols=_nets(found),
+        symbols=nets_of(found),
         max_positions=MOST_MAPPED,
         first=len(tokens) if is_turing(found.decoder.layout) and described(tokens) and not prompt else 0,
     )
@@ -101,21 +102,19 @@ def scores_of(
         EngineError: if there is no such position, or see `attention_of`.
         CompileError, InputError: see `tm2tfr.check`.
     """
-    from tm2tfr.engines import engine as engine_named
-    from tm2tfr.runs.options import is_count
     from tm2tfr.tables.scores import head_scores
 
     if not is_count(position):
         raise EngineError(f"a position is a whole number from 0 on, not {position!r}: use for example 0")
-    found, layer, number = _asked(for_run(Subject.of(subject), soft, word, MOST_MAPPED), head, dtype)
+    found, engine, layer, number = _asked(subject, word, head, dtype, soft)
     return head_scores(
         found.decoder,
         found.prompt(word),
         position,
-        engine=engine_named("dense", dtype),
+        engine=engine,
         layer=layer,
         head=number,
-        symbols=_nets(found),
+        symbols=nets_of(found),
         max_positions=MOST_MAPPED,
     )
 
@@ -141,7 +140,6 @@ def plot_head(
         OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
         EngineError, CompileError, InputError: see `attention_of`.
     """
-    from tm2tfr.runs.options import needed_path
     from tm2tfr.tables.scores import plot_attention, plot_scores
 
     where = needed_path(path, "path")
@@ -151,30 +149,32 @@ def plot_head(
         plot_scores(scores_of(subject, word, head=head, position=position, dtype=dtype), where)
 
 
-def _asked(subject: Given, head: str | int, dtype: str | None) -> tuple[Subject, int, int]:
-    """Return the subject, and the place of the head: its layer, from 1, and its number in it, from 0.
+def _asked(
+    subject: Given, word: str | None, head: str | int, dtype: str | None, soft: Soft
+) -> tuple[Subject, Engine, int, int]:
+    """Return the subject, its engine, and the place of the head: its layer, from 1, and its number in it, from 0.
 
     Raises:
         EngineError: if there is none, for an unknown dtype, or if a run has more positions than can be drawn.
     """
-    from tm2tfr.runs.options import check_engine
+    from tm2tfr.engines import engine as engine_named
 
+    found = for_run(Subject.of(subject), soft, word, MOST_MAPPED)
     check_engine("dense", dtype)
-    found = Subject.of(subject)
     decoder = found.decoder
     layer, number = _place(decoder, str(head))
     if decoder.positions is not None and decoder.positions > MOST_MAPPED:
         what = f"a map has a row for each position, and {decoder.positions:,} are too many"
         raise EngineError(f"{found.name}: {what}: use at most {MOST_MAPPED:,}, of a smaller circuit")
-    return found, layer, number
+    return found, engine_named("dense", dtype), layer, number
 
 
-def _nets(found: Subject) -> Sequence[str] | None:
-    """Return the nets of a circuit, in the order of their symbols; of anything else nothing."""
-    from tm2tfr.sources.circuit.netlist import Circuit
-
-    program = found.program
-    return tuple(program.numbers) if isinstance(program, Circuit) else None
+def nets_of(found: Subject) -> Sequence[str] | None:
+    """Return the names of the positions of a run; None if they have none."""
+    construction, program = found.construction, found.program
+    if construction is None or construction.nets is None or program is None:
+        return None
+    return tuple(name for name, _ in construction.nets(program))
 
 
 def _place(decoder: Decoder, head: str) -> tuple[int, int]:
@@ -183,29 +183,16 @@ def _place(decoder: Decoder, head: str) -> tuple[int, int]:
     Raises:
         EngineError: if no head is called that.
     """
+    from tm2tfr.tables.scores import head_of
+
     with_heads = [n for n, layer in enumerate(decoder.layers, start=1) if layer.heads]
-    before, point, after = head.partition(".")
-    if head.isdecimal() and with_heads:
-        return _counted_from_1(decoder, with_heads[0], int(head))
-    if point and before.isdecimal() and after.isdecimal():
-        return _counted_from_1(decoder, int(before), int(after))
+    before, _, after = head.rpartition(".")
+    if after.isdecimal() and (before.isdecimal() if "." in head else with_heads):
+        layer, number = int(before) if before else with_heads[0], int(after)
+        head_of(decoder, layer, number - 1, first=1)  # which refuses others
+        return layer, number - 1
     named = {h.name: (n, k) for n, layer in enumerate(decoder.layers, start=1) for k, h in enumerate(layer.heads)}
     if head not in named:
         known = ", ".join(named) or "none: these weights have no heads"
         raise EngineError(f"no head is called {head!r}{did_you_mean(head, named)}: use one of {known}")
     return named[head]
-
-
-def _counted_from_1(decoder: Decoder, layer: int, head: int) -> tuple[int, int]:
-    """Return a layer, from 1, and a head, from 0, that are both given from 1; `attention_map` refuses other layers.
-
-    Raises:
-        EngineError: if the layer has no such head.
-    """
-    heads = len(decoder.layers[layer - 1].heads) if 1 <= layer <= len(decoder.layers) else head
-    if not 1 <= head <= heads:
-        from tm2tfr.tables.scores import other_heads
-
-        there = f"layer {layer} has {counted(heads, 'head')}"
-        raise EngineError(f"there is no head {head}: {there}: {other_heads(decoder, 1, heads)}")
-    return layer, head - 1

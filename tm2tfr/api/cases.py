@@ -57,8 +57,6 @@ def check_many(
     from tm2tfr.files import encoded, write_whole
     from tm2tfr.runs.cases import case_lines, checked_cases
     from tm2tfr.runs.choose import for_cases
-    from tm2tfr.sources.circuit.inputs import all_cases, random_cases
-    from tm2tfr.sources.circuit.netlist import Circuit
 
     check_engine(engine, dtype)
     if count is not None and not is_count(count, 1):
@@ -71,9 +69,9 @@ def check_many(
         raise InputError(f"the seed must be a whole number, not {seed!r}: use for example 0")
     found = Subject.of(subject)
     circuit = found.right
-    if not isinstance(circuit, Circuit):
+    if found.kind.bits is None:
         raise CompileError(f"{found.name}: check_many goes through the inputs of a circuit, and this is none: use check")
-    cases = all_cases(circuit) if count is None else random_cases(circuit, count, seed=seed)
+    cases = found.kind.bits(circuit, count, seed)
     run = partial(
         checked_cases, found.decoder, circuit, cases, engine=for_cases(found.decoder, engine, dtype), progress=progress
     )

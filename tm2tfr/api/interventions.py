@@ -157,29 +157,19 @@ def _defined(words: Iterator[str], base: Callable[[str], Base]) -> Iterator[str]
 
 
 def _words(found: Subject, seed: int) -> Iterator[str]:
-    """Yield inputs of a program: its own, all or random ones of a circuit, or random words over its alphabet."""
+    """Yield inputs of a program: its own, then all or random ones."""
     program, construction, chance = found.right, found.construction, random.Random(f"{seed} inputs")
     yield found.word(None)
-    if construction is not None and construction.cases is not None:
+    if construction is None:
+        return
+    if construction.cases is not None:
         yield from construction.cases(program, INPUTS)[0]
         return
-    machine = found.machine
-    symbols = tuple(machine.input_alphabet or ()) if machine is not None else tuple(map(_as_token, program.alphabet))
+    space = construction.inputs(program)
     longest = min(LONGEST, found.decoder.positions or LONGEST)
-    least = 0 if machine is not None else 1
-    while symbols:
-        word = [chance.choice(symbols) for _ in range(chance.randint(least, longest))]
-        yield "".join(word) if all(len(each) == 1 for each in symbols) else _listed(word)
-
-
-def _as_token(token: Any) -> str:
-    return token if isinstance(token, str) else str(token)
-
-
-def _listed(word: Sequence[str]) -> str:
-    import json
-
-    return json.dumps(word, ensure_ascii=False)
+    while space.letters:
+        size = chance.randint(space.shortest, longest)
+        yield space.written("".join(chance.choice(space.letters) for _ in range(size)))
 
 
 def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int) -> Callable[[str | None], Base]:
@@ -244,7 +234,7 @@ def _as_compiled(found: Subject) -> Decoder:
         return decoder
     known = fields_of(construction.options)
     said = {name: text for name, text in provenance.options(decoder.provenance).items() if name in known}
-    for options in (found.asked, {name: _READ.get(text, text) for name, text in said.items() if text}):
+    for options in (found.options, {name: _READ.get(text, text) for name, text in said.items() if text}):
         with suppress(Tm2tfrError, TypeError, ValueError):
             anew = construction.compile(found.right, options)
             if _heads(anew) == _heads(decoder):

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.api.subject import Subject, outside
-from tm2tfr.errors import CompileError, ConversionError, InputError, SpecWarning
+from tm2tfr.api.subject import Subject, issue
+from tm2tfr.errors import ConversionError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
     import networkx as nx
 
     from tm2tfr.api.subject import Given
     from tm2tfr.choices import HaltVerdict
-    from tm2tfr.contract import Source
+    from tm2tfr.options import CircuitParameters
     from tm2tfr.sources.logic.program import LogicProgram
 
 
-def load(subject: Given, *, format: str | None = None, cut_registers: bool = False, **parameters: object) -> Any:
+def load(
+    subject: Given, *, format: str | None = None, cut_registers: bool = False, **parameters: Unpack[CircuitParameters]
+) -> Any:
     """Load a machine, a circuit, a program or a formula: from a path, standard input (``-``), or a shipped one by name.
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
@@ -62,8 +64,7 @@ def load(subject: Given, *, format: str | None = None, cut_registers: bool = Fal
     found = Subject.read(subject, format=format, cut_registers=cut_registers)
     if format is not None and (found.compiled or not found.text):
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")
-    for warning in found.warnings:
-        warnings.warn(warning, SpecWarning, stacklevel=outside())
+    issue(found.warnings)
     return found.right
 
 
@@ -96,8 +97,7 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
 
     found, options = of_formula(text), {"alphabet": alphabet, "define": define}
     program = prepared(found.program, read_options(LogicOptions, options))
-    for warning in cautions(program, options, found.warnings):
-        warnings.warn(warning, SpecWarning, stacklevel=outside())
+    issue(cautions(program, options, found.warnings))
     return program
 
 
@@ -118,8 +118,8 @@ def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
     Raises:
         CompileError: if no program is stored with weights.
     """
-    construction, program = _program(subject)
-    graph: nx.MultiDiGraph[str] = construction.graph(program)
+    found = Subject.of(subject)
+    graph: nx.MultiDiGraph[str] = found.kind.graph(found.right)
     return graph
 
 
@@ -152,22 +152,10 @@ def convert(subject: Given, format: str, *, verdict: HaltVerdict | None = None) 
         ConversionError: if there is no such format, or it cannot express the program; the message gives the reason.
         CompileError: if no program is stored with weights, or there is a verdict for anything but a machine.
     """
-    construction, program = _program(subject)
+    found = Subject.of(subject)
+    program = found.right
     if verdict is not None:
         from tm2tfr.sources.turing.conversion import with_verdict
 
-        program = with_verdict(Subject.of(subject).turing("a verdict"), verdict).machine
-    return construction.convert(program, format).text
-
-
-def _program(subject: Given) -> tuple[Source[Any], Any]:
-    """Return the program of a subject, with its construction.
-
-    Raises:
-        CompileError: if none is stored with weights.
-    """
-    found = Subject.of(subject)
-    program, construction = found.right, found.construction
-    if construction is None:
-        raise CompileError(f"{found.name}: nothing is known of its kind")
-    return construction, program
+        program = with_verdict(found.turing("a verdict"), verdict).machine
+    return found.kind.convert(program, format).text

@@ -1,20 +1,26 @@
-"""A run, recorded position by position, for slides and for the terminal."""
+"""A run, recorded position by position, for the terminal and as pictures: a slide for each step, or an animation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged
 from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
+from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps, needed_path
 from tm2tfr.runs.plan import HARD, Soft
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from tm2tfr.api.subject import Given
+    from tm2tfr.choices import FrameFormat
+    from tm2tfr.engines.watching import Observation
     from tm2tfr.explorer.moments import Moments
     from tm2tfr.explorer.record import Recording
-    from tm2tfr.trace.check import Progress
+    from tm2tfr.trace.check import Progress, Trace
+    from tm2tfr.transformer.weights import Decoder
 
 MOST_LABELLED = 500
 """The most positions of a labeller, whose heads have a score for each pair of them."""
@@ -45,7 +51,7 @@ def moments(
         EngineError: for a labeller with more than 500 positions, which are recorded all at once.
     """
     from tm2tfr.explorer.moments import Moments
-    from tm2tfr.sources.circuit.netlist import Circuit
+    from tm2tfr.explorer.record import replayed
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -53,54 +59,151 @@ def moments(
     if found.decoder.soft:
         what = f"{found.name}: these weights are soft, and only hard attention looks at positions that can be named"
         raise CompileError(f"{what}: draw a head's weights with tm2tfr plot instead")
-    program = found.program
-    names: tuple[str, ...] = ()
-    operands: list[int] = []
-    if isinstance(program, Circuit):
-        names, operands = tuple(program.numbers), [0] * len(program.inputs) + [len(gate.operands) for gate in program.gates]
     if found.decoder.labeller:
-        recording = _labelled(found, word, machine, dtype)
+        trace, _, seen = observed(
+            found, word, machine, dtype, most=MOST_LABELLED, what="every pair of positions is recorded"
+        )
+        recording = replayed(found.decoder, trace, seen)
     else:
-        recording = _generated(found, judge, word, dtype, max_steps, progress, checked=machine is not None)
-    return Moments(recording, names=names, operands=operands, window=window)
+        limit = None if found.decoder.positions is not None and max_steps == MAX_STEPS else max_steps
+        right = judge.program if machine is None else judge.right
+        recording = recorded(found, right, judge.word(word), dtype=dtype, max_steps=limit, progress=progress)
+    construction, program = found.construction, found.program
+    nets = construction.nets(program) if construction is not None and construction.nets and program is not None else ()
+    return Moments(recording, nets=nets, window=window)
 
 
-def _generated(
+def recorded(
     found: Subject,
-    judge: Subject,
-    word: str | None,
-    dtype: str | None,
-    max_steps: int | None,
-    progress: Progress | None,
+    right: Any,
+    word: str,
     *,
-    checked: bool,
+    decoder: Decoder | None = None,
+    dtype: str | None = None,
+    max_steps: int | None = None,
+    progress: Progress | None = None,
 ) -> Recording:
-    """Return the recording of a decoder that generates; a run that has an end goes there without a limit."""
+    """Return the recording of a decoder that generates, compared with its reference if it has one.
+
+    Args:
+        right: the program that says what is right; None: nothing does.
+        decoder: by default the subject's.
+        dtype, max_steps, progress: see `moments`.
+    """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.explorer.record import record
     from tm2tfr.runs.truths import truth_of
 
-    limit = None if found.decoder.positions is not None and max_steps == MAX_STEPS else max_steps
-    right, given = judge.right if checked else judge.program, judge.word(word)
-    truth = truth_of(right, given, found.decoder, limit)
-    engine = engine_named("dense", dtype)
-    fed = found.prompt(word) if right is None else None
-    return record(found.decoder, given, truth=truth, engine=engine, max_steps=limit, progress=progress, fed=fed)
+    run = found.decoder if decoder is None else decoder
+    return record(
+        run,
+        word,
+        truth=truth_of(right, word, run, max_steps),
+        engine=engine_named("dense", dtype),
+        max_steps=max_steps,
+        progress=progress,
+        fed=found.prompt(word) if right is None else None,
+    )
 
 
-def _labelled(found: Subject, word: str | None, machine: Given | None, dtype: str | None) -> Recording:
-    """Return the recording of a labeller, all of whose positions are computed at once."""
+def observed(
+    found: Subject, word: str | None, machine: Given | None, dtype: str | None, *, most: int, what: str
+) -> tuple[Trace, Sequence[str], Sequence[Observation]]:
+    """Return the run of a labeller, the tokens that are fed, and what there is at each position: all computed at once.
+
+    Raises:
+        EngineError: if there are more than `most` positions; `what` says why that is too many.
+    """
     from tm2tfr.api.checking import check
     from tm2tfr.api.runs import run
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.engines.watching import observe_all
-    from tm2tfr.explorer.record import replayed
 
     given = found.word(word)
     tokens = found.prompt(given)
-    if len(tokens) > MOST_LABELLED:
-        what = f"{found.name}: every pair of positions is recorded, and {len(tokens):,} positions are too many"
-        raise EngineError(f"{what}: use at most {MOST_LABELLED:,}")
+    if len(tokens) > most:
+        reason = f"{found.name}: {what}, and {len(tokens):,} positions are too many"
+        raise EngineError(f"{reason}: use at most {most:,}")
     compared = found.program is not None or machine is not None
     trace = check(found, given, machine=machine, dtype=dtype) if compared else run(found, given, dtype=dtype)
-    return replayed(found.decoder, trace, observe_all(found.decoder, tokens, engine=engine_named("dense", dtype)))
+    return trace, tokens, observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
+
+
+# ── The same run as pictures: a slide for each step, or an animation.
+def frames(
+    subject: Given,
+    word: str | None = None,
+    *,
+    folder: str | Path,
+    format: FrameFormat = "both",
+    machine: Given | None = None,
+    max_steps: int | None = MAX_STEPS,
+    counting: Progress | None = None,
+) -> tuple[Path, ...]:
+    """Run a decoder and write a slide of each step into a folder; return the paths of the pictures.
+
+    A slide has the tape with the head and its state (of a circuit, the gate), what is answered, the tokens with arcs to
+    where the heads look, and what each layer adds. Of a labeller there is one for each position.
+
+    Args:
+        subject, word, machine, max_steps: see `tm2tfr.check`.
+        folder: where they go, with ``frames.json``, which lists them with what each shows; it is written whole or not at
+            all. An earlier one of this kind is replaced.
+        format: ``svg``, ``png`` (extra ``plot``) or ``both``.
+        counting: called with the number of pictures that are done, and of all.
+
+    Raises:
+        CompileError, InputError: see `tm2tfr.check`; also for soft weights.
+        EngineError: if there are more than 500 of them, or 300 for an animation.
+        OutputError: if the folder cannot be written, or contains anything else; if Pillow is missing.
+    """
+    from tm2tfr.slides.slide import MOST_CELLS
+    from tm2tfr.slides.write import most_steps, write_frames
+
+    where = _checked(folder, "folder", max_steps, counting)
+    run = moments(subject, word, machine=machine, max_steps=most_steps(max_steps), window=MOST_CELLS)
+    return write_frames(run, where, format=format, counting=counting)
+
+
+def animate(
+    subject: Given,
+    word: str | None = None,
+    *,
+    path: str | Path,
+    seconds: float = 1.0,
+    machine: Given | None = None,
+    max_steps: int | None = MAX_STEPS,
+    counting: Progress | None = None,
+) -> None:
+    """Run a decoder and write the slides of `frames` as one animation (extra ``plot``).
+
+    Args:
+        subject, word, machine, max_steps, counting: see `frames`.
+        path: a .gif file, or a .apng or .png file, which is an animated PNG.
+        seconds: how long each slide is shown; the last one three times as long.
+
+    Raises:
+        CompileError, InputError, EngineError: see `frames`.
+        OutputError: for another extension, a time that cannot be, if Pillow is missing, or if the file cannot be written.
+    """
+    from tm2tfr.slides.slide import MOST_CELLS
+    from tm2tfr.slides.write import MOST_ANIMATED, check_animation, most_steps, write_animation
+
+    where = _checked(path, "path", max_steps, counting)
+    check_animation(where, seconds)
+    limit = most_steps(max_steps, MOST_ANIMATED)
+    run = moments(subject, word, machine=machine, max_steps=limit, window=MOST_CELLS)
+    write_animation(run, where, seconds=seconds, counting=counting)
+
+
+def _checked(name: object, what: str, max_steps: int | None, counting: object) -> Path:
+    """Return where pictures go.
+
+    Raises:
+        OutputError: if that is not a name.
+        EngineError: if `counting` is not a function, or `max_steps` not a number of steps.
+    """
+    if counting is not None and not callable(counting):
+        raise EngineError(f"counting must be a function, not {counting!r}: omit it, or pass one")
+    check_steps(max_steps)
+    return needed_path(name, what)

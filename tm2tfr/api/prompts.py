@@ -45,12 +45,11 @@ def prompt_of(
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject or the weights cannot be loaded.
     """
     from tm2tfr.sources.turing.universal.placing import size_of
-    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.sources.turing.universal.spelled import Prompt
 
     found = Subject.of(subject)
     machine = found.turing("prompt_of")
-    if isinstance(found.program, Universal):
+    if found.prompted:
         if any(option is not None for option in (universal, tape, seed)):
             what = f"{found.name} is in the prompt of a universal decoder already"
             raise CompileError(f"{what}: omit universal, tape and seed, or give the machine alone")

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, judged, recompiled
-from tm2tfr.choices import AUTO, CIRCUIT, LOGIC
-from tm2tfr.errors import CompileError, EngineError, UsageError, did_you_mean
-from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_steps, path
-from tm2tfr.sources.registry import built, parameters_of
+from tm2tfr.choices import AUTO
+from tm2tfr.errors import CompileError, EngineError, UsageError, WeightFileError
+from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_engine, check_steps, is_count, needed_path, path
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -58,20 +57,7 @@ def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
         CompileError: if an option does not apply to the program, or the weights are already compiled.
         UsageError: for parameters of anything but a shipped circuit, or that it does not have.
     """
-    from tm2tfr.options import CircuitOptions, everything, fields_of
-
-    known = parameters_of(subject) if isinstance(subject, str) else ()
-    names = everything()
-    flags = {name for name, known_as in names.items() if known_as[0].kind == "flag"}
-    asked = {n: value for n, value in options.items() if value is not None and not (n in flags and value is False)}
-    own = {name for name in asked if name not in names or (name == "seed" and name in known and "universal" not in asked)}
-    if own:
-        unknown = next((name for name in sorted(own) if name not in known), "")
-        if close := did_you_mean(unknown, names):
-            mine = fields_of(CircuitOptions) if known else names  # what has parameters is a circuit
-            raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*mine, *known))}")
-        subject = built(str(getattr(subject, "name", subject)), {name: asked.pop(name) for name in own}).program
-    return Subject.of(subject, options=asked).decoder
+    return Subject.of(subject, options=options).decoder
 
 
 def simulate(subject: Given, word: str | None = None, *, max_steps: int | None = MAX_STEPS) -> Result:
@@ -160,7 +146,6 @@ def activations(
         EngineError: if the run ends before `position`; see also `run`.
     """
     from tm2tfr.runs.choose import to_watch
-    from tm2tfr.runs.options import check_engine, is_count
     from tm2tfr.trace.activations import activations as vectors
 
     check_engine(engine, dtype)
@@ -219,6 +204,65 @@ def default_input(subject: Given) -> str:
     return Subject.of(subject).word(None)
 
 
+# ── Decoders as files and as text.
+def save_weights(subject: Given, path: str | Path) -> None:
+    """Write a decoder to a weight file; the same decoder gives the same file, bit for bit.
+
+    Args:
+        subject: see `Subject.of`; a machine is compiled first.
+
+    Raises:
+        OutputError: if the file cannot be written.
+        WeightFileError: if a matrix has more than 2^24 rows or columns, or heads have millions of components that are 0.
+    """
+    from tm2tfr.transformer.storage import save
+
+    where = needed_path(path, "path")
+    save(Subject.of(subject).decoder, where)
+
+
+def load_weights(path: str | Path) -> Decoder:
+    """Return the decoder of a weight file.
+
+    Raises:
+        WeightFileError: if the file cannot be read, or is truncated, damaged, from another program or version, or not a
+            decoder.
+    """
+    from tm2tfr.sources.turing.compiler.version_1 import load
+
+    if not isinstance(path, str | Path):
+        raise WeightFileError(f"{path!r} is not the name of a weight file: use text or a pathlib.Path")
+    return load(path)
+
+
+def listing(subject: Given, layer: str | None = None) -> str:
+    """Return every weight, or those of one layer (by number from 1, or by name), as named text.
+
+    A line such as ``query[0] = 2·h/(i+1)`` is one row of a matrix; ``→`` shows where a value or a hidden unit is
+    added. Everything that is not 0 is listed, so equal listings are equal weights.
+
+    Args:
+        subject: see `Subject.of`; a machine is compiled first.
+
+    Raises:
+        ShapeError: if there is no such layer.
+    """
+    from tm2tfr.transformer.listing import listing as listed
+
+    return listed(Subject.of(subject).decoder, None if layer is None else str(layer))
+
+
+def summary(subject: Given) -> str:
+    """Return what a decoder consists of: its layers with their equations, and the counts.
+
+    Args:
+        subject: see `Subject.of`; a machine is compiled first.
+    """
+    from tm2tfr.transformer.listing import summary as summed_up
+
+    return summed_up(Subject.of(subject).decoder)
+
+
 # ── The report of a certificate: which engines it is granted for, and whether what was asked for is certified.
 def certificate(
     subject: Given,
@@ -251,28 +295,12 @@ def certificate(
         raise UsageError("tm2tfr certify: --max-steps and --max-positions cannot be combined: omit one of them")
     if input_length is not None and max_steps is None:
         raise UsageError("tm2tfr certify: --input-length only applies with --max-steps: add it, or omit --input-length")
+    from tm2tfr.contract.shown import Questions
+
     found = Subject.of(subject)
-    kind = None if found.construction is None else found.construction.name
-    if kind == CIRCUIT:
-        given = {"--max-steps": max_steps, "--max-positions": max_positions, "--max-head": max_head}
-        refused = next((name for name, value in given.items() if value is not None), None)
-        if refused is not None:
-            what = f"{found.name} is a circuit, whose runs all have the same length and no head"
-            raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
-        from tm2tfr.sources.circuit.proof.certificate import circuit_report
-
-        return circuit_report(certify(found), engine=engine, dtype=dtype)
-    if kind == LOGIC:
-        if max_head is not None:
-            what = f"{found.name} takes no steps on a tape"
-            raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
-        from tm2tfr.sources.logic.proof.certificate import logic_report
-
-        return logic_report(certify(found), engine=engine, dtype=dtype, positions=max_positions)
-    from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
-
-    proof, runs = certify(found), None
-    if max_steps is not None:
-        length = len(found.word(None)) if input_length is None else input_length
-        runs = CertifiedRuns(max_steps, length, proof.lead)
-    return report(proof, engine=engine, dtype=dtype, positions=max_positions, runs=runs, max_head=max_head)
+    if found.construction is None or found.construction.report is None:
+        return certify(found)  # which says why there is none
+    symbols = len(found.word(None)) if max_steps is not None and input_length is None else input_length or 0
+    asked = Questions(engine, dtype, max_steps, symbols, max_positions, max_head)
+    report = found.construction.report(found.name, asked)
+    return report(certify(found))

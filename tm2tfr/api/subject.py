@@ -8,30 +8,30 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.errors import CompileError, InputError, NotFoundError, SpecWarning, UsageError
-from tm2tfr.files import is_safetensors
+from tm2tfr.errors import CompileError, InputError, SpecWarning, UsageError, did_you_mean
+from tm2tfr.files import is_weights
+from tm2tfr.text.words import tokens_in
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import TypeAlias, Unpack
 
     from tm2tfr.contract import Source
+    from tm2tfr.options import CompileOptions
     from tm2tfr.sources.circuit.netlist import Circuit
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.rasp.program import Program
+    from tm2tfr.sources.registry import LoadedProgram
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
 
-    Given: TypeAlias = "Subject | Decoder | Machine | Universal | Circuit | Program | LogicProgram | str | Path"
-
-WEIGHTS = ".safetensors"
-"""The extension of weight files."""
+    AnyProgram: TypeAlias = "Machine | Universal | Circuit | Program | LogicProgram"
+    Given: TypeAlias = "Subject | Decoder | AnyProgram | LoadedProgram | str | Path"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Subject:
 
     The option ``universal`` puts a machine in the prompt of a universal decoder:
 
-    >>> subject = tm2tfr.Subject.of("busy-beaver-5", options={"universal": (8, 4)})
+    >>> subject = tm2tfr.Subject.of("busy-beaver-5", universal=(8, 4))
     >>> len(subject.decoder.layers), subject.prompt("")[:3]
     (7, ('two-way', 'A,0', '→(B,1,+1)'))
 
@@ -54,17 +54,15 @@ class Subject:
         source: the machine, the circuit, the program or the formula, if it was given as one; a machine in the prompt of a
             universal decoder as a `Universal`.
         weights: the decoder, if it was given as one.
-        left_boundary: an option of the construction of Turing machines, see `tm2tfr.compile`.
-        options: the other options of the construction that are given, by name; see `tm2tfr.compile`.
+        options: the options of the construction that are given, by name; see `tm2tfr.compile`.
         warnings: what the author of a text may not have meant.
         text: whether it was read from a text.
         examples: those of a circuit's, program's or formula's text.
     """
 
     name: str
-    source: Machine | Universal | Circuit | Program | LogicProgram | None = None
+    source: AnyProgram | None = None
     weights: Decoder | None = None
-    left_boundary: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     text: bool = False
@@ -80,21 +78,14 @@ class Subject:
                 f"{self.name}: a subject has a Machine, a Circuit, a Program or a LogicProgram as its source, "
                 "a Decoder as its weights, or both"
             )
-        asked = self.asked
-        if asked and self.construction is not None:
-            for option in asked:
+        if self.options and self.construction is not None:
+            for option in self.options:
                 self._refuse(option, self.construction)
-        if asked and self.source is None:
-            remedy = f"omit {option_called(next(iter(asked)))}"
-            if "universal" in asked:
+        if self.options and self.source is None:
+            remedy = f"omit {option_called(next(iter(self.options)))}"
+            if "universal" in self.options:
                 remedy = "give the machine, and weights as its universal option"
             raise CompileError(f"{self.name}: these weights are already compiled: {remedy}")
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The options of the construction that are given, by name."""
-        given = {"left_boundary": self.left_boundary, **self.options}
-        return {name: value for name, value in given.items() if value is not None}
 
     def _refuse(self, option: str, construction: Source[Any]) -> None:
         """Raise CompileError if `option` is another construction's."""
@@ -107,50 +98,48 @@ class Subject:
             raise CompileError(f"{name} is a {self.noun}, and {why}: omit {option_called(option)}")
 
     @classmethod
-    def of(cls, given: Given, *, left_boundary: str | None = None, options: Mapping[str, Any] | None = None) -> Subject:
+    def of(cls, given: Given, *, options: Mapping[str, Any] | None = None, **more: Unpack[CompileOptions]) -> Subject:
         """Return the subject that is given in any of its forms; warnings about a text are issued as `SpecWarning`.
 
         Args:
             given: a subject, a `Decoder`, a `Machine`, a `Universal`, a `Circuit`, a `Program`, a `LogicProgram`; the name
                 of a shipped one; a path to one in any format that is read, or to a weight file (.safetensors);
                 bbchallenge text; ``-`` for text on standard input.
-            left_boundary, options: options of the construction, for what is still to be compiled.
+            options, more: options of the construction, for what is still to be compiled, as a dictionary or as keywords; of
+                a shipped circuit also its parameters. See `tm2tfr.compile`.
 
         Raises:
             NotFoundError, ReadError, ConversionError, SpecError: if it is a text that cannot be loaded.
             WeightFileError: if it is a weight file that cannot be loaded.
-            CompileError: for an option of the construction beside weights, which are already compiled.
+            CompileError: for an option of another construction, or beside weights, which are already compiled.
+            UsageError: for an option that no construction has.
         """
-        found = cls.read(given, left_boundary=left_boundary, options=options)
-        for warning in found.warnings:
-            warnings.warn(warning, SpecWarning, stacklevel=outside())
+        found = cls.read(*_built(given, {**(options or {}), **more}))
+        issue(found.warnings)
         return found
 
     @classmethod
     def read(
         cls,
         given: Given,
-        *,
-        left_boundary: str | None = None,
         options: Mapping[str, Any] | None = None,
+        *,
         format: str | None = None,
         cut_registers: bool = False,
     ) -> Subject:
         """Return the subject like `of`, but with its warnings instead of issuing them.
 
         Args:
-            given, left_boundary, options: see `of`.
+            given, options: see `of`; without parameters of circuits.
             format: that of a text; None: it is recognised.
             cut_registers: cut a circuit at its registers.
         """
-        asked = {**(options or {}), **({} if left_boundary is None else {"left_boundary": left_boundary})}
-        return cls._found(given, format, cut_registers)._with(
-            {name: value for name, value in asked.items() if value is not None}
-        )
+        asked = {name: value for name, value in (options or {}).items() if value is not None}
+        return cls._found(given, format, cut_registers)._with(asked)
 
     @classmethod
     def _found(cls, given: Given, format: str | None, cut_registers: bool) -> Subject:
-        from tm2tfr.sources.registry import LoadedProgram, loaded, of_program
+        from tm2tfr.sources.registry import loaded, of_object
         from tm2tfr.transformer.provenance import name
         from tm2tfr.transformer.weights import Decoder
 
@@ -160,13 +149,9 @@ class Subject:
             return given
         if isinstance(given, Decoder):
             return cls(name(given.provenance, "weights"), weights=given)
-        if isinstance(given, LoadedProgram):
-            return cls(given.name, given.program, warnings=given.warnings, examples=given.examples)
         if not isinstance(given, str | Path):
-            if of_program(given) is None:
-                what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
-                raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
-            return cls(given.name, given)
+            found = of_object(given)
+            return cls(found.name, found.program, warnings=found.warnings, examples=found.examples)
         if is_weights(given):
             from tm2tfr.sources.turing.compiler.version_1 import load
 
@@ -177,7 +162,6 @@ class Subject:
     def _with(self, asked: Mapping[str, Any]) -> Subject:
         if not asked:
             return self
-        rest = {name: value for name, value in asked.items() if name != "left_boundary"}
         source, construction = self.source, self.construction
         if source is not None and construction is not None and construction.prepare is not None:
             source = construction.prepare(source, asked)
@@ -188,8 +172,7 @@ class Subject:
             self,
             source=source,
             weights=None if self.source else self.weights,
-            left_boundary=asked.get("left_boundary", self.left_boundary),
-            options={**self.options, **rest},
+            options={**self.options, **asked},
             warnings=noted,
         )
         _ = found.decoder  # refuses an option that does not apply, whether the decoder will be needed or not
@@ -211,6 +194,27 @@ class Subject:
         return None if self.weights is None else named(provenance.construction(self.weights.provenance))
 
     @property
+    def kind(self) -> Source[Any]:
+        """The construction of its program.
+
+        Raises:
+            CompileError: if it is not known, as of weights that do not say it.
+        """
+        if self.construction is None:
+            raise CompileError(f"{self.name}: nothing is known of its kind")
+        return self.construction
+
+    @property
+    def labeller(self) -> bool:
+        """Whether its program gives each token of a word outputs, as RASP programs and formulas do."""
+        return self.construction is not None and self.construction.labels is not None
+
+    @property
+    def prompted(self) -> bool:
+        """Whether its decoder reads the machine that it runs in its prompt."""
+        return self.construction is not None and self.construction.prompted and self.program is not None
+
+    @property
     def noun(self) -> str:
         """What its program is called, such as ``machine``; what weights that say nothing of theirs are taken for."""
         if self.construction is None:
@@ -226,10 +230,7 @@ class Subject:
         """
         if self.weights is not None:
             return self.weights
-        right = self.right
-        if self.construction is None:  # a source has one, as `__post_init__` sees to
-            raise CompileError(f"{self.name}: nothing compiles it")
-        return self.construction.compile(right, self.asked)
+        return self.kind.compile(self.right, self.options)
 
     @cached_property
     def program(self) -> Any:
@@ -257,20 +258,15 @@ class Subject:
         Raises:
             SpecError: see `program`.
         """
-        from tm2tfr.sources.turing.spec import Machine
-        from tm2tfr.sources.turing.universal.program import Universal
-
-        program = self.program
-        if isinstance(program, Universal):
-            return program.machine
-        return program if isinstance(program, Machine) else None
+        if self.program is None or self.construction is None or self.construction.machine is None:
+            return None
+        found: Machine | None = self.construction.machine(self.program)
+        return found
 
     @property
     def lacks_machine(self) -> bool:
         """Whether it is a universal decoder without a machine in its prompt, which nothing can be run on."""
-        from tm2tfr.sources.turing.universal.program import Universal
-
-        return isinstance(self.program, Universal) and self.program.machine is None
+        return self.prompted and self.machine is None
 
     @property
     def right(self) -> Any:
@@ -314,7 +310,7 @@ class Subject:
         """
         given, program, construction = self.word(word), self.program, self.construction
         if program is None:
-            return _listed(given, self.decoder.vocabulary)
+            return tokens_in(given, self.decoder.vocabulary)
         if construction is None or construction.fed is None:
             return given
         return construction.fed(program, given, self.decoder)
@@ -333,34 +329,33 @@ class Subject:
         return construction.own_input(program) if word is None else construction.given(program, word)
 
 
-def _listed(word: str, vocabulary: Sequence[str]) -> Sequence[str]:
-    """Return the tokens of a JSON list, or of another text its characters. Raises InputError if there are none such."""
-    from tm2tfr.text.words import listed, read_word, written
+def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, Any]]:
+    """Return a subject and its options; where parameters of a shipped circuit are among these, the circuit that they build.
 
-    found = read_word(word)
-    if found != tuple(word):
-        return tuple(map(str, found))
-    if word and not any(len(token) == 1 for token in vocabulary):
-        what = f"{word!r}: these weights have no tokens of one character, but {listed(vocabulary)}"
-        raise InputError(f"{what}: give a JSON list of them, such as {written(vocabulary[:2])!r}")
-    return word
+    Raises:
+        UsageError: for what is neither an option of a construction nor a parameter of this circuit.
+    """
+    from tm2tfr.options import CircuitOptions, everything, fields_of
+    from tm2tfr.sources.registry import built, parameters_of
+
+    names = everything()
+    flags = {name for name, known_as in names.items() if known_as[0].kind == "flag"}
+    asked = {n: value for n, value in options.items() if value is not None and not (n in flags and value is False)}
+    known = parameters_of(given) if isinstance(given, str) else ()
+    own = {name for name in asked if name not in names or (name == "seed" and name in known and "universal" not in asked)}
+    if not own:
+        return given, asked
+    unknown = next((name for name in sorted(own) if name not in known), "")
+    if close := did_you_mean(unknown, names):
+        mine = fields_of(CircuitOptions) if known else names  # what has parameters is a circuit
+        raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*mine, *known))}")
+    circuit = built(str(getattr(given, "name", given)), {name: asked.pop(name) for name in own}).program
+    return circuit, asked
 
 
 def option_called(name: str) -> str:
     """Return an option of a construction as messages name it: ``--left-boundary``."""
     return f"--{name.replace('_', '-')}"
-
-
-def is_weights(given: str | Path) -> bool:
-    """Return whether a path is that of a weight file, by its extension or by how the file begins."""
-    path = Path(given)
-    if path.suffix.lower() == WEIGHTS:
-        return True
-    with suppress(OSError, ValueError):  # whoever reads it says what is wrong with the name or the file
-        if path.is_file():
-            with path.open("rb") as file:
-                return is_safetensors(file.read(9), path.stat().st_size)
-    return False
 
 
 def outside() -> int:
@@ -369,6 +364,12 @@ def outside() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tm2tfr":
         frame, level = frame.f_back, level + 1
     return level
+
+
+def issue(texts: Sequence[str]) -> None:
+    """Issue warnings about a text as `SpecWarning`, for the code that called this package."""
+    for text in texts:
+        warnings.warn(text, SpecWarning, stacklevel=outside())
 
 
 def recompiled(given: Given, left_boundary: str | None) -> Subject:
@@ -380,7 +381,7 @@ def recompiled(given: Given, left_boundary: str | None) -> Subject:
     if left_boundary is not None:
         what = "left_boundary is an option of compiling: pass tm2tfr.compile(machine, left_boundary=...) instead"
         warnings.warn(what, DeprecationWarning, stacklevel=outside())
-    return Subject.of(given, left_boundary=left_boundary)
+    return Subject.of(given, options={"left_boundary": left_boundary})
 
 
 def judged(found: Subject, machine: Given | None) -> tuple[Subject, Subject]:
@@ -392,15 +393,13 @@ def judged(found: Subject, machine: Given | None) -> tuple[Subject, Subject]:
         CompileError: if it has an option of the construction, which only matters for what is compiled; if it does not fit
             into the prompt.
     """
-    from tm2tfr.sources.turing.universal.program import Universal
-
     if machine is None:
         return found, found
     other = Subject.of(machine)
-    if other.asked:
-        option = option_called(next(iter(other.asked)))
+    if other.options:
+        option = option_called(next(iter(other.options)))
         raise CompileError(f"{other.name}: a machine to compare with has no {option}: give the machine alone")
-    if isinstance(found.program, Universal) and other.machine is not None:
-        placed = Subject.of(other.right, options={"universal": found.decoder})
+    if found.prompted and other.machine is not None:
+        placed = Subject.of(other.right, universal=found.decoder)
         return placed, placed
     return found, other

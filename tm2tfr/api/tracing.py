@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.softness import for_run
@@ -38,7 +36,7 @@ def certified(trace: Trace, subject: Subject) -> int | None:
 def beyond_certificate(trace: Trace, subject: Subject) -> str | None:
     """Return the warning for a run that agrees and is longer than what is certified for its engine and its |h|."""
     agreed = "warning: this run agrees, but nothing proves that all such runs do"
-    if trace.noun == "circuit" or trace.labels:
+    if subject.construction is None or subject.construction.limit is None:
         return None  # see `tm2tfr certify`, which is for all inputs
     if trace.soft:
         return f"{agreed}: soft attention has no certificate: see tm2tfr soften"
@@ -55,14 +53,8 @@ def beyond_certificate(trace: Trace, subject: Subject) -> str | None:
 
 def _to_certify(subject: Subject) -> str:
     """Return the command that certifies a subject; of a universal decoder, its class, whatever machine is in the prompt."""
-    from tm2tfr.sources.turing.universal.program import Universal
-
-    program, given = subject.program, subject.options.get("universal")
-    if isinstance(program, Universal) and not subject.compiled:
-        if isinstance(given, str) and Path(given).exists():
-            return f"tm2tfr certify {shlex.quote(given)}"
-        tape = "" if program.tape == "both" else f" --tape {program.tape}"
-        return f"tm2tfr certify --universal {program.states},{program.symbols}{tape}"
+    if subject.kind.class_named is not None and not subject.compiled:
+        return f"tm2tfr certify {subject.kind.class_named(subject.program, subject.options)}"
     return f"tm2tfr certify {subject.name}" if subject.name != "-" else "tm2tfr certify"
 
 

@@ -177,12 +177,12 @@ def soften(
         what = "--length" if length is not None else f"--format {format}"
         raise UsageError(f"tm2tfr soften: {what} is of --figure 1: omit it, or add --figure 1")
     from tm2tfr.api.softness import measured
-    from tm2tfr.softness.labels_report import measured_report
+    from tm2tfr.softness.report import report
     from tm2tfr.softness.run import SoftRun
 
     drawn = plot is not None
     found = measured(subject(asked), word, temperature=temperature, max_steps=max_steps, dtype=dtype, by_position=drawn)
-    write(measured_report(found, format, everything=everything), output, asked.argument)
+    write(report(found, format, everything=everything), output, asked.argument)
     if plot is not None and isinstance(found, SoftRun):
         soft_plot.plot(found, plot)
         click.echo(f"wrote {plot}", err=True)

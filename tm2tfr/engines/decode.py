@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from tm2tfr.engines.patching import Patch
 from tm2tfr.engines.reading import answered
@@ -156,15 +156,23 @@ def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
 
 
 def generate(
-    decoder: Decoder, prompt: Sequence[str], *, engine: Engine, max_positions: int | None = None
+    decoder: Decoder,
+    prompt: Sequence[str],
+    *,
+    engine: Engine,
+    max_positions: int | None = None,
+    patches: Mapping[int, Sequence[Patch]] | None = None,
 ) -> Iterator[Step]:
     """Run `decoder` on ``prompt · BOS`` and then on its own answers (Definition 8.1), yielding every position.
 
     Ends after the position that answers with a stop token, after `max_positions` positions, or where the position table
     ends. A labeller is run on the prompt alone, and is fed nothing else.
 
+    Args:
+        patches: position -> what is overwritten there, where tokens are generated; see `run_whole` for labellers.
+
     Raises:
-        EngineError: for a prompt that cannot be run, see `prompted`.
+        EngineError: for a prompt that cannot be run, see `prompted`; for patches and an engine that cannot be patched.
     """
     if decoder.positions is not None:
         max_positions = decoder.positions if max_positions is None else min(max_positions, decoder.positions)
@@ -176,7 +184,10 @@ def generate(
     session, position, answer = engine.start(decoder), 0, -1
     while max_positions is None or position < max_positions:
         fed = given[position] if position < len(given) else answer
-        answer = session.feed(fed)
+        if patches is None:
+            answer = session.feed(fed)
+        else:
+            answer = cast("PatchableSession", session).feed(fed, None, patches.get(position, ()))
         yield Step(position, tokens[fed], tokens[answer], session.residual, session.logits)
         position += 1
         if answer in stop and position >= len(given):

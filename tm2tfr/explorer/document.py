@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import isfinite
 from typing import Any
 
-from tm2tfr.contract import ANY, AnyRow, Column, Truth, shown
+from tm2tfr.contract import ANY, AnyRow, Column, shown
+from tm2tfr.contract.shown import Page, Show
 from tm2tfr.errors import visible
-from tm2tfr.explorer.moments import Show, circuit_data, machine_data
 from tm2tfr.explorer.record import PER_POSITION, Attended, Content, Recording
 from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
-from tm2tfr.explorer.words import moves, score
-from tm2tfr.sources.circuit.netlist import Bus, Circuit
-from tm2tfr.sources.circuit.truth import CircuitTruth
-from tm2tfr.sources.registry import named
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth
-from tm2tfr.sources.turing.universal.truth import UniversalTruth
+from tm2tfr.sources.registry import named, of_program
 from tm2tfr.tables.sheet import shower
 from tm2tfr.trace.check import Divergence, Trace
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.listing import listing
+from tm2tfr.transformer.listing import form, listing
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
@@ -36,7 +30,7 @@ MOST_EXAMPLES = 12
 """The most inputs that a page suggests."""
 
 
-def live_data(recording: Recording, show: Show) -> dict[str, Any]:
+def live_data(recording: Recording, page: Page, show: Show) -> dict[str, Any]:
     """Return what the page needs to record another run of the same weights.
 
     ``readout`` has an entry for each column but the position's; ``reference`` is None where nothing says what is right.
@@ -44,12 +38,18 @@ def live_data(recording: Recording, show: Show) -> dict[str, Any]:
     decoder, truth = recording.decoder, recording.truth
     return {
         "readout": [_read(column, decoder.layout, show) for column in recording.trace.columns[1:]],
-        "reference": None if truth is None else _reference(truth),
-        "shown": _renamed(decoder, truth, show),
+        "reference": None if truth is None else page.reference(truth),
+        "shown": _renamed(decoder, () if truth is None else page.texts, show),
     }
 
 
-def box_data(program: Machine | Circuit | None, recordings: Sequence[Recording]) -> dict[str, Any]:
+def page_of(program: Any) -> Page:
+    """Return what a page says of a program beside its runs; nothing of none."""
+    construction = None if program is None else of_program(program)
+    return Page() if construction is None or construction.page is None else construction.page(program)
+
+
+def box_data(page: Page, recordings: Sequence[Recording]) -> dict[str, Any]:
     """Return what the page says of its inputs: which there can be, and which are suggested."""
     first = recordings[0]
     return {
@@ -57,34 +57,12 @@ def box_data(program: Machine | Circuit | None, recordings: Sequence[Recording])
         "word": first.trace.input,
         "steps": first.max_steps,
         "most": MOST_STEPS,
-        "examples": list(dict.fromkeys(_examples(program)))[:MOST_EXAMPLES],
-        "alphabet": list(program.input_alphabet or ()) if isinstance(program, Machine) else None,
-        "blank": program.blank if isinstance(program, Machine) else None,
-        "circuit": _circuit(program) if isinstance(program, Circuit) else None,
+        "examples": list(dict.fromkeys(page.examples))[:MOST_EXAMPLES],
+        "alphabet": None,
+        "blank": None,
+        "circuit": None,
+        **page.inputs,
     }
-
-
-def _examples(program: Machine | Circuit | None) -> Iterable[str]:
-    if isinstance(program, Machine):
-        yield from (() if program.input is None else (program.input,))
-        yield from (example.input for example in program.examples)
-
-
-def _circuit(circuit: Circuit) -> dict[str, Any]:
-    """Return a circuit's buses: of its inputs, and of its outputs with the numbers of their nets."""
-    inputs = {net: n for n, net in enumerate(circuit.inputs)}
-    outputs = {name: n for n, (name, _) in enumerate(circuit.outputs)}
-    return {
-        "inputs": len(circuit.inputs),
-        "encoding": circuit.encoding,
-        "buses": [_bus(bus, inputs) for bus in circuit.buses],
-        "outputs": [_bus(bus, outputs) for bus in circuit.output_buses],
-    }
-
-
-def _bus(bus: Bus, numbers: dict[str, int]) -> dict[str, Any]:
-    """Return a bus with the places of its bits, the least significant one first."""
-    return {"name": bus.name, "bits": [numbers[net] for net in bus.nets]}
 
 
 # ── how rows are read ───────────────────────────────────────────────────────────────────────────────────────
@@ -106,71 +84,33 @@ def _own_labels(subspace: Subspace, show: Show) -> list[str] | None:
     return None if labels == list(map(show, labels)) else labels
 
 
-def _renamed(decoder: Decoder, truth: Truth | None, show: Show) -> dict[str, str]:
+def _renamed(decoder: Decoder, more: Sequence[str], show: Show) -> dict[str, str]:
     """Return how texts are shown that are not shown as they are."""
-    texts = chain(decoder.vocabulary, *(subspace.labels or () for subspace in decoder.layout.subspaces))
-    if isinstance(truth, TuringTruth):
-        texts = chain(texts, truth.machine.states, truth.machine.tape_alphabet)
+    texts = chain(decoder.vocabulary, *(subspace.labels or () for subspace in decoder.layout.subspaces), more)
     return {text: shown for text in texts if (shown := show(text)) != text}
 
 
-# ── what is right ───────────────────────────────────────────────────────────────────────────────────────────
-def _reference(truth: Truth) -> dict[str, Any] | None:
-    if isinstance(truth, TuringTruth):
-        return _machine(truth)
-    if isinstance(truth, CircuitTruth):
-        return {"kind": "circuit", "nets": len(truth.circuit.inputs) + len(truth.circuit.gates)}
-    return None
-
-
-def _machine(truth: TuringTruth) -> dict[str, Any]:
-    """Return a machine, and the tokens of the verdicts it gives: what a simulator needs.
-
-    ``entered`` has, for each state, the verdict of a step into it; ``stopped`` that of a run which has no rule there.
-    """
-    machine, verdicts = truth.machine, set(VERDICT_TOKENS.values())
-    number = {state: n for n, state in enumerate(machine.states)}
-    unruled = truth.universal.unruled if isinstance(truth, UniversalTruth) else {}
-    first = truth.first
-    return {
-        "kind": "machine",
-        "states": list(machine.states),
-        "start": number[machine.start],
-        "halting": sorted(number[state] for state in machine.halting_states),
-        "rules": [[number[q], a, number[r], b, m] for (q, a), (r, b, m) in machine.transitions.items()],
-        "blank": machine.blank,
-        "oneWay": machine.tape == "one-way",
-        "nominal": truth.nominal,
-        "lead": list(truth.lead),
-        "first": first if first in verdicts else None,
-        "entered": [truth.entered(state) for state in machine.states],
-        "stopped": [truth.stopped(state, "") for state in machine.states],
-        "unruled": [[number[state], symbol, verdict] for (state, symbol), verdict in unruled.items()],
-        "verdicts": [VERDICT_TOKENS[outcome] for outcome in truth.outcomes],
-    }
-
-
-def document(
-    title: str, program: Machine | Circuit | None, recordings: Sequence[Recording], *, drawn: bool = True
-) -> tuple[dict[str, Any], str]:
+def document(page: Page, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[dict[str, Any], str]:
     """Return the data of a page, and the buffer with its columns as base64.
 
     Args:
+        page: what it says of the program, see `page_of`.
         drawn: whether Graphviz draws the graph, where it is installed; otherwise the page does.
     """
     columns = PackedColumns()
     show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
-        "title": title,
-        "machine": machine_data(program, show, columns, drawn=drawn) if isinstance(program, Machine) else None,
-        "circuit": circuit_data(program, columns, drawn=drawn) if isinstance(program, Circuit) else None,
-        "runs": [_run(recording, columns, show) for recording in recordings],
-        "box": box_data(program, recordings),
+        "title": f"{recordings[0].trace.machine} on {recordings[0].trace.input!r}",
+        "machine": None,
+        "circuit": None,
+        **page.views(show, columns, drawn),
+        "runs": [_run(recording, page, columns, show) for recording in recordings],
+        "box": box_data(page, recordings),
     }
     return data, columns.packed()
 
 
-def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, Any]:
+def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -> dict[str, Any]:
     trace, decoder = recording.trace, recording.decoder
     texts: dict[str, int] = {}
 
@@ -217,7 +157,7 @@ def _run(recording: Recording, columns: PackedColumns, show: Show) -> dict[str, 
         "stages": [[[n, _column(c, columns)] for n, c in written.items()] for written in recording.written],
         "texts": list(texts),
         "decoder": decoder_data(decoder, columns),
-        "live": live_data(recording, show),
+        "live": live_data(recording, page, show),
     }
 
 
@@ -257,10 +197,38 @@ def _layer(
 
 def _head(recording: Recording, head: Head, seen: Attended, columns: PackedColumns) -> dict[str, Any]:
     layout = recording.decoder.layout
-    about = {"name": head.name, "source": head.source, "score": score(layout, head), "moves": list(moves(layout, head))}
+    about = {"name": head.name, "source": head.source, "score": _score(layout, head), "moves": list(_moves(layout, head))}
     if seen.uniform:
         return about | {"seen": None}
     return about | {"seen": {c: columns.add(getattr(seen, c)) for c in PER_POSITION}, "sharers": seen.sharers}
+
+
+# ── A head in words: its score and what it carries, as its weights say it.
+def _score(layout: Residual, head: Head) -> str:
+    """Return the score of position j seen from i according to a head's query and key matrices: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
+    pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
+    terms = [_product(layout, q, k) for q, k in pairs if q and k]
+    return " + ".join(terms).replace("+ −", "− ") or "0"
+
+
+def _moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
+    """Yield what a head carries: (read at the attended position, added here), each as text with names."""
+    targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
+    for row, column, value in head.output.entries():
+        targets[column][row] = value
+    for read, write in zip(head.value.by_row(), targets, strict=True):
+        if read and write:
+            yield form(layout, read), form(layout, write)
+
+
+def _product(layout: Residual, query: Mapping[int, float], key: Mapping[int, float]) -> str:
+    """Return one component's share of a score; a query that is just the constant 1 is left out."""
+    one, there = layout.holding("1"), form(layout, key)
+    negative = len(query) == 1 and min(query.values()) < 0
+    sign, positive = ("−", {column: -value for column, value in query.items()}) if negative else ("", dict(query))
+    if one is not None and positive == {layout[one.name].start: 1.0}:
+        return f"{sign}⟨{there}⟩_j"
+    return f"{sign}⟨{form(layout, positive)}⟩_i·⟨{there}⟩_j"
 
 
 def _column(column: Content, columns: PackedColumns) -> dict[str, Any]:

@@ -10,13 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.errors import counted
-from tm2tfr.explorer.document import document
+from tm2tfr.explorer.document import document, page_of
 from tm2tfr.explorer.record import Recording
 from tm2tfr.files import write_text
-from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.trace.check import Trace
 
 HEIGHT = 820
@@ -48,28 +44,21 @@ class Explorer:
         return f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" style="{style}" title="tm2tfr"></iframe>'
 
 
-def explorer(
-    program: Machine | Circuit | Universal | None, recordings: Sequence[Recording], *, drawn: bool = True
-) -> Explorer:
+def explorer(program: Any, recordings: Sequence[Recording], *, drawn: bool = True) -> Explorer:
     """Return the page that shows `recordings`, one or two runs of the same program on the same input.
 
     Args:
+        program: what was run; None: nothing is known of it.
         drawn: see `document`.
     """
-    first, about = recordings[0].trace, program.description if isinstance(program, Machine | Circuit) else ""
-    if isinstance(program, Universal):
-        many = f"{counted(program.states, 'state')} and {counted(program.symbols, 'symbol')}"
-        about = f"Run by the decoder of all machines with at most {many}, which reads its rules in the prompt. "
-        program = program.right
-        about += program.description
-    title = f"{first.machine} on {first.input!r}"
-    data, columns = document(title, program, recordings, drawn=drawn)
+    page = page_of(program)
+    data, columns = document(page, recordings, drawn=drawn)
     draws = "dot" in (data["machine"] or data["circuit"] or {}).get("graph", {})
     parts = {
-        "title": escape(title),
-        "name": escape(first.machine),
+        "title": escape(data["title"]),
+        "name": escape(recordings[0].trace.machine),
         "input": escape(data["runs"][0]["input"] or "(empty)"),
-        "about": escape(about),
+        "about": escape(page.about),
         "style": asset("explorer.css"),
         "data": embedded(data),
         "columns": columns,

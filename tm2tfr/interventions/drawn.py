@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tm2tfr.causality import CausalValue, CausalVariable
 from tm2tfr.errors import Tm2tfrError, UsageError
@@ -19,16 +19,8 @@ FAR = 3
 """By how much a number that has no largest value is drawn beyond those of the run."""
 
 
-class Drawn(NamedTuple):
-    """A random intervention.
-
-    Args:
-        base: the run that it is made on.
-        settings: what is set.
-    """
-
-    base: Base
-    settings: list[VariableSetting]
+Drawn = tuple[Base, list[VariableSetting]]
+"""A random intervention: the run that it is made on, and what is set."""
 
 
 def drawn(words: Sequence[str], base: Callable[[str], Base], *, seed: int, start: int = 0) -> Iterator[Drawn]:
@@ -71,7 +63,7 @@ def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base
         if value is _ANY:
             value, origin = _any_value(chance, variable, [cells[variable.name] for cells in here.run.cells]), None
         settings.append(VariableSetting(variable.name, variable.name, position, value, before, origin))
-    return Drawn(here, settings)
+    return here, settings
 
 
 _ANY: Any = object()

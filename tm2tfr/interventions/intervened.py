@@ -20,7 +20,11 @@ ColumnPlaces = Mapping[str, tuple[str, ...] | str]
 
 MOST_NAMED = 24
 """A message names at most this many variables."""
-_AT = re.compile(r"\s*(?P<name>.+?)\s*@\s*(?P<at>\d{1,9})\s*", re.DOTALL | re.ASCII)
+_AT = r"\s*(?P<name>.+?)\s*@\s*(?P<at>\d{1,9})"
+_KEY, _VALUE, _FROM = (
+    re.compile(_AT + rest, re.DOTALL | re.ASCII)
+    for rest in (r"\s*", r"\s*=(?P<value>.*)", r"\s+from\s*(?P<input>.*?)\s*(@\s*(?P<there>\d{1,9}))?\s*")
+)
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,33 @@ def why_not(settings: Sequence[VariableSetting], variables: Mapping[str, CausalV
     return "; ".join(said)
 
 
+def read_settings(texts: Sequence[str]) -> dict[tuple[str, int] | str, Any]:
+    """Return settings as people write them: (variable, position) -> a value as text, None for ``⊥`` or nothing, or `From`.
+
+    >>> read_settings(["q@5=q3", "h@6 from 111@6", "a @ 7 from @9"])  # doctest: +NORMALIZE_WHITESPACE
+    {('q', 5): 'q3', ('h', 6): From(input='111', position=6, variable=None),
+     ('a', 7): From(input=None, position=9, variable=None)}
+
+    Raises:
+        UsageError: for a text that says neither, and for a variable that is set twice at a position.
+    """
+    found: dict[tuple[str, int] | str, Any] = {}
+    for text in texts:
+        if (match := _FROM.fullmatch(text)) and "=" not in text.partition(" from")[0]:
+            there = match["there"]
+            value: Any = From(match["input"] or None, None if there is None else int(there))
+        elif match := _VALUE.fullmatch(text):
+            value = match["value"].strip() or None
+        else:
+            what = f"{text!r} does not say what is to be set"
+            raise UsageError(f"{what}: write for example 'q@5=q3', or 'q@5 from 111@6' for the value in another run")
+        key = match["name"], int(match["at"])
+        if key in found:
+            raise UsageError(f"{key[0]}@{key[1]} is set twice: set it once")
+        found[key] = value
+    return found
+
+
 def settings_of(base: Base, asked: Mapping[tuple[str, int] | str, Any], other: Any) -> list[VariableSetting]:
     """Return the settings that are asked for: (variable, position), or ``q@5``, -> a value, or `From` another run.
 
@@ -216,13 +247,9 @@ def settings_of(base: Base, asked: Mapping[tuple[str, int] | str, Any], other: A
         found.append(VariableSetting(variable.name, name, position, checked, before, origin))
     if not found:
         raise UsageError(f"nothing is set: {_example(base)}")
-    twice = [
-        each
-        for n, each in enumerate(found)
-        if (each.variable, each.position) in {(e.variable, e.position) for e in found[:n]}
-    ]
-    if twice:
-        raise UsageError(f"{twice[0].variable} is set twice at {twice[0].position}: set it once")
+    keys = [(each.variable, each.position) for each in found]
+    if twice := next((key for n, key in enumerate(keys) if key in keys[:n]), None):
+        raise UsageError(f"{twice[0]} is set twice at {twice[1]}: set it once")
     return found
 
 
@@ -242,6 +269,6 @@ def _key(key: Any) -> tuple[str, int]:
     match key:
         case (str(name), int(position)) if not isinstance(position, bool):
             return name, position
-        case str(text) if (said := _AT.fullmatch(text)) is not None:
+        case str(text) if (said := _KEY.fullmatch(text)) is not None:
             return said["name"], int(said["at"])
     raise UsageError(f"{key!r} is not a variable with a position: use for example ('q', 5), or 'q@5'")

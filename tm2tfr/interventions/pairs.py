@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.dataset.folder import ShardProgress
+from tm2tfr.dataset.folder import CARD, ShardProgress, prepared, refuse_used
 from tm2tfr.dataset.jobs import arrow_or_error
 from tm2tfr.dataset.manifest import MANIFEST, sha256
-from tm2tfr.errors import DatasetError, OutputError
-from tm2tfr.files import refusal, write_bytes, write_text
+from tm2tfr.errors import DatasetError
+from tm2tfr.files import write_bytes, write_text
 from tm2tfr.interventions.drawn import drawn
 from tm2tfr.interventions.intervened import Base
 from tm2tfr.interventions.intervention import Intervention, text_of_cell, text_of_stage
@@ -28,9 +28,8 @@ from tm2tfr.interventions.patched import subspace_of
 from tm2tfr.text.markdown import code, escaped
 from tm2tfr.transformer.weights import digest
 
-SHARD = 1_000
-"""The number of interventions of a shard."""
-CARD = "README.md"
+SHARD, MOST_FAILURES = 1_000, 3
+"""The number of interventions of a shard; the most failures that are kept."""
 COLUMNS: Mapping[str, str] = {
     "input": "the input of the base run",
     "base_tokens": "the tokens fed in the base run",
@@ -78,36 +77,40 @@ class Tried:
         """Whether the patched weights do what is expected in all of them."""
         return self.differing == 0
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of interventions, as the manifest has them."""
+        counts = {"interventions": self.number, "left_out": self.left_out}
+        return {**counts, "causal": self.causal, "explained": self.explained}
+
     def add(self, done: Intervention) -> None:
         """Count an intervention."""
-        self.number += 1
-        if done.known:
-            self.causal += done.causal
-            self.explained += bool(done.explained)
-        else:
-            self.left_out += 1
-        if not done.agrees:
-            self.differing += 1
-            if len(self.failures) < 3:
-                self.failures.append(done)
+        known, failures = done.known, [] if done.agrees else [done]
+        self.take(
+            {
+                "interventions": 1,
+                "left_out": not known,
+                "causal": known and done.causal,
+                "explained": known and bool(done.explained),
+            },
+            failures,
+            len(failures),
+        )
+
+    def take(self, counts: Mapping[str, int], failures: Sequence[Intervention] = (), differing: int = 0) -> None:
+        """Add the counts of other interventions, see `counts`, and those that differ."""
+        self.number += counts["interventions"]
+        self.left_out += counts["left_out"]
+        self.causal += counts["causal"]
+        self.explained += counts["explained"]
+        self.differing += differing
+        self.failures = [*self.failures, *failures][:MOST_FAILURES]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        counts = {
-            "interventions": self.number,
-            "left_out": self.left_out,
-            "causal": self.causal,
-            "explained": self.explained,
-            "differ": self.differing,
-        }
-        return {
-            "subject": self.subject,
-            "engine": self.engine,
-            **counts,
-            "agrees": self.agrees,
-            "reused": self.reused,
-            "failures": [each.as_dict() for each in self.failures],
-        }
+        names = {"subject": self.subject, "engine": self.engine}
+        counts = {**self.counts, "differ": self.differing, "agrees": self.agrees, "reused": self.reused}
+        return {**names, **counts, "failures": [each.as_dict() for each in self.failures]}
 
     def __str__(self) -> str:
         said = [f"{self.subject}: {self.number:,} random interventions, the patched weights ({self.engine}) "]
@@ -156,61 +159,35 @@ def tried(
     """
     first = base(words[0])
     found = Tried(name, first.engine.name, folder=folder)
-    starts = range(0, count, SHARD)
-    if folder is None:
-        for number, start in enumerate(starts):
-            for done in _shard(words, base, seed, start, count):
-                found.add(done)
-            if progress is not None:
-                progress(number + 1, len(starts), found.number)
-        return found
-    if parquet:
-        arrow_or_error()
-    head = _head(name, first, words, count, seed, parquet=parquet)
-    made = _found(folder, head) if resume else _empty(folder)
+    starts, head, made = range(0, count, SHARD), dict[str, Any](), dict[str, Any]()
+    if folder is not None:
+        if parquet:
+            arrow_or_error()
+        head = _head(name, first, words, count, seed, parquet=parquet)
+        made = _found(folder, head) if resume else _empty(folder)
     for number, start in enumerate(starts):
         stem = f"{number:05}-of-{len(starts):05}"
-        if (there := made.get(stem)) is not None:
-            _count_again(found, there)
+        if stem in made:
+            found.take(made[stem]["counts"])
+            found.reused += made[stem]["counts"]["interventions"]
         else:
-            own = Tried(name, first.engine.name)
-            rows = []
-            for done in _shard(words, base, seed, start, count):
+            own, rows = Tried(name, first.engine.name), []
+            for run, settings in islice(drawn(words, base, seed=seed, start=start), min(SHARD, count - start)):
+                done = run.intervened(settings)
                 own.add(done)
-                rows += [_row(done)] if done.known else []
-            if own.differing:
-                found.failures, found.differing = own.failures, found.differing + own.differing
-                found.number += own.number
-                return found  # what the weights do not do is not written
-            made[stem] = _written(folder, stem, rows, own, parquet=parquet)
-            _note(folder, head, made)
-            _count(found, own)
+                rows += [_row(done)] if folder is not None and done.known else []
+            found.take(own.counts, own.failures, own.differing)
+            if folder is not None:
+                if own.differing:
+                    return found  # what the weights do not do is not written
+                made[stem] = _written(folder, stem, rows, own, parquet=parquet)
+                _note(folder, head, made)
         if progress is not None:
             progress(number + 1, len(starts), found.number)
-    write_text(folder / CARD, _card(found, first, count, seed, parquet=parquet))
-    _note(folder, head, made)
+    if folder is not None:
+        write_text(folder / CARD, _card(found, first, count, seed, parquet=parquet))
+        _note(folder, head, made)
     return found
-
-
-def _shard(words: Sequence[str], base: Callable[[str], Base], seed: int, start: int, count: int) -> Iterator[Intervention]:
-    for each in islice(drawn(words, base, seed=seed, start=start), min(SHARD, count - start)):
-        yield each.base.intervened(each.settings)
-
-
-def _count(found: Tried, own: Tried) -> None:
-    found.number += own.number
-    found.left_out += own.left_out
-    found.causal += own.causal
-    found.explained += own.explained
-
-
-def _count_again(found: Tried, shard: Mapping[str, Any]) -> None:
-    counts = shard["counts"]
-    found.number += counts["interventions"]
-    found.left_out += counts["left_out"]
-    found.causal += counts["causal"]
-    found.explained += counts["explained"]
-    found.reused += counts["interventions"]
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -239,14 +216,8 @@ def _written(folder: Path, stem: str, rows: Sequence[Mapping[str, Any]], own: Tr
         data[f"{stem}.parquet"] = _parquet(rows)
     for name, content in data.items():
         write_bytes(folder / name, content)
-    counts = {
-        "interventions": own.number,
-        "left_out": own.left_out,
-        "causal": own.causal,
-        "explained": own.explained,
-    }
     files = {name: {"bytes": len(content), "sha256": sha256(content)} for name, content in data.items()}
-    return {"counts": counts, "files": files}
+    return {"counts": own.counts, "files": files}
 
 
 def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -307,14 +278,8 @@ def _empty(folder: Path) -> dict[str, Any]:
     Raises:
         OutputError: if it is not, or cannot be made.
     """
-    try:
-        if folder.is_dir() and any(folder.iterdir()):
-            ours = (folder / MANIFEST).exists()
-            remedy = "resume it with --resume, or choose another folder" if ours else "choose another folder"
-            raise OutputError(f"{folder}: this folder is not empty: {remedy}")
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise refusal(folder, error, folder.parent) from error
+    refuse_used(folder, resume=False)
+    prepared(folder, ())
     return {}
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from tm2tfr.causality import CausalValue, CausalVariable, Settings
 from tm2tfr.contract import vector
-from tm2tfr.engines.decode import Engine, PatchableSession, prompted, run_whole
+from tm2tfr.engines.decode import Engine, generate, prompted, run_whole
 from tm2tfr.engines.patching import Patch
 from tm2tfr.engines.reading import answered, plain_number
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -66,23 +66,14 @@ def patched_run(
     Raises:
         EngineError: for a prompt or a patch that does not fit, and an engine that cannot be patched.
     """
-    given = prompted(decoder, prompt)
     if decoder.labeller:
+        given = prompted(decoder, prompt)
         passed = run_whole(decoder, given, engine=engine, patches=patches)
         answers = tuple(answered(decoder, each.logits) for each in passed)
         return PatchedRun(tuple(decoder.vocabulary[n] for n in given), answers, tuple(each.residual for each in passed))
-    session = cast("PatchableSession", engine.start(decoder))
-    stop = {decoder.numbers[token] for token in decoder.stop}
-    most = max_positions if decoder.positions is None else min(max_positions, decoder.positions)
-    fed, found, streams = list[int](), list[int](), list[Any]()
-    for i in range(most):
-        fed.append(given[i] if i < len(given) else found[-1])
-        found.append(session.feed(fed[-1], None, patches.get(i, ())))
-        streams.append(session.residual)
-        if found[-1] in stop and i + 1 >= len(given):
-            break
-    words = decoder.vocabulary
-    return PatchedRun(tuple(words[n] for n in fed), tuple(words[n] for n in found), tuple(streams))
+    steps = list(generate(decoder, prompt, engine=engine, max_positions=max_positions, patches=patches))
+    _, tokens, answers, streams, _ = zip(*steps, strict=True)
+    return PatchedRun(tokens, answers, streams)
 
 
 def wrong_cells(

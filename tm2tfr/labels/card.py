@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from tm2tfr._version import __version__
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.errors import counted
+from tm2tfr.labelling import Scheme
 from tm2tfr.labels.hooks import Hooks, InSubspaces, columns_in_weights
 from tm2tfr.labels.shard import LABELS, RUNS
-from tm2tfr.labels.variables import Scheme
 from tm2tfr.text.markdown import code, escaped
 from tm2tfr.transformer.residual import Residual
 

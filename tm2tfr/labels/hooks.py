@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tm2tfr.contract import STAGES, Specification
+from tm2tfr.contract import STAGES, Specification, reached
 from tm2tfr.errors import ExportError, listing
-from tm2tfr.labels.variables import HeldVariable, Scheme
+from tm2tfr.labelling import HeldVariable, Scheme
 from tm2tfr.targets.streams import HOOKED, ExportedStream, stream_of
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -60,9 +60,7 @@ class Hooks:
 
     def carried(self, layer: int, part: str) -> list[str]:
         """Return the names of the subspaces that hold their values after `part` of `layer`."""
-        place = (layer, STAGES.index(part))
-        there = [name for name, (at, done) in self.since.items() if (at, STAGES.index(done)) <= place]
-        return [name for name in there if name not in self.left_out]
+        return [name for name, since in self.since.items() if reached(since, layer, part) and name not in self.left_out]
 
     def _subspace(self, subspace: Subspace) -> dict[str, Any]:
         held = self.scheme.held.get(subspace.name)
@@ -161,7 +159,7 @@ InSubspaces = tuple[str, ...] | str
 """The names of the subspaces that hold a column as it is; or, as text, why none does."""
 
 GIVEN = ("position", "token", "answer")
-"""The columns beside variables and heads whose values are in weights; see `tm2tfr.labels.variables.RESERVED`."""
+"""The columns beside variables and heads whose values are in weights; see `tm2tfr.labelling.RESERVED`."""
 _OUT = "it is what comes out, and no subspace holds it"
 _NOWHERE = "no subspace of these weights holds it"
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
-from tm2tfr.dataset.circuits.spec import CircuitInputs, RandomBits
-from tm2tfr.dataset.labels.spec import LabelSpec
+from tm2tfr.dataset.circuits.spec import RandomBits, drawn_bits
 from tm2tfr.dataset.spec import MOST_WORDS, Inputs, Random
 from tm2tfr.errors import InputError, counted, visible
-from tm2tfr.sources.circuit.inputs import read_input
-from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.text.words import number_of
+from tm2tfr.text.words import InputSpace, number_of
 
 MOST_BY_DEFAULT, LONGEST_BY_DEFAULT = 1_000, 10
 """Where nothing else is asked for: so many random inputs of up to so many tokens, or all where there are no more."""
@@ -58,28 +54,25 @@ class Chosen(NamedTuple):
     how: Mapping[str, Any]
 
 
-def chosen(program: Any, positions: int | None, asked: LabelInputs) -> Chosen:
+def chosen(name: str, noun: str, space: InputSpace, positions: int | None, asked: LabelInputs) -> Chosen:
     """Return the different inputs, and how they were chosen.
 
     Args:
-        positions: the most tokens of a word that the weights take; None: any number.
+        name, noun: of the program, for messages; space: what its inputs are made of.
+        positions: the most tokens of an input that the weights take; None: any number.
 
     Raises:
-        InputError: for a word that is no input of the program, for lengths that are none, or for too many inputs.
+        InputError: for an invalid input or invalid lengths, or for too many inputs.
     """
-    if isinstance(program, Circuit):
-        return _of_circuit(program, asked)
-    machine = program.right if isinstance(program, Universal) else program
-    letters = machine.input_alphabet or () if isinstance(machine, Machine) else program.alphabet
-    least = 0 if isinstance(machine, Machine) else 1
-    inputs = _inputs(program.name, len(letters), least, positions, asked)
-    if isinstance(machine, Machine):
-        listed = Inputs(tuple(machine.check_input(word) for word in inputs.words), inputs.up_to, inputs.random)
-        words = listed.over(letters)
-    else:
-        words = LabelSpec(text="", name=program.name, program=program, inputs=inputs, forms=()).words
+    if space.length is not None:
+        return _of_length(visible(name), noun, space, space.length, asked)
+    inputs = _inputs(visible(name), space, positions, asked)
+    listed = map(space.read, inputs.words)
+    others = Inputs((), inputs.up_to, inputs.random).over(space.letters)
+    words = (*listed, *(space.written(word) for word in others if len(word) >= space.shortest))
     drawn = [(source.count, source.shortest, source.longest) for source in inputs.random]
-    return Chosen(words, _how(len(inputs.words), inputs.up_to if inputs.up_to >= 0 else None, drawn, asked))
+    how = _how(len(inputs.words), inputs.up_to if inputs.up_to >= 0 else None, drawn, asked)
+    return Chosen(tuple(dict.fromkeys(words)), how)
 
 
 def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], asked: LabelInputs) -> dict[str, Any]:
@@ -89,9 +82,9 @@ def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], 
     return {"listed": listed, "all_up_to": up_to, "random": random, "default": asked.nothing}
 
 
-def _inputs(name: str, letters: int, least: int, positions: int | None, asked: LabelInputs) -> Inputs:
-    """Return the inputs that are words over so many letters."""
-    name = visible(name)
+def _inputs(name: str, space: InputSpace, positions: int | None, asked: LabelInputs) -> Inputs:
+    """Return the inputs where they have any length."""
+    letters, least = len(space.letters), space.shortest
     shortest = least if asked.shortest is None else max(asked.shortest, least)
     longest = LONGEST_BY_DEFAULT if asked.longest is None else asked.longest
     longest = max(shortest, longest) if positions is None or asked.longest is not None else min(longest, positions)
@@ -115,19 +108,20 @@ def _inputs(name: str, letters: int, least: int, positions: int | None, asked: L
     return found
 
 
-def _of_circuit(circuit: Circuit, asked: LabelInputs) -> Chosen:
-    name, bits = visible(circuit.name), len(circuit.inputs)
+def _of_length(name: str, noun: str, space: InputSpace, bits: int, asked: LabelInputs) -> Chosen:
+    """Return the inputs where all have the same number of bits."""
     if asked.shortest is not None or asked.longest is not None:
-        raise InputError(f"{name}: every input of this circuit has {bits} bits: omit the length")
+        raise InputError(f"{name}: every input of this {noun} has {bits} bits: omit the length")
     everything = asked.up_to is not None or (asked.nothing and 2**bits <= MOST_BY_DEFAULT)
     if asked.up_to is not None and asked.up_to < bits:
-        raise InputError(f"{name}: the inputs of this circuit have {bits} bits, not up to {asked.up_to}: ask for {bits}")
+        raise InputError(f"{name}: the inputs of this {noun} have {bits} bits, not up to {asked.up_to}: ask for {bits}")
     if everything and 2**bits > MOST_WORDS:
         raise InputError(f"{name}: there are 2^{bits} inputs: ask for random ones")
     count = MOST_BY_DEFAULT if asked.nothing and not everything else asked.count
     if count is not None and count > min(2**bits, MOST_WORDS):
         raise InputError(f"{name}: there are {min(2**bits, MOST_WORDS):,} inputs at most, and not {count:,}: ask for fewer")
-    drawn = () if count is None else (RandomBits(count, f"labels, seed {asked.seed}"),)
-    words = tuple(read_input(circuit, word) for word in asked.words or ())
-    how = _how(len(words), bits if everything else None, [(each.count, bits, bits) for each in drawn], asked)
-    return Chosen(CircuitInputs(words, everything, drawn).of(circuit), how)
+    listed = tuple(map(space.read, asked.words or ()))
+    every = map("".join, product(space.letters, repeat=bits)) if everything else ()
+    drawn = () if count is None else drawn_bits(RandomBits(count, f"labels, seed {asked.seed}"), bits)
+    how = _how(len(listed), bits if everything else None, [] if count is None else [(count, bits, bits)], asked)
+    return Chosen(tuple(dict.fromkeys((*listed, *every, *drawn))), how)

@@ -92,7 +92,7 @@ def make(
     folder, noun = Path(folder), construction.noun_of(program)
     arrow_or_error()
     labelled = LabelledRuns(decoder, program, engine, max_steps)
-    words, how = chosen(program, decoder.positions, asked)
+    words, how = chosen(program.name, noun, construction.inputs(program), decoder.positions, asked)
     if not words:
         raise InputError(f"{visible(program.name)}: there are no inputs: ask for some")
     if not labelled.defined(words):

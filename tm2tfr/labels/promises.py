@@ -6,30 +6,21 @@ which entry is the largest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import STAGES
+from tm2tfr.contract import reached
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.watching import Observation, observe_all
 from tm2tfr.errors import visible
+from tm2tfr.labelling import FUNCTIONS, HeadColumn, HeldVariable, Ragged, Scheme
 from tm2tfr.labels.hooks import SinceStages
-from tm2tfr.labels.runs import LabelledRuns
-from tm2tfr.labels.variables import HeadColumn, HeldVariable, LabelRows, Ragged, Scheme
-from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.labels.runs import LabelledRuns, LabelRows
 
 # ── What labels say of the residual stream: the coordinates of each subspace at each position.
-_FUNCTIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    "": lambda x: x,
-    "square": lambda x: x.astype(np.float64) ** 2,
-    "positive": lambda x: np.maximum(x, 0),
-    "negative": lambda x: np.maximum(-x, 0),
-    "is 0": lambda x: (x == 0).astype(np.int64),
-}
 
 
 def coordinates(
@@ -81,7 +72,7 @@ def _here(
         values, variable = rows.columns[held.column], scheme.variable(held.column)
         texts = rows.texts[held.column] if variable.kind == "text" else variable.labels
     if labels is None:
-        found = held.times * _FUNCTIONS[held.function](values).astype(np.float64)
+        found = held.times * FUNCTIONS[held.function](values).astype(np.float64)
         return (found / (position + 1) if held.over else found)[:, None]
     if held.function == "steps":
         ends = [tuple(map(_number, label.split(".."))) for label in labels]
@@ -123,7 +114,7 @@ def broken_promises(runs: LabelledRuns, words: Sequence[str], since: SinceStages
         words: the inputs that are labelled, of which a few are run.
         since: after which part of which layer each subspace has its value.
     """
-    few = runs if isinstance(runs.program, Circuit) else replace(runs, engine="dense", max_steps=min(runs.max_steps, STEPS))
+    few = runs.shortened(STEPS)
     some = [words[len(words) // 2], max(words[:1_000], key=len), *words[: RUNS - 2]]
     rows, differs, _ = few.labelled(tuple(dict.fromkeys(some)))
     if differs is not None:  # which the labels say, and there are none then
@@ -159,9 +150,8 @@ def _streams(
             continue
         wanted = coordinates(rows, scheme, held, subspace.labels, decoder.vocabulary)[start : start + len(seen)]
         most = close * np.maximum(1.0, np.abs(wanted))
-        at, done = since[subspace.name]
         for (layer, part), stream in streams.items():
-            if (layer, STAGES.index(part)) < (at, STAGES.index(done)):
+            if not reached(since[subspace.name], layer, part):
                 continue
             there = stream[:, decoder.layout[subspace.name]]
             wrong = ~(np.abs(there - wanted) <= most).all(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,36 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.contract import Source
 from tm2tfr.engines import engine as engine_named
-from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError, visible
-from tm2tfr.labels.of_circuit import CircuitVariables, joined
-from tm2tfr.labels.of_logic import LogicVariables
-from tm2tfr.labels.of_rasp import LabelledWords, RaspVariables
-from tm2tfr.labels.of_turing import RawRows, TuringVariables, recoded
-from tm2tfr.labels.of_universal import UniversalVariables
-from tm2tfr.labels.variables import HeadColumn, LabelRows, Ragged, Scheme
+from tm2tfr.labelling import HeadColumn, LabelledWords, RunRows, Scheme, joined, offsets_of, recoded, taken
 from tm2tfr.runs.batches.spelt import spelt
 from tm2tfr.runs.cases import checked_cases
 from tm2tfr.runs.choose import for_cases
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.truths import AnyMachine, machine_truth_of, truth_of
 from tm2tfr.runs.words import first_wrong
-from tm2tfr.sources.circuit.evaluate import evaluate_cases
-from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.truth import CircuitTruth
-from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Trace, check
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
+WORDS, PAIRS = 8_192, 1 << 20
+"""At most this many words of one length are labelled at once, and at most this many pairs of their positions."""
 
-# ── Runs of machines as columns: each compared with the simulator's, cell by cell, by the fast engine or row by row.
+
 @dataclass(frozen=True)
 class Differs:
     """The first of some runs that differs from the reference's, and how; agreed: the number of runs before it."""
@@ -50,84 +40,60 @@ class Differs:
 
 
 @dataclass(frozen=True)
-class RunsInColumns:
-    """The runs of one machine; see `tm2tfr.labels.runs.LabelledRuns`."""
+class LabelRows:
+    """The labels of some runs that agree with the reference.
 
-    decoder: Decoder
-    program: AnyMachine
-    engine: str
-    max_steps: int
+    Args:
+        words: the input of each run.
+        offsets: (runs + 1,): the rows of run r are ``offsets[r]:offsets[r + 1]``.
+        tokens: (rows,), their numbers in the vocabulary.
+        answers: (rows,), the place of the answer among those of the decoder, or its first output's; None: it is a number.
+        columns: of each variable its values: (rows,).
+        texts: of each variable that is a text the list that its values are places in.
+        attended: of each head that has one its column.
+        outcomes: of each run what came out, as text.
+        cells: the number of cells that were compared.
+    """
 
-    def on(self, words: Sequence[str]) -> tuple[RawRows, tuple[str, ...], Differs | None, int]:
-        """Return the rows of the runs up to the first that differs, what came out of each, what differs, and the cells."""
-        if self.engine == "fast":
-            return self._batch(words)
-        parts: list[RawRows] = []
-        outcomes: list[str] = []
-        cells, differs = 0, None
-        for word in words:
-            raw, trace = self._by_row(word)
-            if trace.divergence is not None or not trace.agrees:
-                differs = Differs(word, str(trace.divergence or f"{trace.tokens} tokens, {trace.result}"), len(parts))
-                break
-            parts.append(raw)
-            outcomes.append(trace.answer)
-            cells += trace.compared
-        return _joined(parts), tuple(outcomes), differs, cells
+    words: tuple[str, ...]
+    offsets: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    answers: NDArray[np.int32] | None
+    columns: Mapping[str, NDArray[Any]]
+    texts: Mapping[str, Sequence[str]]
+    attended: Mapping[str, HeadColumn]
+    outcomes: tuple[str, ...]
+    cells: int
 
-    def _batch(self, words: Sequence[str]) -> tuple[RawRows, tuple[str, ...], Differs | None, int]:
-        """Return the same, of all runs in one call of compiled code."""
-        from tm2tfr.runs.batches.carried import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """The position of each row in its run: (rows,)."""
+        return np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
-        batch = batch_of(self.decoder, self.program, words, checked=True, max_steps=self.max_steps, workers=1)
-        wrong = np.flatnonzero((batch.differs >= 0) | (batch.compared == 0))
-        agreed, differs = len(batch), None
-        if len(wrong):
-            agreed = int(wrong[0])
-            differs = Differs(words[agreed], str(batch.divergence(agreed) or batch.trace(agreed).result), agreed)
-        rows = int(batch.offsets[agreed])
-        own = {name: batch.columns[name][:rows].astype(np.int32) for name in ("q", "b", "m", "h", "a")}
-        sizes = np.array([len(word) for word in words[:agreed]], dtype=np.int64)
-        raw = RawRows(batch.offsets[: agreed + 1], sizes, batch.tokens[:rows], batch.answers[:rows], **own)
-        return raw, tuple(batch.outcomes[:agreed].tolist()), differs, int(batch.compared[:agreed].sum())
-
-    def _by_row(self, word: str) -> tuple[RawRows, Trace]:
-        truth = machine_truth_of(self.program, word, self.decoder, self.max_steps)
-        named = engine_named(self.engine)
-        trace = check(self.decoder, truth, engine=named, max_steps=self.max_steps, keep_rows=True)
-        holder, numbers = self.decoder.layout.holder, self.decoder.numbers
-        columns = {"y": np.array([numbers.get(row.y, -1) for row in trace.rows], dtype=np.int32)}
-        for name in "qba":
-            names = tuple(str(getattr(row, name)) for row in trace.rows)
-            columns[name] = recoded(names, holder(f"e_{name}").labels)
-        for name in "mh":
-            columns[name] = np.array([int(getattr(row, name)) for row in trace.rows], dtype=np.int32)
-        return self._raw(word, columns), trace
-
-    def _raw(self, word: str, columns: dict[str, NDArray[np.int32]]) -> RawRows:
-        rows = len(columns["y"])
-        truth = machine_truth_of(self.program, "", self.decoder, 0)
-        fed = np.array(prompted(self.decoder, (*truth.lead, *word)), dtype=np.int32)
-        tokens = np.concatenate([fed, columns["y"][len(fed) - 1 : -1]])[:rows].astype(np.int32)
-        own = {name: columns[name] for name in ("q", "b", "m", "h", "a")}
-        return RawRows(np.array([0, rows]), np.array([len(word)]), tokens, columns["y"], **own)
+    @classmethod
+    def together(cls, parts: Sequence[LabelRows], order: Ints) -> LabelRows:
+        """Return the runs of several parts in one, in this order; the lists of texts of the last part have all texts."""
+        offsets, rows = taken(offsets_of(np.concatenate([np.diff(part.offsets) for part in parts])), order)
+        words = [word for part in parts for word in part.words]
+        outcomes = [outcome for part in parts for outcome in part.outcomes]
+        columns = {name: np.concatenate([part.columns[name] for part in parts])[rows] for name in parts[0].columns}
+        texts = {name: listed(columns[name], of) for name, of in parts[-1].texts.items()}
+        attended = {name: joined([part.attended[name] for part in parts]) for name in parts[0].attended}
+        answers = [part.answers for part in parts if part.answers is not None]
+        return cls(
+            words=tuple(words[run] for run in order.tolist()),
+            offsets=offsets,
+            tokens=np.concatenate([part.tokens for part in parts])[rows],
+            answers=np.concatenate(answers)[rows] if answers else None,
+            columns=columns | {name: places for name, (places, _) in texts.items()},
+            texts={name: own for name, (_, own) in texts.items()},
+            attended={name: of[rows] if isinstance(of, np.ndarray) else of.take(rows) for name, of in attended.items()},
+            outcomes=tuple(outcomes[run] for run in order.tolist()),
+            cells=sum(part.cells for part in parts),
+        )
 
 
-_NOTHING = np.zeros(0, dtype=np.int32)
-
-
-def _joined(parts: Sequence[RawRows]) -> RawRows:
-    """Return the rows of several runs as one."""
-    if not parts:
-        return RawRows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), *[_NOTHING] * 7)
-    sizes = np.concatenate([part.sizes for part in parts])
-    offsets = np.concatenate([[0], np.cumsum([part.offsets[-1] for part in parts])]).astype(np.int64)
-    columns: list[Any] = [np.concatenate(each) for each in list(zip(*parts, strict=True))[2:]]
-    return RawRows(offsets, sizes, *columns)
-
-
-WORDS, PAIRS = 8_192, 1 << 20
-"""At most so many words of one length are labelled at once, and at most so many pairs of positions of them."""
+NO_ROWS = LabelRows((), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), {}, {}, {}, (), 0)
 
 
 @dataclass(frozen=True)
@@ -137,7 +103,7 @@ class LabelledRuns:
     Args:
         decoder: the weights that are run; program: what says what is right.
         engine: ``fast``, ``dense`` or ``exact``.
-        max_steps: at most this many steps of a machine.
+        max_steps: at most this many steps of a run whose length is not known.
         left_out: the columns of heads that are left out.
     """
 
@@ -150,41 +116,37 @@ class LabelledRuns:
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("decoder", "program", "engine", "max_steps", "left_out")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+    @cached_property
+    def _source(self) -> Source[Any]:
+        found = of_program(self.program)
+        if found is None or found.labelling is None:
+            name = visible(getattr(self.program, "name", str(self.program)))
+            raise CompileError(f"{name}: nothing labels its runs: give a program")
+        return found
 
     @cached_property
-    def _finder(self) -> Any:
-        """What finds the labels.
+    def _variables(self) -> Any:
+        """What the source says of its runs: the scheme of the labels, and how they are computed.
 
         Raises:
             CompileError: if the weights cannot be compared with the program.
         """
-        program, decoder = self.program, self.decoder
-        if isinstance(program, Universal):
-            return UniversalVariables(decoder, program)
-        if isinstance(program, Machine):
-            return TuringVariables(decoder)
-        if isinstance(program, Circuit):
-            truth = truth_of(program, "0" * len(program.inputs), decoder, None)
-            if isinstance(truth, CircuitTruth):
-                return CircuitVariables(decoder, truth.specification(0))
-        if isinstance(program, Program):
-            return RaspVariables(program, decoder)
-        if isinstance(program, LogicProgram):
-            return LogicVariables(program, decoder)
-        raise CompileError(f"{visible(getattr(program, 'name', str(program)))}: nothing labels its runs: give a program")
+        return self._source.labelling(self.program, self.decoder)  # type: ignore[misc]
 
     @cached_property
     def scheme(self) -> Scheme:
-        """What labels there are."""
-        found: Scheme = self._finder.scheme
+        """The scheme of the labels."""
+        found: Scheme = self._variables.scheme
         return replace(found, heads=tuple(head for head in found.heads if head.column not in self.left_out))
 
-    @property
-    def ends(self) -> tuple[str, ...]:
-        """The outcomes that are counted: those of machines."""
-        return ("accept", "reject", "halt", "limit") if isinstance(self.program, Machine | Universal) else ()
+    @cached_property
+    def _length(self) -> int | None:
+        """The length of every input; None: inputs have any length."""
+        return self._source.inputs(self.program).length
+
+    def shortened(self, steps: int) -> LabelledRuns:
+        """Return these runs in the dense engine, of at most so many steps; runs of one length cannot be shortened."""
+        return self if self._length is not None else replace(self, engine="dense", max_steps=min(self.max_steps, steps))
 
     def labelled(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None, tuple[int, ...]]:
         """Run some inputs and return their labels, up to the first that differs from the reference's.
@@ -193,149 +155,130 @@ class LabelledRuns:
             The labels; what differs, None if nothing does; the places of the inputs that were left out, on which the
             program is undefined.
         """
-        if isinstance(self.program, Machine | Universal):
-            return (*self._machine(words), ())
-        if isinstance(self.program, Circuit):
-            return (*self._circuit(words), ())
-        return self._words(words)
+        if self.decoder.labeller:
+            return self._whole(words)
+        if self._length is not None:
+            return (*self._cases(words, self._length), ())
+        return (*(self._batch(words) if self.engine == "fast" else self._in_turn(words)), ())
 
-    # ── machines ────────────────────────────────────────────────────────────────────────────────────────────
-    @cached_property
-    def _machine_runs(self) -> RunsInColumns:
-        return RunsInColumns(self.decoder, self.program, self.engine, self.max_steps)
+    def _labels(self, words: Sequence[str], raw: RunRows, outcomes: Sequence[str], cells: int) -> LabelRows:
+        columns, attended = self._variables.labels(raw)
+        return LabelRows(tuple(words), raw.offsets, raw.tokens, raw.answers, columns, {}, attended, tuple(outcomes), cells)
 
-    def _machine(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None]:
-        raw, outcomes, differs, cells = self._machine_runs.on(words)
-        columns, attended = self._finder.labels(raw)
-        some = tuple(words[: len(outcomes)])
-        return LabelRows(some, raw.offsets, raw.tokens, raw.answers, columns, {}, attended, outcomes, cells), differs
+    # ── runs that generate tokens: each compared with the reference's, cell by cell
+    def _batch(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None]:
+        """Run all inputs in one call of compiled code."""
+        from tm2tfr.runs.batches.carried import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
-    # ── circuits ────────────────────────────────────────────────────────────────────────────────────────────
-    def _circuit(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None]:
-        circuit, inputs = self.program, len(self.program.inputs)
-        cases = np.frombuffer("".join(words).encode(), dtype=np.uint8).reshape(len(words), inputs) - ord("0")
-        found = checked_cases(self.decoder, circuit, cases, engine=for_cases(self.decoder, self.engine, None))
-        failed = found.failure is not None
-        agreed, differs = found.runs - failed, None
+        batch = batch_of(self.decoder, self.program, words, checked=True, max_steps=self.max_steps, workers=1)
+        wrong = np.flatnonzero((batch.differs >= 0) | (batch.compared == 0))
+        agreed, differs = len(batch), None
+        if len(wrong):
+            agreed = int(wrong[0])
+            differs = Differs(words[agreed], str(batch.divergence(agreed) or batch.trace(agreed).result), agreed)
+        rows = int(batch.offsets[agreed])
+        columns = {name: values[:rows].astype(np.int32) for name, values in batch.columns.items()}
+        sizes = np.array([len(word) for word in words[:agreed]], dtype=np.int64)
+        raw = RunRows(batch.offsets[: agreed + 1], sizes, batch.tokens[:rows], batch.answers[:rows], columns)
+        outcomes = batch.outcomes[:agreed].tolist()
+        return self._labels(words[:agreed], raw, outcomes, int(batch.compared[:agreed].sum())), differs
+
+    def _in_turn(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None]:
+        """Run one input after the other, row by row."""
+        engine, differs, parts = engine_named(self.engine), None, list[LabelRows]()
+        for word in words:
+            truth = self._source.truth(self.program, word, self.decoder, self.max_steps)
+            truth.refuse(self.decoder.layout)
+            trace = check(self.decoder, truth, engine=engine, max_steps=self.max_steps, keep_rows=True)
+            if not trace.agrees:
+                differs = Differs(word, str(trace.divergence or f"{trace.tokens} tokens, {trace.result}"), len(parts))
+                break
+            parts.append(self._labels([word], self._rows(trace, len(word)), [trace.answer], trace.compared))
+        return (LabelRows.together(parts, np.arange(len(parts))) if parts else NO_ROWS), differs
+
+    def _rows(self, trace: Trace, size: int) -> RunRows:
+        fed, *columns, answered = zip(trace.columns[1:], list(zip(*trace.rows, strict=True))[1:], strict=True)
+        tokens, answers = (recoded(cells, self.decoder.vocabulary) for _, cells in (fed, answered))
+        own = {}
+        for column, cells in columns:
+            held = column.read_from(self.decoder.layout)
+            labels = None if held is None else held.labels
+            own[column.name] = np.array(cells, dtype=np.int32) if labels is None else recoded(cells, labels)
+        return RunRows(np.array([0, len(tokens)]), np.array([size]), tokens, answers, own)
+
+    def _cases(self, words: Sequence[str], length: int) -> tuple[LabelRows, Differs | None]:
+        """Run inputs of one length, all bits of which are compared at once."""
+        cases = np.frombuffer("".join(words).encode(), dtype=np.uint8).reshape(len(words), length) - ord("0")
+        right: list[NDArray[np.uint8]] = []
+        engine = for_cases(self.decoder, self.engine, None)
+
+        def keep(bits: NDArray[np.uint8], agree: bool) -> None:
+            right.append(bits if agree else bits[:-1])
+
+        found = checked_cases(self.decoder, self.program, cases, engine=engine, sink=keep)
+        bits, differs = np.concatenate(right), None
+        agreed, positions = len(bits), bits.shape[1] - 1
         if found.failure is not None:
             why = str(found.failure.divergence or "the bits of its gates are not the evaluator's after other inputs")
             differs = Differs(words[agreed], why, agreed)
-        bits = evaluate_cases(circuit, cases[:agreed])
-        columns, attended = self._finder.labels(bits)
-        numbers = np.array([self.decoder.numbers[bit] for bit in "01"], dtype=np.int32)
-        positions = bits.shape[1] - 1
-        outputs = bits[:, [circuit.numbers[net] for _, net in circuit.outputs]]
-        outcomes = tuple("".join(map(str, row)) for row in outputs.tolist())
-        offsets = np.arange(agreed + 1, dtype=np.int64) * positions
-        tokens, answers = numbers[bits[:, :-1]].ravel(), numbers[bits[:, 1:]].ravel()
-        cells = agreed * len(circuit.gates)
-        return LabelRows(tuple(words[:agreed]), offsets, tokens, answers, columns, {}, attended, outcomes, cells), differs
+        numbers = np.array([self.decoder.numbers[bit] for bit in "01"], dtype=np.int32)[bits]
+        sizes, offsets = np.full(agreed, length), np.arange(agreed + 1, dtype=np.int64) * positions
+        raw = RunRows(offsets, sizes, numbers[:, :-1].ravel(), numbers[:, 1:].ravel(), {})
+        cells = agreed * (positions + 1 - length)
+        return self._labels(words[:agreed], raw, self._variables.outcomes(bits), cells), differs
 
-    # ── what labels words ───────────────────────────────────────────────────────────────────────────────────
+    # ── words that are labelled whole
     def defined(self, words: Sequence[str]) -> bool:
         """Return whether the program is defined on one of these inputs."""
-        return not isinstance(self.program, Program) or any(self._finder.right(p)[0].any() for _, p in self._places(words))
+        return not self.decoder.labeller or any(self._variables.right(p)[0].any() for _, p in self._places(words))
 
     def _places(self, words: Sequence[str]) -> Iterator[tuple[Ints, NDArray[np.int64]]]:
         """Yield words of one length: their numbers, and their tokens as places in the alphabet, (words, n)."""
-        tokens, start = spelt(self._finder.right, words)
-        for numbers in _of_one_length(np.diff(start)):
-            places = tokens[start[numbers][:, None] + np.arange(start[numbers[0] + 1] - start[numbers[0]])]
-            yield numbers, places.astype(np.int64)
+        tokens, start = spelt(self._variables.right, words)
+        lengths = np.diff(start)
+        for length in np.unique(lengths).tolist():
+            same = np.flatnonzero(lengths == length)
+            size = max(1, min(WORDS, PAIRS // (length + 2) ** 2))
+            for numbers in (same[first : first + size] for first in range(0, len(same), size)):
+                yield numbers, tokens[start[numbers][:, None] + np.arange(length)].astype(np.int64)
 
-    @cached_property
-    def _engine(self) -> WholeDense:
-        return WholeDense(self.decoder, "float64")
-
-    def _words(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None, tuple[int, ...]]:
+    def _whole(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None, tuple[int, ...]]:
         """Label words of one length at a time, and put their rows in the order of the words."""
-        batches: list[_Batch] = []
+        engine, parts, kept = WholeDense(self.decoder, "float64"), list[LabelRows](), list[Ints]()
         out: list[int] = []
         wrong: list[int] = []
         for numbers, places in self._places(words):
-            batch, undefined, first = self._batch(numbers, places)
-            out += undefined
-            wrong += [] if first is None else [first]
-            batches.append(batch)
+            found: LabelledWords = self._variables(places)
+            own = numbers[found.defined]
+            first = first_wrong(engine, self.decoder, found.fed, found.wanted) if len(own) else None
+            out += numbers[~found.defined].tolist()
+            wrong += [] if first is None else [int(own[first])]
+            if len(own) or not parts:
+                parts.append(self._of_words([words[n] for n in own.tolist()], found))
+                kept.append(own)
         if wrong:
             first = min(wrong)
-            return self._empty(), Differs(words[first], self._why(words[first]), first - sum(n < first for n in out)), ()
-        return self._in_order(words, batches), None, tuple(sorted(out))
+            return NO_ROWS, Differs(words[first], self._why(words[first]), first - sum(n < first for n in out)), ()
+        return LabelRows.together(parts, np.argsort(np.concatenate(kept), kind="stable")), None, tuple(sorted(out))
 
-    def _batch(self, numbers: Ints, places: NDArray[np.int64]) -> tuple[_Batch, list[int], int | None]:
-        found = self._finder(places)
-        kept = numbers[found.defined]
-        first = first_wrong(self._engine, self.decoder, found.fed, found.wanted) if len(kept) else None
-        cells = int(np.count_nonzero(~np.isnan(found.wanted)))
-        undefined = numbers[~found.defined].tolist()
-        return _Batch(kept, found, cells), undefined, None if first is None else int(kept[first])
+    def _of_words(self, words: Sequence[str], found: LabelledWords) -> LabelRows:
+        answers = np.nan_to_num(found.wanted[0], nan=-1).ravel().astype(np.int32)
+        return LabelRows(
+            words=tuple(words),
+            offsets=np.arange(len(words) + 1, dtype=np.int64) * found.fed.shape[1],
+            tokens=found.fed.ravel().astype(np.int32),
+            answers=None if self.scheme.answers is None else answers,
+            columns={name: grid.ravel() for name, grid in found.columns.items()},
+            texts=found.texts,
+            attended=found.attended(self.scheme.heads),
+            outcomes=("",) * len(words),
+            cells=int(np.count_nonzero(~np.isnan(found.wanted))),
+        )
 
     def _why(self, word: str) -> str:
         options = RunOptions(engine="dense", max_steps=None, keep_rows=False)
         trace = carried_out(self.decoder, word, self.program, options)
         return str(trace.divergence or "its values are not the reference's beside other inputs")
-
-    def _empty(self) -> LabelRows:
-        nothing = np.zeros(0, dtype=np.int32)
-        return LabelRows((), np.zeros(1, dtype=np.int64), nothing, nothing, {}, {}, {}, (), 0)
-
-    def _in_order(self, words: Sequence[str], batches: list[_Batch]) -> LabelRows:
-        batches = [batch for batch in batches if len(batch.numbers)] or batches[:1]
-        numbers = np.concatenate([batch.numbers for batch in batches])
-        sizes = np.concatenate([np.full(len(b.numbers), b.found.fed.shape[1]) for b in batches])
-        starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
-        order = np.argsort(numbers, kind="stable")
-        offsets = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
-        rows = np.repeat(starts[order] - offsets[:-1], sizes[order]) + np.arange(offsets[-1])
-        scheme = self.scheme
-        columns, texts = {}, {}
-        for variable in scheme.variables:
-            grids = [batch.found.columns[variable.name] for batch in batches]
-            if variable.kind == "text":  # a list that grows from one batch to the next: the last has all
-                texts[variable.name] = batches[-1].found.texts[variable.name]
-            columns[variable.name] = np.concatenate([grid.ravel() for grid in grids])[rows]
-            if variable.kind == "text":
-                columns[variable.name], texts[variable.name] = listed(columns[variable.name], texts[variable.name])
-        columns_of: dict[str, list[HeadColumn]] = {}
-        for batch in batches:
-            for name, part in batch.found.attended(scheme.heads, len(batch.numbers)).items():
-                columns_of.setdefault(name, []).append(part)
-        attended: dict[str, HeadColumn] = {}
-        for name, parts in columns_of.items():
-            if isinstance(parts[0], Ragged):
-                attended[name] = joined([part for part in parts if isinstance(part, Ragged)]).take(rows)
-            else:
-                attended[name] = np.concatenate([part for part in parts if isinstance(part, np.ndarray)])[rows]
-        answers = np.concatenate([np.nan_to_num(b.found.wanted[0], nan=-1).ravel() for b in batches])[rows]
-        kept = tuple(words[n] for n in numbers[order].tolist())
-        return LabelRows(
-            kept,
-            offsets,
-            np.concatenate([batch.found.fed.ravel() for batch in batches])[rows].astype(np.int32),
-            None if scheme.answers is None else answers.astype(np.int32),
-            columns,
-            texts,
-            attended,
-            ("",) * len(kept),
-            sum(batch.cells for batch in batches),
-        )
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """Words of one length: their places, the labels, and the number of cells compared."""
-
-    numbers: Ints
-    found: LabelledWords
-    cells: int
-
-
-def _of_one_length(lengths: Ints) -> Iterator[Ints]:
-    for length in np.unique(lengths).tolist():
-        numbers = np.flatnonzero(lengths == length)
-        size = max(1, min(WORDS, PAIRS // (length + 2) ** 2))
-        for start in range(0, len(numbers), size):
-            yield numbers[start : start + size]
 
 
 def listed(places: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[np.int32], list[str]]:

@@ -15,8 +15,8 @@ from tm2tfr.dataset.jobs import Job, arrow_or_error
 from tm2tfr.dataset.runs import Failure, versions
 from tm2tfr.dataset.shard import Done
 from tm2tfr.dataset.tally import Tally
-from tm2tfr.labels.runs import LabelledRuns
-from tm2tfr.labels.variables import LabelRows, Ragged, Scheme
+from tm2tfr.labelling import Ragged, Scheme
+from tm2tfr.labels.runs import LabelledRuns, LabelRows
 
 # ── Labels as Parquet: always the same bytes for the same labels.
 GROUP = 1 << 18
@@ -140,7 +140,7 @@ def labelled_shard(job: Job, labelling: Labelling) -> Done:
     runs, words = labelling.runs, job.pieces[0].words
     rows, differs, undefined = runs.labelled(words)
     done.tally.runs, done.tally.rows, done.tally.cells = len(rows.words), int(rows.offsets[-1]), rows.cells
-    done.tally.outcomes.update(outcome for outcome in rows.outcomes if outcome in runs.ends)
+    done.tally.outcomes.update(outcome for outcome in rows.outcomes if outcome in runs.scheme.ends)
     done.left_out = len(undefined)
     if differs is not None:
         done.failure = Failure(runs.program, differs.word, differs.why)

@@ -26,7 +26,7 @@ from typing import Any
 from tm2tfr.api.subject import Subject
 from tm2tfr.errors import Diagnostic, InputError, Tm2tfrError, UndefinedError
 from tm2tfr.options import fields_of
-from tm2tfr.playground.complaints import Marker, of_diagnostics, of_error, said
+from tm2tfr.playground.complaints import Marker, empty, of_diagnostics, of_error, said
 from tm2tfr.playground.pages import Ran, graph, ran, suggested
 from tm2tfr.playground.query import MOST_INPUT, Query
 from tm2tfr.sources.registry import kind_of_text, named, of_text
@@ -61,22 +61,13 @@ def answer(request: Query) -> dict[str, Any]:
     """
     start = perf_counter()
     done = read(request) if request.source.strip() else Read()  # there is nothing to complain of yet
-    told: dict[str, Any] = {
-        "kind": done.kind or None,
-        "noun": _noun(done),
-        "format": done.format or None,
-        "name": done.found.right.name if done.found is not None else "",
-        "diagnostics": [each.as_dict() for each in done.complaints],
-        "input": request.input,
-        "inputs": [],
-        "about_input": None,
-        "page": None,
-        "graph": None,
-        "table": None,
-        "options": _options(done),
-        "targets": _targets(done),
-    }
+    told = empty(done.complaints) | {"kind": done.kind or None, "format": done.format or None, "input": request.input}
+    if (construction := named(done.kind) if done.kind else None) is not None:
+        every = fields_of(construction.options).items()
+        told |= {"noun": construction.noun, "targets": list(construction.targets)}
+        told["options"] = [name for name, known in every if not known.about.aside]
     if done.found is not None:
+        told |= {"noun": done.found.noun, "name": done.found.right.name}
         told |= _shown(done.found, request, told["diagnostics"])
     return {**told, "seconds": round(perf_counter() - start, 4)}
 
@@ -87,7 +78,7 @@ def read(request: Query) -> Read:
     try:
         kind, format = kind_of_text(request.source, format=request.format or None)
         loaded = of_text(request.source, (kind, format), name=request.name)
-        found = Subject.read(loaded, options=request.compiling)  # type: ignore[arg-type]  # one of the forms it takes
+        found = Subject.read(loaded, request.compiling)
         warned = _remarks(found, loaded.remarks, request)
         return Read(kind=kind, format=format, found=found, complaints=warned)
     except Tm2tfrError as error:
@@ -124,22 +115,3 @@ def _shown(found: Subject, request: Query, diagnostics: list[Any]) -> dict[str, 
     except MemoryError:
         diagnostics.append(said(TOO_LARGE).as_dict())
     return shown
-
-
-def _noun(done: Read) -> str:
-    if done.found is not None:
-        return done.found.noun
-    construction = named(done.kind) if done.kind else None
-    return "source" if construction is None else construction.noun
-
-
-def _options(done: Read) -> list[str]:
-    construction = named(done.kind) if done.kind else None
-    if construction is None:
-        return []
-    return [name for name, known in fields_of(construction.options).items() if not known.about.aside]
-
-
-def _targets(done: Read) -> list[str]:
-    construction = named(done.kind) if done.kind else None
-    return [] if construction is None else list(construction.targets)

@@ -66,6 +66,25 @@ class Marker:
         return {**asdict(self), "fixes": [asdict(fix) for fix in self.fixes]}
 
 
+def empty(complaints: Iterable[Marker] = ()) -> dict[str, Any]:
+    """Return an answer of which nothing is known but what is to be complained of, see `tm2tfr.playground.answer`."""
+    return {
+        "kind": None,
+        "noun": "source",
+        "format": None,
+        "name": "",
+        "diagnostics": [each.as_dict() for each in complaints],
+        "input": None,
+        "inputs": [],
+        "about_input": None,
+        "page": None,
+        "graph": None,
+        "table": None,
+        "options": [],
+        "targets": [],
+    }
+
+
 def of_diagnostics(found: Iterable[Diagnostic], text: str) -> list[Marker]:
     """Return the complaints about `text`, at most `MOST`."""
     places = _Places(text)

@@ -28,6 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tm2tfr.errors import NotFoundError, UsageError
 from tm2tfr.playground.bodies import Bodies
+from tm2tfr.playground.complaints import empty, said
 from tm2tfr.playground.guard import HEADERS, Guard
 from tm2tfr.playground.shipped import formats, shipped, shipped_text
 from tm2tfr.playground.worker import encoded
@@ -281,7 +282,7 @@ async def _computed(request: Request, workers: Workers, bodies: Bodies, kind: st
     try:
         reply = work.result()
     except TooSlow as error:
-        return _error(422, str(error)) if kind == "export" else _json(_hopeless(str(error)))
+        return _error(422, str(error)) if kind == "export" else _json(empty([said(str(error))]))
     if reply.name:
         headers = {"Content-Disposition": f'attachment; filename="{reply.name}"'}
         return Response(reply.body, media_type="application/octet-stream", headers=headers)
@@ -305,22 +306,6 @@ async def _gone(request: Request) -> None:
     """Return when the client has gone away."""
     while (await request.receive())["type"] != "http.disconnect":
         continue
-
-
-def _hopeless(message: str) -> Any:
-    """Return the answer about a source that cannot be computed here."""
-    what, _, remedy = message.rpartition(": ")
-    told: dict[str, Any] = {
-        "severity": "error",
-        "what": what,
-        "remedy": remedy,
-        "line": None,
-        "column": None,
-        "length": None,
-        "fixes": [],
-    }
-    nothing = dict.fromkeys(("kind", "format", "input", "about_input", "page", "graph", "table"))
-    return {**nothing, "noun": "source", "name": "", "diagnostics": [told], "inputs": [], "options": [], "targets": []}
 
 
 async def _page(_: Request) -> Response:

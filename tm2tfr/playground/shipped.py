@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import NamedTuple
 
 from tm2tfr import shelf
 from tm2tfr.choices import CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
@@ -15,18 +16,20 @@ from tm2tfr.sources.turing.library import load_with_warnings
 from tm2tfr.text.headers import title_in
 
 
-@cache
+class _Shipped(NamedTuple):
+    """A shipped source: what describes it, and the function that returns its text."""
+
+    about: dict[str, str]
+    text: Callable[[], str]
+
+
 def shipped() -> tuple[dict[str, str], ...]:
     """Return a description of each shipped source: ``kind``, ``name``, ``format`` and ``description``.
 
     A circuit has its default parameters; one whose text would be longer than a source may be is left out. A program with
     the name of a machine is called by its file, ``parity.rasp``, as everywhere.
     """
-    found: dict[str, dict[str, str]] = {}
-    for kind, name, format, about in _all():
-        unique = f"{name}.{format}" if name in found else name
-        found[unique] = {"kind": kind, "name": unique, "format": format, "description": about}
-    return tuple(found.values())
+    return tuple(each.about for each in _by_name().values())
 
 
 def formats() -> list[tuple[str, list[tuple[str, str]]]]:
@@ -43,42 +46,44 @@ def formats() -> list[tuple[str, list[tuple[str, str]]]]:
     ]
 
 
-@cache
 def shipped_text(name: str) -> str:
     """Return the text of a shipped source.
 
     Raises:
         NotFoundError: if none is shipped by that name.
     """
-    known = {each["name"]: each["kind"] for each in shipped()}
+    known = _by_name()
     if name not in known:
-        raise NotFoundError(
-            f"{name[:60]!r}: no source of this name is shipped{did_you_mean(name[:60], known)}: use the list"
-        )
-    if known[name] == CIRCUIT:
-        return _circuit_text(name.removesuffix(".yaml"))
-    shelves = {TURING: (shelf.MACHINES,), RASP: (shelf.PROGRAMS,), LOGIC: (shelf.FORMULAS, shelf.ATTENTION_PROGRAMS)}
-    kind = next(each for each in shelves[known[name]] if _stem(name, each) in shelf.shelf(each))
-    return shelf.shipped_text(kind, _stem(name, kind))
+        close = did_you_mean(name[:60], known)
+        raise NotFoundError(f"{name[:60]!r}: no source of this name is shipped{close}: use the list")
+    return known[name].text()
 
 
-def _all() -> Iterator[tuple[str, str, str, str]]:
+@cache
+def _by_name() -> dict[str, _Shipped]:
+    found: dict[str, _Shipped] = {}
+    for kind, name, format, description, text in _all():
+        unique = f"{name}.{format}" if name in found else name
+        about = {"kind": kind, "name": unique, "format": format, "description": description}
+        found[unique] = _Shipped(about, text)
+    return found
+
+
+def _all() -> Iterator[tuple[str, str, str, str, Callable[[], str]]]:
+    """Yield the kind of each, its name, its format, its description, and the function that returns its text."""
     for name in shelf.shipped(shelf.MACHINES):
-        yield TURING, name, "yaml", load_with_warnings(name).machine.description
+        about = load_with_warnings(name).machine.description
+        yield TURING, name, "yaml", about, partial(shelf.shipped_text, shelf.MACHINES, name)
     for name, generator in circuits.GENERATORS.items():
         if len(_circuit_text(name)) <= MOST_SOURCE:
-            yield CIRCUIT, name, "yaml", generator.description
-    for name in shelf.shipped(shelf.PROGRAMS):
-        yield RASP, name, RASP, title_in(shelf.shipped_text(shelf.PROGRAMS, name))
-    for format, kind in (("tl", shelf.FORMULAS), ("srasp", shelf.ATTENTION_PROGRAMS)):
-        for name in shelf.shipped(kind):
-            yield LOGIC, name, format, title_in(shelf.shipped_text(kind, name))
+            yield CIRCUIT, name, "yaml", generator.description, partial(_circuit_text, name)
+    shelves = ((RASP, RASP, shelf.PROGRAMS), (LOGIC, "tl", shelf.FORMULAS), (LOGIC, "srasp", shelf.ATTENTION_PROGRAMS))
+    for kind, format, of in shelves:
+        for name in shelf.shipped(of):
+            text = partial(shelf.shipped_text, of, name)
+            yield kind, name, format, title_in(text()), text
 
 
 @cache
 def _circuit_text(name: str) -> str:
     return native.write(circuits.load(name))
-
-
-def _stem(name: str, kind: shelf.Shelf) -> str:
-    return name.removesuffix(kind.endings[0])

@@ -15,19 +15,23 @@ import signal
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from tm2tfr.api.subject import WEIGHTS, Subject
-from tm2tfr.errors import ConversionError, InputError, Tm2tfrError, UndefinedError, UsageError, did_you_mean
+from tm2tfr.api.subject import Subject
+from tm2tfr.choices import CIRCUIT_TEXTS, MACHINE_TEXTS
+from tm2tfr.errors import InputError, Tm2tfrError, UndefinedError, UsageError, did_you_mean
+from tm2tfr.files import WEIGHTS
 from tm2tfr.playground.answer import TOO_DEEP, TOO_LARGE, answer, read
 from tm2tfr.playground.complaints import Marker, of_error, said
 from tm2tfr.playground.pages import ran
 from tm2tfr.playground.query import EXPORTS, Query
-from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS
-from tm2tfr.sources.registry import named
-from tm2tfr.sources.turing.formats.registry import FORMATS
 from tm2tfr.tables.table import table
 
 # ── What can be taken home from a source: its text in other formats, weights, tables, and the page of a run.
-_ENDINGS = {"latex": ".tex", "tikz": ".tex", "dot": ".dot", "mermaid": ".mmd", "automata-lib": ".py", "rasp": ".rasp"}
+_ENDINGS = {
+    **{text.name: text.endings[0] for text in (*MACHINE_TEXTS, *CIRCUIT_TEXTS) if text.endings},
+    **{"turingmachine.io": ".yaml", "rasp": ".rasp", "tl": ".tl", "srasp": ".srasp", "ascii": ".tl", "paper": ".tl"},
+    **{"latex": ".tex", "tikz": ".tex", "dot": ".dot", "mermaid": ".mmd"},
+}
+"""A format -> the ending of its files; of others it is .txt."""
 _TABLES = {"latex": ".tex", "csv": ".csv"}
 
 
@@ -59,7 +63,7 @@ def exported(request: Query, what: str, to: str = "") -> File | list[Marker]:
         re.sub(r"[^A-Za-z0-9_-]+", "-", done.found.right.name if done.found else request.name)[:60].strip("-") or "source"
     )
     if what == "source" and not to:
-        return File(f"{name}{ending(done.kind, done.format)}", request.source.encode(errors="replace"))
+        return File(f"{name}{_ENDINGS.get(done.format, '.txt')}", request.source.encode(errors="replace"))
     if done.found is None:
         return list(done.complaints)
     try:
@@ -74,7 +78,7 @@ def exported(request: Query, what: str, to: str = "") -> File | list[Marker]:
 
 def _made(found: Subject, request: Query, what: str, to: str, name: str) -> File:
     if what == "source":
-        return File(f"{name}{ending(_kind(found), to)}", _converted(found, to))
+        return File(f"{name}{_ENDINGS.get(to, '.txt')}", _converted(found, to))
     if what == "weights":
         from tm2tfr.transformer.storage import dumps  # noqa: PLC0415  (it needs safetensors, and nothing else here does)
 
@@ -85,34 +89,14 @@ def _made(found: Subject, request: Query, what: str, to: str, name: str) -> File
     return File(f"{name}{_TABLES[what]}", table(done.trace, what).encode(errors="replace"))
 
 
-def _kind(found: Subject) -> str:
-    return "" if found.construction is None else found.construction.name
-
-
 def _converted(found: Subject, to: str) -> bytes:
     """Return a source in another format.
 
     Raises:
         ConversionError: if it has no such format, or that cannot express it.
     """
-    construction = found.construction
-    if construction is None:
-        raise ConversionError(f"{found.name}: nothing is known of its kind")
-    written: Any = construction.convert(found.right, to).text
+    written: Any = found.kind.convert(found.right, to).text
     return written if isinstance(written, bytes) else str(written).encode(errors="replace")
-
-
-def ending(kind: str, format: str) -> str:
-    """Return the ending of files of a kind of source in a format."""
-    if format in _ENDINGS:
-        return _ENDINGS[format]
-    if kind in ("logic",):
-        return f".{format}" if format in ("tl", "srasp") else ".tl"
-    construction = named(kind) if kind else None
-    if construction is not None and construction.noun == "circuit" and format in CIRCUIT_FORMATS:
-        return CIRCUIT_FORMATS[format].endings[0]
-    known = FORMATS[format].endings if format in FORMATS else ()
-    return known[0] if known else ".yaml" if format == "turingmachine.io" else ".txt"
 
 
 MEMORY = 2 << 30

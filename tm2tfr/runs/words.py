@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.choices import Float
-from tm2tfr.contract import ManyLabels
+from tm2tfr.contract.labellers import ManyLabels
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError

@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tm2tfr.contract import ManyLabels, Truth
+from tm2tfr.contract import Truth
+from tm2tfr.contract.labellers import ManyLabels
 from tm2tfr.engines.decode import Engine, prompted, run_whole
 from tm2tfr.engines.norm import Vector
 from tm2tfr.engines.reading import answered
 from tm2tfr.engines.watching import Observation
 from tm2tfr.softness.measure import gap_below
-from tm2tfr.softness.needed import Needed, growth, local_exponent, needed_exponent
+from tm2tfr.softness.needed import Needed, growth, local_exponent
 from tm2tfr.softness.run import right_run
-from tm2tfr.softness.temperature import HIGHEST, warmest
+from tm2tfr.softness.temperature import HIGHEST, growth_exponent, warmest
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.local import needed
 from tm2tfr.transformer.soft import softened
@@ -124,6 +125,16 @@ class SoftLabels:
         """Whether even the first temperature tried was right, so that the largest is not known."""
         return self.warmest == 2.0**HIGHEST
 
+    @property
+    def exponent(self) -> float | None:
+        """The exponent of 1/τ, as needed, in the number of positions; None for fewer than two lengths."""
+        return growth_exponent(self.growth)
+
+    @property
+    def local_exponent(self) -> float | None:
+        """The exponent of the local bounds on 1/τ over the same lengths."""
+        return local_exponent(self.growth)
+
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain data; a gap without a lower score is None."""
         plain = {self.noun: self.program} | asdict(self)
@@ -131,7 +142,7 @@ class SoftLabels:
             del plain[own]
         for head in plain["heads"]:
             head["gap"] = head["gap"] if math.isfinite(head["gap"]) else None
-        exponents = {"exponent": needed_exponent(self.growth), "local_exponent": local_exponent(self.growth)}
+        exponents = {"exponent": self.exponent, "local_exponent": self.local_exponent}
         return plain | {"holds": self.holds} | (exponents if self.growth else {})
 
 
@@ -175,12 +186,13 @@ def soft_labels(
             right=sum(met),
             outputs=len(met),
             first_wrong=next((pair for pair, good in zip(pairs, met, strict=True) if not good), None),
-            elsewhere=max((_elsewhere(*scores) for scores in _scores(decoder, hard, found)), default=0.0),
+            elsewhere=max(_elsewhere(decoder, hard, found), default=0.0),
             bound=len(tokens) * math.exp(-gap / temperature),
             logits=_farthest(hard.logits, found.logits),
             stream=_farthest(hard.streams, found.streams),
         )
 
+    free = decoder.positions is None and any(head.needs for head in heads)  # any length, and some head has a local bound
     known: dict[float, AtTemperature] = {}
 
     def tried(power: float) -> AtTemperature:
@@ -203,7 +215,7 @@ def soft_labels(
         heads=heads,
         warmest=found,
         rows=tuple(rows[key] for key in sorted(rows, reverse=True)),
-        growth=growth(decoder, labels) if labels is not None and _proved(heads) and decoder.positions is None else (),
+        growth=growth(decoder, labels) if labels is not None and free else (),
     )
 
 
@@ -247,11 +259,6 @@ def _leads(decoder: Decoder, hard: _Seen) -> Iterator[Lead]:
             )
 
 
-def _proved(heads: Sequence[Lead]) -> bool:
-    """Return whether some head has a local bound."""
-    return any(head.needs for head in heads)
-
-
 def _claimed(head: Head, positions: int) -> list[float] | None:
     """Return the gap that is claimed of a head at each position; None: nothing is, or it is to be uniform."""
     claim = head.claim
@@ -265,18 +272,14 @@ def _reached(scores: Vector, gap: float, due: float) -> bool:
     return gap >= due - slack
 
 
-def _scores(decoder: Decoder, hard: _Seen, soft: _Seen) -> Iterator[tuple[Vector, Vector]]:
-    """Yield the scores of each head that is not uniform at each position, under both kinds of attention."""
+def _elsewhere(decoder: Decoder, hard: _Seen, soft: _Seen) -> Iterator[float]:
+    """Yield the weight that softmax gives to positions without the best score, of each head that is not uniform."""
     for number, layer in enumerate(decoder.layers):
         for k in (k for k, head in enumerate(layer.heads) if not head.uniform):
             for one, two in zip(hard.watched, soft.watched, strict=True):
-                left, right = (np.asarray(seen.heads[number, k][0], dtype=np.float64) for seen in (one, two))
-                yield left, right
-
-
-def _elsewhere(hard: Vector, soft: Vector) -> float:
-    """Return the weight that softmax gives to the positions that do not have the best of the scores `hard`."""
-    return float(softmax(soft)[hard < hard.max()].sum())
+                scores = np.asarray(one.heads[number, k][0], dtype=np.float64)
+                weights = softmax(np.asarray(two.heads[number, k][0], dtype=np.float64))
+                yield float(weights[scores < scores.max()].sum())
 
 
 def _farthest(one: Vector, two: Vector) -> float:

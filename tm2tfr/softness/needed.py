@@ -13,11 +13,11 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ManyLabels
+from tm2tfr.contract.labellers import ManyLabels
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.errors import CompileError
-from tm2tfr.softness.temperature import HIGHEST, exponent, warmest
+from tm2tfr.softness.temperature import LargestFound, exponent, warmest
 from tm2tfr.transformer.local import bounded, local_temperature
 from tm2tfr.transformer.soft import smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
@@ -31,7 +31,7 @@ COLDEST = 2.0**-30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Needed:
+class Needed(LargestFound):
     """The largest temperatures for words of one length.
 
     Args:
@@ -49,15 +49,6 @@ class Needed:
     found: float | None
     local: float | None
     theorem: float | None
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether even the first temperature tried was right, so that the largest is not known."""
-        return self.found == 2.0**HIGHEST
-
-    def times(self, proved: float | None) -> float | None:
-        """Return how many times colder than needed a temperature is that is proved; None: one of the two is not known."""
-        return None if self.found is None or proved is None or self.unbounded else self.found / proved
 
 
 def needed_at(decoder: Decoder, labels: ManyLabels, words: NDArray[np.int64], *, every: bool) -> Needed:
@@ -111,11 +102,6 @@ def _colder(found: Sequence[float | None]) -> float | None:
     """Return the least of the temperatures at one length, the first one, and at shorter ones where one was found."""
     first, *shorter = found
     return None if first is None else min([first, *(each for each in shorter if each is not None)])
-
-
-def needed_exponent(found: Sequence[Needed]) -> float | None:
-    """Return the exponent of 1/τ as needed over the number of positions; None for fewer than two lengths."""
-    return exponent([(at.positions, at.found) for at in found if at.found is not None and not at.unbounded])
 
 
 def local_exponent(found: Sequence[Needed]) -> float | None:

@@ -102,7 +102,7 @@ def _layers(run: SoftRun, axes: Any) -> None:
 def _growth(run: SoftRun, axes: Any) -> None:
     """Draw 1/τ by the length of the run, as found and as guaranteed."""
     axes.set_title("1/τ by the length of the run")
-    found = [(w.positions, 1 / w.found) for w in run.growth if w.found is not None and not w.unbounded]
+    found = [(w.positions, 1 / w.found) for w in run.growth if w.found is not None and w.known]
     guaranteed = [(w.positions, 1 / w.guaranteed) for w in run.growth]
     for label, points, power in (
         ("every token right, found", found, run.found_exponent),

@@ -11,7 +11,7 @@ from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.errors import EngineError
 from tm2tfr.softness.measure import HeadError, LayerError, Softness, measure, refuse_unmeasured
-from tm2tfr.softness.temperature import Search, Warmest, exponent, lengths
+from tm2tfr.softness.temperature import Search, Warmest, exponent, growth_exponent, lengths
 from tm2tfr.trace.check import STOP, Trace, check, run
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
@@ -44,12 +44,12 @@ class SoftRun:
     @property
     def found_exponent(self) -> float | None:
         """The measured exponent of 1/τ in n, None if there are too few lengths."""
-        return exponent([(w.positions, w.found) for w in self.growth if w.found is not None and not w.unbounded])
+        return growth_exponent(self.growth)
 
     @property
     def guaranteed_exponent(self) -> float | None:
         """The exponent of Theorem 26's temperature over the same lengths: 1, and a little for the logarithm."""
-        return exponent([(w.positions, w.guaranteed) for w in self.growth if w.found is not None and not w.unbounded])
+        return exponent([(w.positions, w.guaranteed) for w in self.growth if w.known])
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row per position, layer and head (None: a layer without heads), each with the values for its layer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from statistics import linear_regression
@@ -125,18 +125,34 @@ def warmest(right: Callable[[float], bool], least: float) -> float | None:
     return float(2.0**low)
 
 
-@dataclass(frozen=True)
-class Warmest:
-    """At `positions` positions: the largest temperature found (None: none), and the one that Theorem 26 guarantees."""
+class LargestFound:
+    """The largest temperature found in runs of so many positions; `found` is None where none was right."""
 
     positions: int
     found: float | None
-    guaranteed: float
 
     @property
     def unbounded(self) -> bool:
         """Whether even the first temperature tried was right, so that the largest is not known."""
         return self.found == 2.0**HIGHEST
+
+    @property
+    def known(self) -> bool:
+        """Whether the largest temperature is known."""
+        return self.found is not None and not self.unbounded
+
+    def times(self, proved: float | None) -> float | None:
+        """Return how many times colder than needed a proven temperature is; None: one of the two is not known."""
+        return None if self.found is None or proved is None or self.unbounded else self.found / proved
+
+
+@dataclass(frozen=True)
+class Warmest(LargestFound):
+    """At `positions` positions: the largest temperature found (None: none), and the one that Theorem 26 guarantees."""
+
+    positions: int
+    found: float | None
+    guaranteed: float
 
 
 def lengths(n: int, shortest: int = 8) -> list[int]:
@@ -153,3 +169,8 @@ def exponent(points: Sequence[tuple[int, float]]) -> float | None:
         return None
     x, y = [math.log(n) for n, _ in points], [-math.log(tau) for _, tau in points]
     return linear_regression(x, y).slope
+
+
+def growth_exponent(growth: Iterable[LargestFound]) -> float | None:
+    """Return the exponent of 1/τ, as found, in the number of positions; None for fewer than two lengths."""
+    return exponent([(at.positions, at.found) for at in growth if at.found is not None and at.known])

@@ -91,6 +91,20 @@ class LoadedProgram:
         return str(self.program.name)
 
 
+def of_object(given: object) -> LoadedProgram:
+    """Return a program as if it had been read; one that was read as it is.
+
+    Raises:
+        NotFoundError: if it is a program of no construction.
+    """
+    if isinstance(given, LoadedProgram):
+        return given
+    if of_program(given) is None:
+        what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
+        raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
+    return LoadedProgram(given)
+
+
 def loaded(given: str | Path, *, format: str | None = None, cut_registers: bool = False) -> LoadedProgram:
     """Return the program that a name, a path or a text stands for: a machine, a circuit, a RASP program, or a formula.
 
@@ -160,7 +174,7 @@ def _is_rasp(given: str | Path) -> bool:
 def _rasp(given: str | Path) -> LoadedProgram:
     from tm2tfr.sources.rasp.library import load  # noqa: PLC0415
 
-    return _of_rasp(load(given))
+    return _labeller(load(given))
 
 
 def _is_logic(given: str | Path) -> bool:
@@ -179,15 +193,11 @@ def _logic(given: str | Path, format: str | None) -> LoadedProgram:
 
     language: Language | None = None if format is None else "tl" if format == "tl" else "srasp"
     if str(given) == _STDIN:
-        return _of_logic(from_text(standard_input(), language=language))
-    return _of_logic(load(given, language=language))
+        return _labeller(from_text(standard_input(), language=language))
+    return _labeller(load(given, language=language))
 
 
-def _of_logic(found: LoadedLogic) -> LoadedProgram:
-    return LoadedProgram(found.program, found.warnings, found.program.examples)
-
-
-def _of_rasp(found: LoadedRasp) -> LoadedProgram:
+def _labeller(found: LoadedLogic | LoadedRasp) -> LoadedProgram:
     return LoadedProgram(found.program, found.warnings, found.program.examples)
 
 
@@ -256,11 +266,11 @@ def of_text(
     if construction == RASP:
         from tm2tfr.sources.rasp.read import read as read_rasp  # noqa: PLC0415
 
-        return _of_rasp(read_rasp(text, file=file, folder=folder, name=name or "program"))
+        return _labeller(read_rasp(text, file=file, folder=folder, name=name or "program"))
     if construction == LOGIC:
         from tm2tfr.sources.logic.read import read as read_logic  # noqa: PLC0415
 
-        return _of_logic(read_logic(text, file=file, name=name or "formula", language="tl" if format == "tl" else "srasp"))
+        return _labeller(read_logic(text, file=file, name=name or "formula", language="tl" if format == "tl" else "srasp"))
     if construction == CIRCUIT:
         from tm2tfr.sources.circuit.formats import registry as circuits  # noqa: PLC0415
 
@@ -355,7 +365,7 @@ def of_formula(text: str) -> LoadedProgram:
     """
     from tm2tfr.sources.logic.read import read  # noqa: PLC0415
 
-    return _of_logic(read(text, file="<formula>", name=text, language="tl"))
+    return _labeller(read(text, file="<formula>", name=text, language="tl"))
 
 
 def of_truth_table(text: str) -> LoadedProgram:

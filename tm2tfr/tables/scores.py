@@ -129,17 +129,11 @@ def weights_of(head: Head, scores: Any, attended: Any, *, position: int, count: 
     return found
 
 
-def other_heads(decoder: Decoder, first: int, heads: int) -> str:
-    """Return which heads to use instead, in a layer of so many that are counted from `first`, or else in which layers."""
-    if heads:
-        return f"use one from {first} to {first + heads - 1}"
-    layers = [str(number) for number, layer in enumerate(decoder.layers, start=1) if layer.heads]
-    known = " or ".join(filter(None, (", ".join(layers[:-1]), *layers[-1:])))
-    return f"use one of layer {known}" if known else "these weights have no heads"
-
-
-def head_of(decoder: Decoder, layer: int, head: int) -> Head:
+def head_of(decoder: Decoder, layer: int, head: int, *, first: int = 0) -> Head:
     """Return a head: `layer` counts from 1, `head` from 0.
+
+    Args:
+        first: the number that people give to the first head, for complaints.
 
     Raises:
         EngineError: if there is none.
@@ -149,7 +143,12 @@ def head_of(decoder: Decoder, layer: int, head: int) -> Head:
     heads = decoder.layers[layer - 1].heads
     if not 0 <= head < len(heads):
         there = f"layer {layer} has {counted(len(heads), 'head')}"
-        raise EngineError(f"there is no head {head}: {there}: {other_heads(decoder, 0, len(heads))}")
+        with_heads = [str(number) for number, each in enumerate(decoder.layers, start=1) if each.heads]
+        known = " or ".join(filter(None, (", ".join(with_heads[:-1]), *with_heads[-1:])))
+        remedy = f"use one of layer {known}" if known else "these weights have no heads"
+        if heads:
+            remedy = f"use one from {first} to {first + len(heads) - 1}"
+        raise EngineError(f"there is no head {head + first}: {there}: {remedy}")
     return heads[head]
 
 

@@ -6,13 +6,15 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from typing import Any, TypeVar
 
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.errors import CompileError, InputError, visible
 from tm2tfr.text.source import escape
 
+_Atom = str | bool | int | Fraction
 _Token = TypeVar("_Token")
 
 MANY: int = 10**30
@@ -51,6 +53,41 @@ def written(word: Sequence[str | bool | int | Fraction]) -> str:
     if all(isinstance(token, str) and len(token) == 1 for token in word) and tuple(word[:1]) != ("[",):
         return "".join(map(str, word))
     return json.dumps([_plain(token) for token in word], ensure_ascii=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputSpace:
+    """The inputs of a program: words over letters.
+
+    Args:
+        letters: a character for each token, which stands for it while words are drawn.
+        shortest: the fewest letters of an input.
+        length: the number of letters of every input; None: an input has any number of them, from `shortest` on.
+        read: an input as people write it -> the same in one form. Raises InputError.
+        written: a word over the letters -> the input in that form.
+    """
+
+    letters: tuple[str, ...]
+    shortest: int
+    length: int | None = None
+    read: Callable[[str], str]
+    written: Callable[[str], str] = str
+
+
+def token_words(alphabet: Sequence[_Atom], tokens_of: Callable[[str], Sequence[_Atom]]) -> InputSpace:
+    """Return the inputs that are words of one token or more over an alphabet, see `written`.
+
+    Args:
+        tokens_of: an input as people write it -> its tokens. Raises InputError.
+    """
+    # tokens may have several characters: characters of no script stand for them
+    stands = {chr(0xF0000 + i): token for i, token in enumerate(alphabet)}
+    return InputSpace(
+        letters=tuple(stands),
+        shortest=1,
+        read=lambda text: written(tokens_of(text)),
+        written=lambda word: written([stands[letter] for letter in word]),
+    )
 
 
 def number_of(symbols: int, shortest: int, longest: int) -> int:
@@ -108,6 +145,17 @@ def listed(tokens: Sequence[str], most: int = 12) -> str:
     return ", ".join(map(visible, tokens[:most])) + (", …" if len(tokens) > most else "")
 
 
+def tokens_in(word: str, vocabulary: Sequence[str]) -> Sequence[str]:
+    """Return the tokens of a JSON list, or of another text its characters. Raises InputError if there are none such."""
+    found = read_word(word)
+    if found != tuple(word):
+        return tuple(map(str, found))
+    if word and not any(len(token) == 1 for token in vocabulary):
+        what = f"{word!r}: these weights have no tokens of one character, but {listed(vocabulary)}"
+        raise InputError(f"{what}: give a JSON list of them, such as {written(vocabulary[:2])!r}")
+    return word
+
+
 def joined(values: Sequence[str], *, numbers: bool = False) -> str:
     """Return values on one line: one after the other where each is one character, otherwise, or if they are numbers,
     separated by spaces.
@@ -118,6 +166,17 @@ def joined(values: Sequence[str], *, numbers: bool = False) -> str:
 def all_words(alphabet: Sequence[_Token], length: int) -> Iterator[tuple[_Token, ...]]:
     """Yield every word of this length, in the order of the alphabet."""
     return product(alphabet, repeat=length)
+
+
+FEW, LONGEST_SHORT = 8, 3
+"""The most inputs to try where a program has no examples, and the most symbols in one."""
+
+
+def short_words(alphabet: Iterable[_Token]) -> Iterator[tuple[_Token, ...]]:
+    """Yield words of 1 to `LONGEST_SHORT` of the first `FEW` symbols, the short ones first."""
+    some = tuple(islice(alphabet, FEW))
+    for length in range(1, LONGEST_SHORT + 1):
+        yield from all_words(some, length)
 
 
 # ── Text -> YAML that every reader reads alike: unquoted only where no version of YAML would take it for something else.

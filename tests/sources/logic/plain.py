@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from math import isqrt
 
+from tests.recordings import Recordings
+
 Word = Sequence[str]
 Plain = Callable[[Word], list[object]]
 
@@ -163,5 +165,10 @@ PROGRAMS: dict[str, Plain] = {
     "successor": successor,
     "token-at-count": prefixes(token_at_count),
 }
-AT_THE_END: dict[str, Callable[[str], bool]] = {"odd-ones-without-predicates": lambda word: word.count("1") % 2 == 1}
+AT_THE_END: dict[str, Plain] = {"odd-ones-without-predicates": prefixes(lambda w: w.count("1") % 2 == 1)}
 """What says something at the last position alone."""
+PLAIN: Recordings[Plain] = Recordings(
+    {**FORMULAS, **PROGRAMS, **AT_THE_END},
+    of="what a formula or program computes, as a plain function",
+    make="add its function to tests/sources/logic/plain.py",
+)

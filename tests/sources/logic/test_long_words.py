@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.sources.logic.plain import AT_THE_END, FORMULAS, PROGRAMS
+from tests.sources.logic.plain import AT_THE_END, FORMULAS, PLAIN, PROGRAMS
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.library import load
@@ -41,7 +41,7 @@ def test_long_words_are_as_a_plain_function_says(name: str) -> None:
     program = load(name).program
     given = words(program, 12, SHORT.get(name, 60))
     many = ManyWords(program.definitions.values(), program.alphabet)(given)
-    said = [{**FORMULAS, **PROGRAMS}[name](word) for word in given]
+    said = [PLAIN[name](word) for word in given]
     assert [list(many.values(program.root, k)) for k in range(len(given))] == said
     found = evaluate(program.definitions.values(), given[0])
     assert {node: many.values(node, 0) for node in found} == found
@@ -52,7 +52,7 @@ def test_long_words_are_as_a_plain_function_says_of_their_end(name: str) -> None
     program = load(name).program
     given = words(program, 12, 60)
     many = ManyWords([program.root], program.alphabet)(given)
-    assert [many.values(program.root, k)[-1] for k in range(12)] == [AT_THE_END[name]("".join(word)) for word in given]
+    assert [many.values(program.root, k)[-1] for k in range(12)] == [PLAIN[name](word)[-1] for word in given]
 
 
 def test_a_word_of_ten_thousand_brackets() -> None:

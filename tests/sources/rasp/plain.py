@@ -11,8 +11,12 @@ from fractions import Fraction
 from statistics import multimode
 from typing import Any
 
+from tests.recordings import Recordings
+
 Function = Callable[[Sequence[Any]], Sequence[Any] | None]
-PLAIN: dict[str, Function] = {}
+PLAIN: Recordings[Function] = Recordings(
+    of="what a program computes, as a plain function", make="add its function to tests/sources/rasp/plain.py"
+)
 """By the name of the shipped program."""
 MEANT: dict[str, Callable[[Sequence[Any]], bool]] = {
     "long-addition": lambda w: w.count("+") <= 1,

@@ -41,7 +41,7 @@ RESERVED = {
 def test_they_are_on_the_shelf() -> None:
     assert shipped(PROGRAMS) == names()
     assert len(names()) >= 32
-    assert set(PLAIN) == set(names())
+    PLAIN.check(names())
     assert shipped_text(PROGRAMS, "reverse") == header("reverse").text
 
 

@@ -77,7 +77,7 @@ def intervene(
     if count is None:
         folder = {"-o": output is not None, "--parquet": parquet, "--resume": resume}
         _refuse(folder, "this is about random interventions", "add --random N, or omit it")
-        from tm2tfr.interventions.asked import read_settings
+        from tm2tfr.interventions.intervened import read_settings
 
         done = intervene(subject(asked), word, read_settings(texts), engine=engine, dtype=dtype, max_positions=most)
         _tell(done.as_dict() if as_json else str(done))

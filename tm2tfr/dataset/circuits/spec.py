@@ -45,10 +45,10 @@ class CircuitInputs:
         if self.every:
             yield from ("".join(map(str, case)) for case in all_cases(circuit).tolist())
         for source in self.random:
-            yield from _drawn(source, len(circuit.inputs))
+            yield from drawn_bits(source, len(circuit.inputs))
 
 
-def _drawn(source: RandomBits, inputs: int) -> Iterator[str]:
+def drawn_bits(source: RandomBits, inputs: int) -> Iterator[str]:
     """Yield different inputs; the reader has checked that there are enough."""
     chance, found = random.Random(f"{source.seed} over {inputs} bits"), set[int]()
     while len(found) < source.count:

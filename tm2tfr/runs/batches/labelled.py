@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ManyLabels
+from tm2tfr.contract.labellers import ManyLabels
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.reading import read_outputs

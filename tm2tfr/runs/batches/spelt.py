@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ManyLabels
+from tm2tfr.contract.labellers import ManyLabels
 from tm2tfr.runs.batches.given import of_input
 from tm2tfr.runs.batches.words import numbered, points_of
 from tm2tfr.transformer.matrix import Ints

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from tm2tfr.contract import ManyLabels
-from tm2tfr.softness.needed import Needed, growth, local_exponent, needed_exponent
-from tm2tfr.softness.temperature import exponent
+from tm2tfr.contract.labellers import ManyLabels
+from tm2tfr.softness.needed import Needed, growth, local_exponent
+from tm2tfr.softness.temperature import exponent, growth_exponent
 from tm2tfr.transformer.local import any_length
 from tm2tfr.transformer.soft import largest_entry
 from tm2tfr.transformer.weights import Decoder
@@ -52,7 +52,6 @@ class MeasuredOn:
 SINCE, UNTIL = "(Q[a] | Q[b]) since Q[b]", "(Q[a] | Q[b]) until Q[b]"
 PAST = "prev ((prev Q[a]) S (Q[b] & !prev Q[c]))"
 COMPARED = "2*count(Q[a]) <= 3*count(Q[b])"
-_THEOREM_26 = Printed("Theorem 26", "γ/log(n·x/γ)", "any")
 _KINDS: Mapping[str, Mapping[str, object]] = {
     "ours": {},
     "no temperature": {"steep": True},
@@ -61,7 +60,17 @@ _KINDS: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def _formulas() -> Iterator[MeasuredOn]:
+_THEOREM_26 = ("Theorem 26", "γ/log(n·x/γ)", "any")
+CASES: tuple[MeasuredOn, ...] = tuple(
+    MeasuredOn(
+        section=section,
+        logic=logic,
+        subject=subject,
+        alphabet=alphabet,
+        weights=weights,
+        options=_KINDS[weights],
+        printed=Printed(*printed),
+    )
     for section, logic, subject, alphabet, weights, *printed in (
         ("4.1", "TL[⊖, ⊕]", "prev Q[a]", "ab", "ours", "Theorem 12a", "1/n", "1"),
         ("4.1", "TL[⊖, ⊕]", "next Q[a]", "ab", "ours", "Theorem 12a", "1/n", "1"),
@@ -75,30 +84,13 @@ def _formulas() -> Iterator[MeasuredOn]:
         ("4.4", "TL[#←, #→, +, Mon]", "odd(count(Q[a]))", "ab", "ours", "Theorem 20a", "1/n", "n²"),
         ("4.4", "TL[#←, #→, +, Mon]", COMPARED, "ab", "ours", "Theorem 20a", "1/n", "n²"),
         ("4.4", "TL[#←, +]", COMPARED, "ab", "sign head", "Theorem 21", "1/n", "n²"),
-    ):
-        options = _KINDS[weights]
-        yield MeasuredOn(
-            section=section,
-            logic=logic,
-            subject=subject,
-            alphabet=alphabet,
-            weights=weights,
-            options=options,
-            printed=Printed(*printed),
-        )
-
-
-def _programs() -> Iterator[MeasuredOn]:
-    for logic, subjects in (
-        ("B-RASP", ("hop-1", "hop-2", "hop-3")),
-        ("S-RASP", ("dyck-1-by-depth", "dyck-2-by-depth")),
-    ):
-        yield from (MeasuredOn(section="6", logic=logic, subject=each, printed=_THEOREM_26) for each in subjects)
-
-
-CASES: tuple[MeasuredOn, ...] = (*_formulas(), *_programs())
-
-
+        ("6", "B-RASP", "hop-1", "", "ours", *_THEOREM_26),
+        ("6", "B-RASP", "hop-2", "", "ours", *_THEOREM_26),
+        ("6", "B-RASP", "hop-3", "", "ours", *_THEOREM_26),
+        ("6", "S-RASP", "dyck-1-by-depth", "", "ours", *_THEOREM_26),
+        ("6", "S-RASP", "dyck-2-by-depth", "", "ours", *_THEOREM_26),
+    )
+)
 LENGTHS = (8, 16, 32, 64)
 """The lengths of words that exponents are over."""
 _FAR = (10**4, 10**8)
@@ -127,7 +119,7 @@ class FigureRow:
     @property
     def needed(self) -> float | None:
         """The exponent of 1/τ, as needed, in the number of positions."""
-        return needed_exponent(self.growth)
+        return growth_exponent(self.growth)
 
     @property
     def local(self) -> float | None:

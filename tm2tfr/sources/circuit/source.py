@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
 from tm2tfr.choices import CIRCUIT as NAME
 from tm2tfr.contract import Source, Truth, later
-from tm2tfr.errors import CompileError, did_you_mean, visible
+from tm2tfr.contract.shown import Questions
+from tm2tfr.errors import CompileError, UsageError, did_you_mean, visible
 from tm2tfr.options import CircuitOptions
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Decoder
 
@@ -72,6 +75,14 @@ def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None)
     return CircuitTruth(circuit, bits, variant, epsilon, max_steps)
 
 
+def _labelling(circuit: Circuit, decoder: Decoder) -> Any:
+    from tm2tfr.sources.circuit.labelling import CircuitVariables
+
+    truth = _truth(circuit, "0" * len(circuit.inputs), decoder, None)
+    truth.refuse(decoder.layout)
+    return CircuitVariables(decoder, truth.specification(0))  # type: ignore[arg-type]
+
+
 def _causal(circuit: Circuit, bits: str, decoder: Decoder) -> Any:
     from tm2tfr.sources.circuit.causal import CircuitCausal
 
@@ -99,6 +110,28 @@ def _own_input(circuit: Circuit) -> str:
     return read_input(circuit, "") if circuit.encoding else "0" * len(circuit.inputs)
 
 
+def _inputs(circuit: Circuit) -> InputSpace:
+    bits = len(circuit.inputs)
+    return InputSpace(letters=("0", "1"), shortest=bits, length=bits, read=partial(read_input, circuit))
+
+
+def _bits(circuit: Circuit, count: int | None, seed: int) -> Any:
+    from tm2tfr.sources.circuit.inputs import all_cases, random_cases
+
+    return all_cases(circuit) if count is None else random_cases(circuit, count, seed=seed)
+
+
+def _report(name: str, asked: Questions) -> Callable[[Any], Any]:
+    given = {"--max-steps": asked.steps, "--max-positions": asked.positions, "--max-head": asked.max_head}
+    if (refused := next((option for option, value in given.items() if value is not None), None)) is not None:
+        what = f"{name} is a circuit, whose runs all have the same length and no head"
+        raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
+    from tm2tfr.sources.circuit.proof.certificate import circuit_report
+
+    return lambda proof: circuit_report(proof, engine=asked.engine, dtype=asked.dtype)
+
+
+_PAGE = "tm2tfr.sources.circuit.page"
 SOURCE = Source(
     name=NAME,
     noun="circuit",
@@ -108,6 +141,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=_own_input,
+    inputs=_inputs,
     given=read_input,
     targets=("yaml", *CIRCUIT_FORMATS, *HARDWARE, *PICTURES),
     convert=later("tm2tfr.sources.circuit.conversion", "convert"),
@@ -116,7 +150,13 @@ SOURCE = Source(
     dot=later("tm2tfr.sources.circuit.drawing", "to_dot"),
     draw=later("tm2tfr.sources.circuit.drawing", "save"),
     graph=later("tm2tfr.sources.circuit.drawing", "to_graph"),
+    tried=later(_PAGE, "tried"),
+    bits=_bits,
+    nets=later(_PAGE, "nets"),
+    report=_report,
+    page=later(_PAGE, "page"),
     part=later("tm2tfr.sources.circuit.drawing", "cone"),
+    labelling=_labelling,
     causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
     cases=later("tm2tfr.sources.circuit.exported", "cases"),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tm2tfr.choices import DRAWN
 from tm2tfr.choices import LOGIC as NAME
 from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract.shown import Questions
+from tm2tfr.errors import UsageError
 from tm2tfr.options import LogicOptions, read_options
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.text.words import token_words
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -50,6 +54,15 @@ def _fed(program: LogicProgram, word: str, decoder: Decoder) -> Sequence[str]:
     return LogicTruth(program, word, decoder).prompt
 
 
+def _report(name: str, asked: Questions) -> Callable[[Any], Any]:
+    if asked.max_head is not None:
+        what = f"{name} takes no steps on a tape"
+        raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
+    from tm2tfr.sources.logic.proof.certificate import logic_report
+
+    return lambda proof: logic_report(proof, engine=asked.engine, dtype=asked.dtype, positions=asked.positions)
+
+
 _GRAPHS, _CONVERSION = "tm2tfr.sources.logic.drawing", "tm2tfr.sources.logic.conversion"
 SOURCE = Source(
     name=NAME,
@@ -60,6 +73,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=own_word,
+    inputs=lambda program: token_words(program.alphabet, partial(word_of, program)),
     given=_given,
     targets=("ascii", "paper", "latex", "dot", "mermaid"),
     convert=later(_CONVERSION, "convert"),
@@ -68,6 +82,9 @@ SOURCE = Source(
     dot=later(_GRAPHS, "to_dot"),
     draw=later(_GRAPHS, "save"),
     graph=later(_GRAPHS, "to_networkx"),
+    tried=later("tm2tfr.sources.logic.page", "tried"),
+    report=_report,
+    picture=later("tm2tfr.sources.logic.page", "picture"),
     exported=later("tm2tfr.sources.logic.exported", "ExportedFormula"),
     prove=later("tm2tfr.sources.logic.proof", "prove"),
     prepare=_prepare,
@@ -75,6 +92,7 @@ SOURCE = Source(
     restore=_prepare,
     called=lambda program: program.noun,
     fed=_fed,
+    labelling=later("tm2tfr.sources.logic.labelling.variables", "LogicVariables"),
     causal=later("tm2tfr.sources.logic.causal", "causal_model"),
     labels=later("tm2tfr.sources.logic.truth", "LogicLabels"),
     examined=later("tm2tfr.sources.logic.truth", "examined"),

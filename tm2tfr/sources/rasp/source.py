@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tm2tfr.errors import ConversionError, OutputError
 from tm2tfr.options import RaspOptions, read_options
 from tm2tfr.sources.rasp.library import own_word, word_of
 from tm2tfr.sources.rasp.program import Program, shown_atom
+from tm2tfr.text.words import token_words
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -61,7 +63,7 @@ def _format_for(path: Path) -> str:
     )
 
 
-_GRAPHS = "tm2tfr.sources.rasp.drawing.graphs"
+_GRAPHS, _PAGE = "tm2tfr.sources.rasp.drawing.graphs", "tm2tfr.sources.rasp.page"
 SOURCE = Source(
     name=NAME,
     noun="program",
@@ -71,6 +73,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=own_word,
+    inputs=lambda program: token_words(program.alphabet, partial(word_of, program)),
     given=_given,
     targets=(),
     convert=_convert,
@@ -79,9 +82,15 @@ SOURCE = Source(
     dot=later(_GRAPHS, "to_dot"),
     draw=later(_GRAPHS, "save"),
     graph=later(_GRAPHS, "to_networkx"),
+    tried=later(_PAGE, "tried"),
+    draw_run=later(_PAGE, "draw_run"),
+    draw_requests=later(_PAGE, "draw_requests"),
+    picture=later(_PAGE, "picture"),
+    head_names=later(_PAGE, "head_names"),
     prepare=_prepare,
     restore=_prepare,
     fed=_fed,
+    labelling=later("tm2tfr.sources.rasp.labelling", "RaspVariables"),
     causal=later("tm2tfr.sources.rasp.causal", "causal_model"),
     labels=later("tm2tfr.sources.rasp.truth", "RaspLabels"),
     examined=later("tm2tfr.sources.rasp.truth", "examined"),

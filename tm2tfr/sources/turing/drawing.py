@@ -30,7 +30,8 @@ _NAME, _LABEL = 18, 17  # points: the large letters of states and of arrows
 _WIDE = 0.6  # the width of a letter of size 1; the font's are at most as wide, but for m and w
 _SMALLEST, _FARTHEST = 36, 1.5  # points: the width of a state with a short name; inches: beyond that, nobody sees the graph
 _INCH = 0.7 * 2.54  # cm, made smaller as the letters of a page are: 14 points become 10, 12 become 8
-_MOST_STATES_IN_A_NOTEBOOK = 100  # dot would take minutes for more, and nobody could read it
+MOST_STATES_DRAWN = 100
+"""The largest graph that pages draw: Graphviz takes minutes for a larger one, and nobody can read it."""
 
 _DOT_NODES: Mapping[Outcome | None, Mapping[str, str]] = {
     None: {},
@@ -78,7 +79,7 @@ def to_svg(machine: Machine, *, large: bool = False) -> str:
 
 def svg_or_none(machine: Machine, *, large: bool = False) -> str | None:
     """Return the drawing as SVG, or None if ``dot`` cannot draw it or the machine is too large for a legible one."""
-    if len(machine.states) > _MOST_STATES_IN_A_NOTEBOOK:
+    if len(machine.states) > MOST_STATES_DRAWN:
         return None
     try:
         return to_svg(machine, large=large)
@@ -119,7 +120,7 @@ class DotLayout(NamedTuple):
 
 def dot_layout(machine: Machine) -> DotLayout | None:
     """Return where ``dot`` puts everything; None if it is missing or fails, or there are too many states for it."""
-    if len(machine.states) > _MOST_STATES_IN_A_NOTEBOOK:
+    if len(machine.states) > MOST_STATES_DRAWN:
         return None
     drawing = _digraph(machine)
     drawing.node_attr["shape"] = "circle"

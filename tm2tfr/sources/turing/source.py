@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import TURING as NAME
 from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract.shown import Questions
 from tm2tfr.options import TuringOptions
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -40,8 +42,27 @@ def own_input(machine: Machine) -> str:
     return machine.examples[0].input if machine.examples else ""
 
 
+def inputs(machine: Machine) -> InputSpace:
+    """Return what the inputs of a machine are made of: words over its input alphabet."""
+    return InputSpace(letters=machine.input_alphabet or (), shortest=0, read=machine.check_input)
+
+
 def _given(machine: Machine, word: str) -> str:
     return word
+
+
+def report(name: str, asked: Questions) -> Callable[[Any], Any]:
+    """Return the function that makes the report of a proof."""
+    from tm2tfr.sources.turing.proof.report import CertifiedRuns
+    from tm2tfr.sources.turing.proof.report import report as reported
+
+    def made(proof: Any) -> Any:
+        runs = None if asked.steps is None else CertifiedRuns(asked.steps, asked.symbols, proof.lead)
+        return reported(
+            proof, engine=asked.engine, dtype=asked.dtype, positions=asked.positions, runs=runs, max_head=asked.max_head
+        )
+
+    return made
 
 
 SOURCE = Source(
@@ -53,6 +74,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=own_input,
+    inputs=inputs,
     given=_given,
     targets=(*WRITABLE, *PICTURES),
     convert=later("tm2tfr.sources.turing.conversion", "convert"),
@@ -61,8 +83,13 @@ SOURCE = Source(
     dot=later("tm2tfr.sources.turing.drawing", "to_dot"),
     draw=later("tm2tfr.sources.turing.drawing", "save"),
     graph=later("tm2tfr.sources.turing.graph", "to_graph"),
+    tried=later("tm2tfr.sources.turing.page", "tried"),
+    machine=lambda machine: machine,
+    report=report,
+    page=later("tm2tfr.sources.turing.page", "page"),
     prove=later("tm2tfr.sources.turing.proof", "prove"),
     limit=later("tm2tfr.sources.turing.proof", "limit"),
+    labelling=later("tm2tfr.sources.turing.labelling", "TuringVariables"),
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
     exported=later("tm2tfr.sources.turing.exported", "ExportedMachine"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_prompt"),

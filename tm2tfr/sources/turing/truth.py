@@ -5,8 +5,9 @@ Nothing here is taken from the compiler; both follow Section 8.2 of the chapter 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
+from types import MappingProxyType
 from typing import Self
 
 from tm2tfr.contract import AnyRow, Column, Ending, Specification
@@ -39,6 +40,8 @@ class TuringTruth:
         self._simulation = Simulation(machine, self.input, max_steps=max_steps)
 
     noun, reference = "machine", "simulator"
+    unruled: Mapping[tuple[str, str], str] = MappingProxyType({})
+    """The verdicts that the prompt alone has: (state, symbol) without a rule -> it."""
 
     @property
     def name(self) -> str:

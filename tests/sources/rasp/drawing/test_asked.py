@@ -8,13 +8,17 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import said
+from tests.recordings import recorded_text
 from tests.sources.rasp.drawing.pictures import FOLDER, runs
 from tests.sources.rasp.drawing.test_runs import check
-from tm2tfr.api.drawings import compiled_attention, heads_of
 from tm2tfr.cli import main
+from tm2tfr.engines import engine
 from tm2tfr.errors import CompileError, InputError
 from tm2tfr.sources.rasp.drawing.flow import flow
 from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.page import heads_of
+from tm2tfr.tables.scores import attention_map
+from tm2tfr.text.words import written
 
 DRAWS = (
     'shifted = aggregate(select(indices, indices - 1, ==), tokens, "-");\ndraw(shifted, "ab");\ndraw(hist_bos, "§aa");\n'
@@ -24,7 +28,7 @@ DRAWS = (
 def test_the_pictures_of_the_manual_are_what_is_drawn() -> None:
     for name, svg in runs().items():
         check(svg)
-        assert (FOLDER / name).read_text(encoding="utf-8") == svg, name
+        assert recorded_text(FOLDER / name, "run 'python -m tests.sources.rasp.drawing.pictures'") == svg, name
 
 
 @pytest.mark.slow
@@ -33,10 +37,11 @@ def test_a_head_of_the_weights_gives_equal_shares_to_what_its_selector_selects(n
     subject = tm2tfr.Subject.of(name)
     program, drawn = subject.right, flow(subject.right)
     word = program.examples[0].input
-    assert len(heads_of(subject.decoder, drawn)) == sum(drawn.analysis.heads)
-    found, matrices = compiled_attention(subject.decoder, drawn, word), evaluate(program, word).matrices
-    compared = 0
-    for (layer, number), weights in found.items():
+    heads, matrices = heads_of(subject.decoder, drawn), evaluate(program, word).matrices
+    assert len(heads) == sum(drawn.analysis.heads)
+    compared, tokens = 0, subject.prompt(written(word))
+    for (layer, number), (of_weights, head) in heads.items():
+        weights = attention_map(subject.decoder, tokens, engine=engine("dense", None), layer=of_weights, head=head).weights
         for row, selected in zip(weights, matrices[drawn.layers[layer].heads[number].selector], strict=True):
             assert sum(row) == pytest.approx(1)
             if any(selected):

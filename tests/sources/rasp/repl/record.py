@@ -16,13 +16,12 @@ import gzip
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
-
+from tests.recordings import Recordings
 from tests.sources.rasp.headers import Word, header, names
 from tests.sources.rasp.repl.authors import Repl, inside
 from tests.sources.rasp.repl.floats import CASES
@@ -41,18 +40,16 @@ def digest(text: str) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-class Recordings(dict[str, T]):
-    """What is recorded, by the name of a program; a program without a recording fails its test with the way to make one."""
-
-    def __missing__(self, name: str) -> T:
-        what = f"nothing is recorded of the program {name!r}: clone github.com/tech-srl/RASP as CHECKOUT, and run"
-        pytest.fail(f"{what} 'python -m tests.sources.rasp.repl.record CHECKOUT'")
+def recordings(values: Mapping[str, T]) -> Recordings[T]:
+    """Return what the authors' interpreter says, by the name of a program."""
+    make = "clone github.com/tech-srl/RASP as CHECKOUT, and run 'python -m tests.sources.rasp.repl.record CHECKOUT'"
+    return Recordings(values, of="what the authors' interpreter says of a program", make=make)
 
 
 @cache
 def recorded() -> Recordings[tuple[dict[str, Any], list[tuple[Word, list[Any]]]]]:
     """Return, of each recorded program by name, its head and its inputs with the values of its s-ops."""
-    found = Recordings[tuple[dict[str, Any], list[tuple[Word, list[Any]]]]]()
+    found: dict[str, tuple[dict[str, Any], list[tuple[Word, list[Any]]]]] = {}
     for line in gzip.decompress(VALUES.read_bytes()).decode().splitlines():
         entry = json.loads(line)
         if isinstance(entry, dict):
@@ -60,7 +57,7 @@ def recorded() -> Recordings[tuple[dict[str, Any], list[tuple[Word, list[Any]]]]
             found[entry["program"]] = entry, rows
         else:
             rows.append((tuple(entry[0]), entry[1]))
-    return found
+    return recordings(found)
 
 
 def _lines(name: str, analysis: dict[str, Any]) -> Iterator[str]:

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from tests.recordings import Recordings
 from tests.sources.rasp.headers import names
-from tests.sources.rasp.repl.record import ANALYSIS, AUTHORS, Recordings
+from tests.sources.rasp.repl.record import ANALYSIS, AUTHORS, recordings
 from tests.sources.rasp.running import read, shipped_program
 from tm2tfr.sources.rasp.analyse import RaspHead, analyse
 from tm2tfr.sources.rasp.program import Program
 
-THEIRS = Recordings[Any](json.loads(ANALYSIS.read_text(encoding="utf-8")))
+THEIRS: Recordings[Any] = recordings(json.loads(ANALYSIS.read_text(encoding="utf-8")))
 
 
 def _head(program: Program, head: RaspHead) -> list[Any]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import UNIVERSAL as NAME
 from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract.shown import Page
+from tm2tfr.errors import counted
 from tm2tfr.options import UniversalOptions
-from tm2tfr.sources.turing.source import own_input
+from tm2tfr.sources.turing.source import inputs, own_input, report
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 
@@ -78,6 +82,30 @@ def _graph(universal: Universal) -> Any:
     return to_graph(universal.right)
 
 
+def _tried(universal: Universal, examples: Sequence[Any]) -> Iterable[str]:
+    from tm2tfr.sources.turing.page import tried
+
+    return tried(universal.right, examples)
+
+
+def _page(universal: Universal) -> Page:
+    from tm2tfr.sources.turing.page import page
+
+    found, standing = page(universal.right), universal.standing
+    many = f"{counted(universal.states, 'state')} and {counted(universal.symbols, 'symbol')}"
+    about = f"Run by the decoder of all machines with at most {many}, which reads its rules in the prompt. "
+    return replace(found, about=about + found.about, texts=(*standing.states, *standing.tape_alphabet))
+
+
+def _class_named(universal: Universal, options: Mapping[str, Any]) -> str:
+    """Return its weights, where they are named by a file, otherwise its sizes."""
+    given = options.get("universal")
+    if isinstance(given, str) and Path(given).exists():
+        return shlex.quote(given)
+    tape = "" if universal.tape == "both" else f" --tape {universal.tape}"
+    return f"--universal {universal.states},{universal.symbols}{tape}"
+
+
 SOURCE = Source(
     name=NAME,
     noun="machine",
@@ -87,6 +115,7 @@ SOURCE = Source(
     truth=_truth,
     read=_read,
     own_input=_own_input,
+    inputs=lambda universal: inputs(universal.right),
     given=_given,
     targets=(*WRITABLE, *PICTURES),
     convert=_convert,
@@ -95,10 +124,17 @@ SOURCE = Source(
     dot=_dot,
     draw=_draw,
     graph=_graph,
+    tried=_tried,
+    machine=lambda universal: universal.machine,
+    prompted=True,
+    class_named=_class_named,
+    report=report,
+    page=_page,
     fed=_fed,
     exported=later("tm2tfr.sources.turing.universal.exported", "ExportedClass"),
     split=later("tm2tfr.sources.turing.universal.exported", "split"),
     canonical=later("tm2tfr.sources.turing.universal.compiler.given", "canonical"),
+    labelling=later("tm2tfr.sources.turing.universal.labelling", "UniversalVariables"),
     causal=later("tm2tfr.sources.turing.universal.causal", "causal_model"),
     prove=later("tm2tfr.sources.turing.universal.proof", "prove"),
     limit=later("tm2tfr.sources.turing.universal.proof", "limit"),

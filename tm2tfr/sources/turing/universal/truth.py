@@ -36,7 +36,7 @@ class UniversalTruth(TuringTruth):
 
     def __init__(self, universal: Universal, word: str, *, max_steps: int | None = None) -> None:
         super().__init__(universal.standing, universal.right.check_input(word), max_steps=max_steps)
-        self.universal = universal
+        self.universal, self.unruled = universal, universal.unruled
 
     def on(self, word: str) -> Self:
         """Return the run of the same machine on another word."""

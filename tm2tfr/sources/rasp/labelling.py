@@ -5,17 +5,27 @@ See `tm2tfr.sources.rasp.specification`, which says the same of one position of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labels.of_circuit import LookMatrix, in_sight, mean_over, ragged
-from tm2tfr.labels.of_turing import heads_of
-from tm2tfr.labels.variables import RESERVED, HeadColumn, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
+from tm2tfr.labelling import (
+    RESERVED,
+    HeadLabels,
+    HeldVariable,
+    LabelledWords,
+    LabelVariable,
+    LookMatrix,
+    Scheme,
+    Seen,
+    heads_of,
+    in_sight,
+)
 from tm2tfr.sources.rasp.drawing.flow import expression, selector_text
 from tm2tfr.sources.rasp.evaluate_many import ManyValues
 from tm2tfr.sources.rasp.program import Program, shown_atom
@@ -34,37 +44,6 @@ _GIVEN = {
     "i": HeldVariable(column="position"),
     "i^2": HeldVariable(column="position", function="square"),
 }
-
-
-@dataclass(frozen=True)
-class LabelledWords:
-    """The labels of some inputs of one length.
-
-    Args:
-        defined: (inputs,): on which the program is defined; all else is about those alone, (inputs, n).
-        columns, texts: see `tm2tfr.labels.variables.LabelRows`; looks: of each head, (inputs, n, n).
-        fed: the tokens fed, as their numbers in the vocabulary: (inputs, positions).
-        wanted: what each output has to be, see `tm2tfr.contract.ManyLabels`: (outputs, inputs, positions).
-    """
-
-    defined: NDArray[np.bool_]
-    columns: Mapping[str, InputGrid]
-    texts: Mapping[str, Sequence[str]]
-    looks: Mapping[str, LookMatrix] = field(repr=False)
-    fed: NDArray[np.int64]
-    wanted: NDArray[np.float64]
-
-    def attended(self, heads: Sequence[HeadLabels], words: int) -> dict[str, HeadColumn]:
-        """Return the column of each head that has one, on so many words."""
-        found: dict[str, HeadColumn] = {}
-        for head in heads:
-            looks = self.looks[head.column]
-            looks = np.broadcast_to(looks, (words, *looks.shape[1:]))
-            if head.seen == "one":
-                found[head.column] = looks.argmax(axis=-1).ravel().astype(np.int32)
-            elif head.seen == "several":
-                found[head.column] = ragged(looks, in_sight(head.mask, looks.shape[-1]))
-        return found
 
 
 class RaspVariables:
@@ -88,7 +67,7 @@ class RaspVariables:
     # ── what there is ───────────────────────────────────────────────────────────────────────────────────────
     @cached_property
     def scheme(self) -> Scheme:
-        """What labels there are."""
+        """The scheme of the labels."""
         variables = [
             LabelVariable(name=name, kind="text", meaning=f"the value of the s-op {sop.name or name}")
             for sop, name in self._names.items()
@@ -274,11 +253,13 @@ class RaspVariables:
         node = self._sop(name)
         if not isinstance(node, Aggregate) or node.selector.number not in self._head_of or len(numbers) != 2:
             return None
-        head, (scale, least) = self._head_of[node.selector.number], map(_fraction, numbers)
+        head, (scale, least) = self._head_of[node.selector.number], map(Fraction, numbers)
 
         def compute(found: ManyValues, looks: Mapping[str, LookMatrix], _: Any) -> InputGrid:
             atoms = [0.0 if isinstance(a, str) else float(scale * (number(a) - least)) for a in found.atoms[node.values]]
-            return mean_over(looks[head.column], np.array(atoms or [0.0])[found.places[node.values][found.defined]])
+            values = np.array(atoms or [0.0])[found.places[node.values][found.defined]]
+            seen = looks[head.column]
+            return np.asarray(np.matmul(seen / seen.sum(axis=-1, keepdims=True), values[..., None])[..., 0])
 
         return compute
 
@@ -302,9 +283,3 @@ def _named(sop: SOp) -> str:
 
 def _number(name: str) -> int:
     return int(name[1:]) if name[:1] == "c" and name[1:].isdecimal() else -1
-
-
-def _fraction(text: str) -> Any:
-    from fractions import Fraction  # noqa: PLC0415
-
-    return Fraction(text)

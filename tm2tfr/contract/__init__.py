@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tm2tfr.contract.labellers import Examined, ManyLabels
+from tm2tfr.contract.shown import AttentionOf, Page, Questions
 from tm2tfr.errors import ShapeError
+from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -206,12 +206,9 @@ class RunResult(Protocol):
     """What came out of a run of the reference."""
 
     @property
-    def outcome(self) -> str:
-        """It, in a word or two."""
-
+    def outcome(self) -> str: ...  # in a word or two
     @property
-    def own(self) -> Mapping[str, Any]:
-        """What else there is to say of it, as plain data: the fields of its construction."""
+    def own(self) -> Mapping[str, Any]: ...  # what else there is to say of it, as plain data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,28 +233,17 @@ class Truth(Protocol):
     """A run of the reference on one input: rows as they come, and what is known about them. No weights anywhere near."""
 
     @property
-    def noun(self) -> str:
-        """What the program is called: ``machine``."""
-
+    def noun(self) -> str: ...  # what the program is called: ``machine``
     @property
-    def reference(self) -> str:
-        """What this run is of: ``simulator``."""
-
+    def reference(self) -> str: ...  # what this run is of: ``simulator``
     @property
-    def name(self) -> str:
-        """The name of the program."""
-
+    def name(self) -> str: ...  # of the program
     @property
-    def input(self) -> str:
-        """The input, as it is shown."""
-
+    def input(self) -> str: ...  # as it is shown
     @property
-    def prompt(self) -> Sequence[str]:
-        """The tokens of the input."""
-
+    def prompt(self) -> Sequence[str]: ...  # the tokens of the input
     @property
-    def blank(self) -> str:
-        """What an empty cell shows, where the table has a tape; otherwise nothing."""
+    def blank(self) -> str: ...  # what an empty cell shows, where the table has a tape; otherwise nothing
 
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if a decoder with this stream has no table that can be compared."""
@@ -273,61 +259,6 @@ class Truth(Protocol):
 
     def ending(self, decoder: Decoder) -> Ending | None:
         """Return what is wrong with the place where `decoder` stops, None if nothing is."""
-
-
-class ManyLabels(Protocol):
-    """What a labeller has to answer on many words at once, by the reference; words are places of tokens in the alphabet."""
-
-    @property
-    def reference(self) -> str: ...  # what says what is right: ``interpreter``
-    @property
-    def letters(self) -> int: ...  # the number of tokens in the alphabet
-    def read(self, text: str) -> Sequence[int]: ...  # of a word as people write it; raises InputError
-    def written(self, word: Sequence[int]) -> str: ...  # a word as people write it
-    def fed(self, words: NDArray[np.int64]) -> NDArray[np.int64]: ...  # numbers of the tokens fed: (words, positions)
-
-    def __call__(self, words: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return on which words, (words, n), there are values, and for those each output: (outputs, words, positions).
-
-        That is the number of its label, -1 if it has none for a value; of an output that is a number, the number, ∞ in
-        place of what is none; NaN where the reference says nothing.
-        """
-
-    def outcomes(self, words: NDArray[np.int64]) -> Sequence[str]: ...  # of those with values, see `RunResult.outcome`
-
-
-@dataclass(frozen=True, kw_only=True)
-class Examined:
-    """An example of a program's author, compared with the reference.
-
-    Args:
-        of: the name of what the example is of.
-        word: its input, as people write it.
-        expected, found: the author's values and those of the reference, as text; one text: that there are none.
-        runs, why: whether the weights are to be run on it, and why not.
-        kind, reference, numbers: what has the values, ``sop``; what says what is right; whether they are numbers.
-    """
-
-    of: str
-    word: str
-    expected: tuple[str, ...] | str
-    found: tuple[str, ...] | str
-    runs: bool
-    why: str = ""
-    kind: str = "sop"
-    reference: str = "interpreter"
-    numbers: bool = False
-
-    @property
-    def met(self) -> bool:
-        """Whether the reference says what the author does."""
-        return self.expected == self.found
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        plain: dict[str, Any] = {self.kind: self.of, "input": self.word, "met": self.met}
-        said = (each if isinstance(each, str) else list(each) for each in (self.expected, self.found))
-        return plain | dict(zip(("expected", self.reference), said, strict=True))
 
 
 _Program = TypeVar("_Program")
@@ -356,6 +287,7 @@ class Source(Generic[_Program]):
         truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
         read: (text, file) -> the program that is stored with weights. Raises SpecError.
         own_input: the input of a program when none is given.
+        inputs: program -> what its inputs are made of, see `tm2tfr.text.words.InputSpace`.
         given: (program, input as people write it) -> the input. Raises InputError.
         targets: the formats that a program is written in.
         convert: (program, format) -> it in that format, ``text`` (or bytes) and ``notes``. Raises ConversionError.
@@ -363,6 +295,7 @@ class Source(Generic[_Program]):
         drawn: the endings of drawings; dot: program -> its graph in DOT.
         draw: (program, path): write a drawing, of what kind its ending says.
         graph: program -> its graph, for networkx.
+        tried: (program, the examples of its text) -> inputs to suggest where there is room for a few.
         part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
         prove: (decoder, program) -> its certificate; None: there is none.
         limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
@@ -377,9 +310,21 @@ class Source(Generic[_Program]):
         called: program -> what this very program is called, where its kind has several nouns.
         fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
         labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
+        labelling: (program, decoder) -> what has the labels of its runs, see `tm2tfr.labelling`. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
         causal: (program, input, decoder) -> its run as equations, see `tm2tfr.causality.CausalModel`; None: there is none.
+        machine: program -> the Turing machine in it, None if there is none yet; None: its programs are something else.
+        prompted: whether the decoder reads its program in the prompt, after weights that are the same for a whole class.
+        class_named: (program, options) -> the arguments that name this class on the command line.
+        bits: (program, the number of random ones or None for all, seed) -> inputs as bits: (cases, inputs).
+        nets: program -> the name of each position, and the number of operands that its gate has; None: they have no names.
+        report: (name of the subject, questions) -> its proof -> the report. Raises UsageError for questions of others.
+        page: program -> what an explorer page says of it beside its runs; None: its page is that of a labeller.
+        draw_run: (program, input, the weights and where their heads look, or None) -> a run as SVG; None: none is drawn.
+        draw_requests: (program, the file that it is from) -> the runs that its text asks to draw, as SVG; None: none.
+        picture: (program, decoder) -> a heading, and the function that draws the program as SVG, for a labeller's page.
+        head_names: (program, decoder) -> layer and head of the weights, from 0 -> the name of that head in its drawings.
     """
 
     name: str
@@ -390,6 +335,7 @@ class Source(Generic[_Program]):
     truth: Callable[[_Program, str, Decoder, int | None], Truth]
     read: Callable[[str, str], _Program]
     own_input: Callable[[_Program], str]
+    inputs: Callable[[_Program], InputSpace]
     given: Callable[[_Program, str], str]
     targets: tuple[str, ...]
     convert: Callable[[_Program, str], Any]
@@ -398,6 +344,7 @@ class Source(Generic[_Program]):
     dot: Callable[[_Program], str]
     draw: Callable[[_Program, Path], None]
     graph: Callable[[_Program], Any]
+    tried: Callable[[_Program, Sequence[Any]], Iterable[str]]
     part: Callable[[_Program, str], _Program] | None = None
     prove: Callable[[Decoder, _Program], Any] | None = None
     limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
@@ -411,9 +358,21 @@ class Source(Generic[_Program]):
     called: Callable[[_Program], str] | None = None
     fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
+    labelling: Callable[[_Program, Decoder], Any] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     headings: Callable[[_Program], Mapping[str, str]] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None
+    machine: Callable[[_Program], Any] | None = None
+    prompted: bool = False
+    class_named: Callable[[_Program, Mapping[str, Any]], str] | None = None
+    bits: Callable[[_Program, int | None, int], Any] | None = None
+    nets: Callable[[_Program], Sequence[tuple[str, int]]] | None = None
+    report: Callable[[str, Questions], Callable[[Any], Any]] | None = None
+    page: Callable[[_Program], Page] | None = None
+    draw_run: Callable[[_Program, str, tuple[Decoder, AttentionOf] | None], str] | None = None
+    draw_requests: Callable[[_Program, str], str | None] | None = None
+    picture: Callable[[_Program, Decoder], tuple[str, Callable[[], str]]] | None = None
+    head_names: Callable[[_Program, Decoder], Mapping[tuple[int, int], str]] | None = None
 
     def noun_of(self, program: _Program) -> str:
         """Return what a program is called."""

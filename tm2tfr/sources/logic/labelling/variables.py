@@ -13,12 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labels.of_circuit import LookMatrix
-from tm2tfr.labels.of_rasp import LabelledWords
-from tm2tfr.labels.of_turing import heads_of, recoded
-from tm2tfr.labels.variables import RESERVED, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
-from tm2tfr.labels.words_of_logic import FramedGrid, FramedWords
+from tm2tfr.labelling import (
+    FUNCTIONS,
+    RESERVED,
+    HeadLabels,
+    HeldVariable,
+    LabelledWords,
+    LabelVariable,
+    LookMatrix,
+    Scheme,
+    Seen,
+    heads_of,
+    recoded,
+)
 from tm2tfr.sources.logic.evaluate_many import ManyWords
+from tm2tfr.sources.logic.labelling.framed import FramedGrid, FramedWords
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.outputs import output_names
 from tm2tfr.sources.logic.program import LogicProgram
@@ -70,7 +79,7 @@ class LogicVariables:
     # ── what there is ───────────────────────────────────────────────────────────────────────────────────────
     @cached_property
     def scheme(self) -> Scheme:
-        """What labels there are."""
+        """The scheme of the labels."""
         nodes = [self._variable(name, node) for node, name in self._names.items()]
         own = [made for made, _ in self._own.values()]
         return Scheme(
@@ -214,7 +223,9 @@ class LogicVariables:
             case NodeClaim() if claim.what == "found":
                 return framed.found(nodes[claim.node])
             case NodeClaim():
-                return _FUNCTION_OF[claim.what](framed.numbers(nodes[claim.node]))
+                kind, _, power = claim.what.partition(" ")  # such as ``positive square``
+                found = FUNCTIONS[_FUNCTIONS[kind]](framed.numbers(nodes[claim.node]))
+                return found**2 if power else found
             case DividedClaim():
                 quotient, remainder = np.divmod(np.maximum(0, claim.sign * framed.numbers(nodes[claim.node])), claim.per)
                 return remainder if claim.what == "reaches" else quotient**2 if claim.what.endswith("square") else quotient
@@ -239,11 +250,11 @@ class LogicVariables:
         match claim:
             case NodeClaim():
                 node = self._by_number[claim.node]
-                to = np.append(recoded(self._many.labels[node], tuple(labels)), -1)
+                to = np.append(recoded(self._many.labels[node], labels), -1)
                 found: NDArray[np.int32] = to[framed.labels(node)]
                 return found
             case GivenClaim():
-                return recoded(self._decoder.vocabulary, tuple(labels))[framed.tokens]
+                return recoded(self._decoder.vocabulary, labels)[framed.tokens]
             case InsideClaim():
                 return np.where(framed.inside, self._codes(claim.of, framed, labels), -1).astype(np.int32)
             case MeanClaim():
@@ -281,18 +292,5 @@ def _text_of_head(holds: str) -> str:
     return holds.removeprefix("over i+1: ").removeprefix("at ").partition(": ")[0]
 
 
-_FUNCTIONS = {
-    "label": "",
-    "number": "",
-    "square": "square",
-    "positive": "positive",
-    "negative": "negative",
-}
-_FUNCTION_OF: Mapping[str, Any] = {
-    "number": lambda x: x,
-    "square": lambda x: x * x,
-    "positive": lambda x: np.maximum(x, 0),
-    "negative": lambda x: np.maximum(-x, 0),
-    "positive square": lambda x: np.maximum(x, 0) ** 2,
-    "negative square": lambda x: np.maximum(-x, 0) ** 2,
-}
+_FUNCTIONS = {"label": "", "number": "", "square": "square", "positive": "positive", "negative": "negative"}
+"""What a subspace holds of a node -> the function of the node's value that this is, see `tm2tfr.labelling.FUNCTIONS`."""

@@ -6,46 +6,30 @@ Everything follows from the simulator's rows and the input, for many runs at onc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labels.variables import HeadColumn, HeadLabels, HeldVariable, LabelVariable, Scheme, Seen
+from tm2tfr.labelling import (
+    HeadColumn,
+    HeldVariable,
+    LabelVariable,
+    RunRows,
+    Scheme,
+    Seen,
+    VariableColumns,
+    VariableKind,
+    heads_of,
+    recoded,
+)
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
 LabelCodes = NDArray[np.int32]
-VariableColumns = dict[str, NDArray[Any]]
-
-
-class RawRows(NamedTuple):
-    """Rows of the chapter's table of some runs, one run after the other.
-
-    Args:
-        offsets: (runs + 1,); sizes: (runs,), the number of symbols of each input.
-        tokens, answers: (rows,), their numbers in the vocabulary.
-        q, b, a: (rows,), places among the labels of their subspaces, -1 for ⊥; m, h: (rows,), whole numbers.
-    """
-
-    offsets: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    tokens: LabelCodes
-    answers: LabelCodes
-    q: LabelCodes
-    b: LabelCodes
-    m: LabelCodes
-    h: LabelCodes
-    a: LabelCodes
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """The number of the first row of the run that each row is of: (rows,)."""
-        return np.repeat(self.offsets[:-1], np.diff(self.offsets))
-
 
 _ATTENDED: Mapping[str, Seen] = {
     "all": "all",
@@ -81,15 +65,22 @@ _HELD: Mapping[str, HeldVariable] = {
     "[h_{j*-1}=h]": HeldVariable(column="found"),
 }
 """What a subspace is claimed to hold -> the variable that this is."""
-_MEANINGS = {
-    "h_before": "the head's cell one position earlier, where b was written; 0 at position 0",
-    "given(h)": "the input symbol of the head's cell; none where the input has none",
-    "given(h+)": "the input symbol of cell max(0, h); none where the input has none",
-    "j*": "the position of the latest write to the head's cell; if there is none, to the nearest",
-    "h_before(j*)": "h_before at j*: the cell that was written there",
-    "b(j*)": "b at j*: the symbol that was written there",
-    "found": "whether that cell is the head's: 1 or 0",
+_TABLE = {column.name: column.meaning for column in TURING}
+TURING_VARIABLES: Mapping[str, tuple[VariableKind, str, str]] = {
+    "q": ("label", "e_q", _TABLE["q"]),
+    "b": ("label", "e_b", _TABLE["b"]),
+    "m": ("whole", "", _TABLE["m"]),
+    "h": ("whole", "", _TABLE["h"]),
+    "a": ("label", "e_a", _TABLE["a"]),
+    "h_before": ("whole", "", "the head's cell one position earlier, where b was written; 0 at position 0"),
+    "given(h+)": ("label", "e_x(h+)", "the input symbol of cell max(0, h); none where the input has none"),
+    "given(h)": ("label", "e_x(h)", "the input symbol of the head's cell; none where the input has none"),
+    "j*": ("whole", "", "the position of the latest write to the head's cell; if there is none, to the nearest"),
+    "h_before(j*)": ("whole", "", "h_before at j*: the cell that was written there"),
+    "b(j*)": ("label", "e_b", "b at j*: the symbol that was written there"),
+    "found": ("whole", "", "whether that cell is the head's: 1 or 0"),
 }
+"""Variable -> its kind, what the subspace with its labels holds, and its meaning, in the order of the columns."""
 
 
 @dataclass(frozen=True)
@@ -97,21 +88,28 @@ class TuringVariables:
     """Finds the labels of runs of one decoder.
 
     Args:
-        decoder: the weights, of which only claims and labels are read.
+        program: the machine; decoder: the weights, of which only claims and labels are read.
     """
 
+    program: Any
     decoder: Decoder
+    variables: ClassVar[Mapping[str, tuple[VariableKind, str, str]]] = TURING_VARIABLES
+
+    @property
+    def lead(self) -> int:
+        """The number of tokens before the input."""
+        return 0
 
     @property
     def scheme(self) -> Scheme:
-        """What labels there are."""
+        """The scheme of the labels."""
         layout = self.decoder.layout
-        held = {s.name: self._held(s.holds) for s in layout.subspaces}
         return Scheme(
             variables=tuple(self._variables(layout)),
             heads=heads_of(self.decoder, self._seen),
-            held=held,
+            held={subspace.name: self._held(subspace.holds) for subspace in layout.subspaces},
             answers=self.decoder.vocabulary,
+            ends=("accept", "reject", "halt", "limit"),
         )
 
     def _held(self, what: str) -> HeldVariable | None:
@@ -120,54 +118,32 @@ class TuringVariables:
     def _seen(self, claim: str) -> Seen | None:
         return _ATTENDED.get(claim)
 
-    def _variables(self, layout: Residual) -> list[LabelVariable]:
-        meaning = {column.name: column.meaning for column in TURING} | _MEANINGS
-        labels = {name: layout.holder(f"e_{name}").labels for name in "qba"}
-        found = [
-            LabelVariable(name="q", kind="label", meaning=meaning["q"], labels=labels["q"]),
-            LabelVariable(name="b", kind="label", meaning=meaning["b"], labels=labels["b"]),
-            *(LabelVariable(name=name, kind="whole", meaning=meaning[name]) for name in "mh"),
-            LabelVariable(name="a", kind="label", meaning=meaning["a"], labels=labels["a"]),
-            LabelVariable(name="h_before", kind="whole", meaning=meaning["h_before"]),
-        ]
-        for name, what in (("given(h+)", "e_x(h+)"), ("given(h)", "e_x(h)")):
-            if (subspace := layout.holding(what)) is not None:
-                found.append(LabelVariable(name=name, kind="label", meaning=meaning[name], labels=subspace.labels))
-        return [
-            *found,
-            LabelVariable(name="j*", kind="whole", meaning=meaning["j*"]),
-            LabelVariable(name="h_before(j*)", kind="whole", meaning=meaning["h_before(j*)"]),
-            LabelVariable(name="b(j*)", kind="label", meaning=meaning["b(j*)"], labels=labels["b"]),
-            LabelVariable(name="found", kind="whole", meaning=meaning["found"]),
-        ]
+    def _variables(self, layout: Residual) -> Iterator[LabelVariable]:
+        for name, (kind, what, meaning) in self.variables.items():
+            if what.startswith("e_x(") and layout.holding(what) is None:  # weights look one of the two up
+                continue
+            labels = layout.holder(what).labels if kind == "label" else None
+            yield LabelVariable(name=name, kind=kind, meaning=meaning, labels=labels)
 
-    def labels(self, raw: RawRows, lead: int = 0) -> tuple[VariableColumns, dict[str, HeadColumn]]:
-        """Return every column, and the column of each head that has one.
-
-        Args:
-            lead: the number of tokens before the input.
-        """
-        starts, layout = raw.starts, self.decoder.layout
+    def labels(self, raw: RunRows) -> tuple[VariableColumns, dict[str, HeadColumn]]:
+        """Return the column of each variable, and of each head that has one."""
+        starts, layout, lead, h = raw.starts, self.decoder.layout, self.lead, raw.columns["h"]
         position = (np.arange(len(starts)) - starts).astype(np.int32)
-        before = before_of(raw.h, position)
-        latest = latest_writes(raw.h, before, starts)
-        found: VariableColumns = {"q": raw.q, "b": raw.b, "m": raw.m, "h": raw.h, "a": raw.a, "h_before": before}
+        before = before_of(h, position)
+        latest = latest_writes(h, before, starts)
+        found: VariableColumns = {**raw.columns, "h_before": before}
         sizes = np.repeat(raw.sizes, np.diff(raw.offsets))
-        for name, what, cell in (("given(h+)", "e_x(h+)", np.maximum(raw.h, 0)), ("given(h)", "e_x(h)", raw.h)):
+        for name, what, cell in (("given(h+)", "e_x(h+)", np.maximum(h, 0)), ("given(h)", "e_x(h)", h)):
             if (subspace := layout.holding(what)) is not None:
                 there = (cell >= 0) & (cell < sizes) & (position >= lead)
                 at = np.where(there, starts + lead + cell, 0)
                 found[name] = np.where(there, recoded(self.decoder.vocabulary, subspace.labels)[raw.tokens[at]], -1)
         rows = starts + latest
-        found |= {"j*": latest, "h_before(j*)": before[rows], "b(j*)": raw.b[rows]}
-        found["found"] = (before[rows] == raw.h).astype(np.int32)
+        found |= {"j*": latest, "h_before(j*)": before[rows], "b(j*)": raw.columns["b"][rows]}
+        found["found"] = (before[rows] == h).astype(np.int32)
         places = {
             "j*": latest,
-            **{
-                key: np.maximum(sign * of, 0)
-                for name, of in (("h", raw.h), ("h_{i-1}", before))
-                for key, sign in signed(name)
-            },
+            **{key: np.maximum(sign * of, 0) for name, of in (("h", h), ("h_{i-1}", before)) for key, sign in signed(name)},
         }
         wanted: dict[str, HeadColumn] = {
             head.column: places[head.claim] for head in self.scheme.heads if head.seen == "one" and head.claim in places
@@ -222,21 +198,3 @@ def latest_writes(h: LabelCodes, before: LabelCodes, starts: NDArray[np.int64]) 
     last(h, np.ones(len(h), dtype=bool))
     last(np.where(h > 0, h - 1, h + 1), here < 0)
     return (here - starts).astype(np.int32)
-
-
-def recoded(names: tuple[str, ...], labels: tuple[str, ...] | None) -> LabelCodes:
-    """Return for each name its place among labels, -1 if it is none of them."""
-    places = {label: n for n, label in enumerate(labels or ())}
-    return np.array([places.get(name, -1) for name in names], dtype=np.int32)
-
-
-def heads_of(decoder: Decoder, seen: Any) -> tuple[HeadLabels, ...]:
-    """Return all heads; `seen`: a claim -> what such a head attends to, None if nothing is known of it."""
-    found = []
-    for n, layer in enumerate(decoder.layers):
-        for k, head in enumerate(layer.heads):
-            claim = "" if head.claim is None else head.claim.attends
-            what = seen(claim)
-            if what is not None:
-                found.append(HeadLabels(layer=n, head=k, name=head.name, claim=claim, mask=head.mask, seen=what))
-    return tuple(found)

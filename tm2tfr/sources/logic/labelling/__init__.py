@@ -1,0 +1,1 @@
+"""Labels of formulas and programs of temporal logic, for many words at once."""

@@ -1,0 +1,100 @@
+"""What pages show of a RASP program: its runs, the flow of its computation, and the names of heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.contract.shown import AttentionOf
+from tm2tfr.sources.rasp.drawing.flow import Flow, flow
+from tm2tfr.sources.rasp.drawing.graphs import render
+from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
+from tm2tfr.sources.rasp.program import Program, Word, shown_atom
+from tm2tfr.sources.rasp.read import read
+from tm2tfr.sources.rasp.sops import SOp
+from tm2tfr.text.words import FEW, read_word, short_words, written
+from tm2tfr.transformer.weights import Decoder
+
+
+def draw_run(program: Program, text: str, weights: tuple[Decoder, AttentionOf] | None) -> str:
+    """Return a run as SVG, layer by layer, with where the heads of weights look, if those are given.
+
+    Raises:
+        InputError, Undefined, OutputError: see `drawn_run`.
+    """
+    word = _word(program, text)
+    if weights is None:
+        return run_svg(drawn_run(program, word))
+    decoder, look = weights
+    heads = heads_of(decoder, flow(program))
+    attention = {place: look(layer, head) for place, (layer, head) in heads.items()}
+    return run_svg(drawn_run(program, word, attention=attention, places=_places(program, decoder)))
+
+
+def draw_requests(program: Program, file: str) -> str | None:
+    """Return what its ``draw`` statements ask for as SVG, one run below the other; None if there are none.
+
+    Args:
+        file: the one that it was read from, beside which others that it loads are.
+    """
+    folder = Path(file).parent if Path(file).is_file() else None
+    drawn = [
+        drawn_run(request.node, request.word, name=program.name)
+        for request in read(program.text, file=file, folder=folder, name=program.name).draws
+        if isinstance(request.node, SOp)
+    ]
+    return run_svg(*drawn) if drawn else None
+
+
+def picture(program: Program, decoder: Decoder) -> tuple[str, Callable[[], str]]:
+    """Return the drawing of the flow of its computation, with the numbers of the weights' heads, under its heading."""
+    return "The flow of the computation", lambda: render(program, "svg", places=_places(program, decoder)).decode()
+
+
+def head_names(program: Program, decoder: Decoder) -> Mapping[tuple[int, int], str]:
+    """Return (layer, head) of the weights, both from 0 -> the name of that head in the drawings."""
+    drawn = flow(program)
+    names = {place: drawn.layers[n].heads[k].name for (n, k), place in heads_of(decoder, drawn).items()}
+    return {(layer - 1, head): name for (layer, head), name in names.items() if name}
+
+
+def tried(program: Program, examples: Sequence[Any]) -> Iterable[str]:
+    """Return inputs to try: those of its examples, otherwise short ones."""
+    known = set(program.alphabet)
+    own = [written(each.input) for each in program.examples if not each.error and set(each.input) <= known]
+    return own or islice(map(written, short_words(program.alphabet)), FEW)
+
+
+def heads_of(decoder: Decoder, drawn: Flow) -> Mapping[tuple[int, int], tuple[int, int]]:
+    """Return (layer, head) of the flow, both from 0 -> the layer, from 1, and the head, from 0, with the same selector.
+
+    A selector of which the weights have not as many heads as the flow has is left out.
+    """
+    selectors: dict[int, list[tuple[int, int]]] = {}
+    for n, layer in enumerate(drawn.layers):
+        for k, each in enumerate(layer.heads):
+            selectors.setdefault(each.selector.number, []).append((n, k))
+    there: dict[str, list[tuple[int, int]]] = {}
+    for n, compiled in enumerate(decoder.layers, start=1):
+        for k, head in enumerate(compiled.heads):
+            there.setdefault("" if head.claim is None else head.claim.attends.partition(" ")[0], []).append((n, k))
+    pairs = ((places, there.get(f"c{selector}", [])) for selector, places in selectors.items())
+    return {a: b for places, found in pairs if len(places) == len(found) for a, b in zip(places, found, strict=True)}
+
+
+def _places(program: Program, decoder: Decoder) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return (layer, head) of a drawing, from 0 -> layer and head of the weights, from 1.
+
+    It is empty unless the weights have a head for every one that is drawn.
+    """
+    drawn = flow(program)
+    places = {place: (layer, head + 1) for place, (layer, head) in heads_of(decoder, drawn).items()}
+    return places if len(places) == sum(len(layer.heads) for layer in drawn.layers) else {}
+
+
+def _word(program: Program, text: str) -> Word:
+    """Return the tokens of an input; those that the alphabet has, as it has them."""
+    known = {shown_atom(token): token for token in program.alphabet}
+    return tuple(known.get(shown_atom(token), token) for token in read_word(text))

@@ -1,0 +1,85 @@
+"""What pages show of a Turing machine: its rules, its state graph, its inputs, and what a simulator in the page needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from tm2tfr.contract.shown import Packer, Page, Show
+from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN, rule_lines, svg_or_none, to_dot
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth
+from tm2tfr.text.words import FEW, short_words
+
+
+def page(machine: Machine) -> Page:
+    """Return what the explorer's page says of a machine."""
+    own = () if machine.input is None else (machine.input,)
+    return Page(
+        about=machine.description,
+        views=partial(_views, machine),
+        inputs={"alphabet": list(machine.input_alphabet or ()), "blank": machine.blank},
+        examples=(*own, *(example.input for example in machine.examples)),
+        texts=(*machine.states, *machine.tape_alphabet),
+        reference=simulated,
+    )
+
+
+def tried(machine: Machine, examples: Sequence[Any]) -> Iterable[str]:
+    """Return inputs to try: those of its examples, otherwise short ones."""
+    own = [example.input for example in machine.examples]
+    return own or islice(map("".join, short_words(machine.input_alphabet or ())), FEW)
+
+
+def simulated(truth: TuringTruth) -> Mapping[str, Any]:
+    """Return a machine, and the tokens of the verdicts it gives: what a simulator needs.
+
+    ``entered`` has, for each state, the verdict of a step into it; ``stopped`` that of a run which has no rule there.
+    """
+    machine, verdicts = truth.machine, set(VERDICT_TOKENS.values())
+    number = {state: n for n, state in enumerate(machine.states)}
+    first = truth.first
+    return {
+        "kind": "machine",
+        "states": list(machine.states),
+        "start": number[machine.start],
+        "halting": sorted(number[state] for state in machine.halting_states),
+        "rules": [[number[q], a, number[r], b, m] for (q, a), (r, b, m) in machine.transitions.items()],
+        "blank": machine.blank,
+        "oneWay": machine.tape == "one-way",
+        "nominal": truth.nominal,
+        "lead": list(truth.lead),
+        "first": first if first in verdicts else None,
+        "entered": [truth.entered(state) for state in machine.states],
+        "stopped": [truth.stopped(state, "") for state in machine.states],
+        "unruled": [[number[state], symbol, verdict] for (state, symbol), verdict in truth.unruled.items()],
+        "verdicts": [VERDICT_TOKENS[outcome] for outcome in truth.outcomes],
+    }
+
+
+def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> Mapping[str, Any]:
+    """Return a machine's states, its rules and its graph; unless it is `drawn`, that is left to the page."""
+    lines = rule_lines(machine)
+    states = {q: n for n, q in enumerate(machine.states)}
+    rules = [[states[q], show(a), states[r], show(b), m, lines[q, a]] for (q, a), (r, b, m) in machine.transitions.items()]
+    return {
+        "machine": {
+            "name": show(machine.name),
+            "description": machine.description,
+            "tape": machine.tape,
+            "blank": show(machine.blank),
+            "states": [{"name": show(q), "end": machine.outcome_of(q)} for q in machine.states],
+            "rules": rules,
+            "graph": _graph(machine, columns, drawn=drawn),
+        }
+    }
+
+
+def _graph(machine: Machine, columns: Packer, *, drawn: bool) -> dict[str, Any]:
+    """Return the drawing, or the DOT text that the page draws itself, or the reason why there is no drawing."""
+    if len(machine.states) > MOST_STATES_DRAWN:
+        return {"none": f"a drawing of {len(machine.states):,} states would be unreadable"}
+    svg = svg_or_none(machine, large=True) if drawn else None
+    return {"dot": to_dot(machine, large=True)} if svg is None else {"svg": columns.add_text(svg[svg.index("<svg") :])}
