@@ -139,7 +139,7 @@ def test_machines_run_to_1024_positions(name: str, word: str, dtype: str, tmp_pa
     model = LensRunning(tmp_path / "x")
     model.longest_generated = len(word) + 12  # from the end of the prompt: each token is a pass over all
     run = compared(model, done.gpt2.vocabulary, right_of(machine), word, 1024)
-    assert (run.difference, len(run.tokens), run.generated) == (None, 1024, model.longest_generated)
+    assert (run.divergence, len(run.tokens), run.generated) == (None, 1024, model.longest_generated)
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     assert isinstance(done, Gpt2Exported)
     model = LensRunning(tmp_path / "x")
     model.longest_generated = 0
-    assert compared(model, done.gpt2.vocabulary, right_of(machine), "1" * 699, 1600).difference is None
+    assert compared(model, done.gpt2.vocabulary, right_of(machine), "1" * 699, 1600).divergence is None
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
 def test_exports_are_verified(name: str, tmp_path: Path) -> None:
     done = export_to("lens", name, tmp_path / "x", positions=120)
     assert isinstance(done, Gpt2Exported)
-    assert all(run.generated and run.difference is None for run in done.runs)
+    assert all(run.generated and run.divergence is None for run in done.runs)
     assert re.search(r"verified: loaded and run in TransformerLens 4\.\S+, torch \S+: \d+ runs?, ", str(done))
 
 
