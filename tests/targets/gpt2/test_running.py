@@ -21,6 +21,7 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.comparison import compared, words
 from tm2tfr.targets.gpt2.running import Gpt2Running, Reference
+from tm2tfr.trace.check import Divergence
 
 pytestmark = [
     pytest.mark.skipif(
@@ -304,7 +305,8 @@ def test_words_that_cannot_be_run(folder: Path) -> None:
 
 
 def test_an_export_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "first_divergence", lambda *_: comparison.Difference(3, "a", "b", "teacher-forced"))
+    wrong = Divergence(position=3, column="the token", expected="a", found="b", how="teacher-forced")
+    monkeypatch.setattr(comparison, "first_divergence", lambda *_: wrong)
     with pytest.raises(ExportError, match=r"is not right on '11' .*position 3, .*nothing was written"):
         export_gpt2("chapter", tmp_path / "x", positions=64)
     assert list(tmp_path.iterdir()) == []
