@@ -51,6 +51,7 @@ class Recipe:
         max_head: H, the largest |h| for which the weights must work; at most N - 1, which always holds.
         dtype: ``float64`` or ``float32``.
         scope: the programs that the weights run, if the one that is run is in the prompt, which N then counts.
+        certified: whether there are bounds on rounding.
 
     Raises:
         ExportError: for an unknown dtype, numbers that are too small, or a bound that no run of that length needs.
@@ -61,6 +62,7 @@ class Recipe:
     max_head: int
     dtype: str = "float64"
     scope: str = ""
+    certified: bool = True
 
     def __post_init__(self) -> None:
         check_dtype(self.dtype)
@@ -69,11 +71,6 @@ class Recipe:
         if self.positions < 1 or not 0 <= self.max_head < self.positions:
             what = f"{self.positions} positions with |h| ≤ {self.max_head}"
             raise ExportError(f"{what}: use at least 1 position, and a bound on |h| from 0 to one less")
-
-    @property
-    def certified(self) -> bool:
-        """Whether there are bounds on rounding."""
-        return True
 
     @property
     def head(self) -> int | None:

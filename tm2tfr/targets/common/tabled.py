@@ -20,17 +20,12 @@ class Tabled(Recipe):
 
     Args:
         max_head: nothing: there is no head that moves.
-        exact: whether the reference's bits are proved for every input, and no operation rounds anything.
+        certified: whether the reference's bits are proved for every input, and no operation rounds anything.
         noun: what the program is called.
     """
 
     max_head: int = 0
-    exact: bool = False
     noun: str = "program"
-
-    @property
-    def certified(self) -> bool:
-        return self.exact
 
     @property
     def head(self) -> int | None:
@@ -38,7 +33,7 @@ class Tabled(Recipe):
 
     @property
     def statement(self) -> str:
-        if self.exact:
+        if self.certified:
             return f"for every input of the {self.noun}, greedy generation in {self.dtype} gives exactly the right tokens"
         return f"not certified in {self.dtype}, since softmax and layer norms round in every program in its own way"
 
@@ -59,10 +54,7 @@ class Uncertified(Recipe):
     """The choices for an export of weights without a machine: there is no head, and any number of positions fits."""
 
     max_head: int = 0
-
-    @property
-    def certified(self) -> bool:
-        return False
+    certified: bool = False
 
     @property
     def head(self) -> int | None:
@@ -145,4 +137,4 @@ def fitted_to_table(decoder: Decoder, right: ExportReference, asked: Requested) 
         raise ExportError(
             f"{name}: these weights are not certified in {dtype} ({found.refusals[0]}): use{more} another {noun}"
         )
-    return Tabled(positions=there, dtype=dtype, exact=not (decoder.soft or decoder.normed), noun=noun)
+    return Tabled(positions=there, dtype=dtype, certified=not (decoder.soft or decoder.normed), noun=noun)

@@ -213,39 +213,23 @@ def verified(program: Program, folder: Path, decoder: Decoder | None, machine: A
     told = _told(right, recipe, program.format, said)
     if decoder is None:
         told[DIGEST] = said.get(DIGEST)  # `sealing` says more clearly that it is wrong
-    known = [*sealing, *metadata]
-    verdict = _compared(program, folder, name, right, word, recipe, told, found, known)
-    return verdict if right.program is not None else replace(verdict, note=_note(decoder))
-
-
-def _compared(
-    program: Program,
-    folder: Path,
-    name: str,
-    right: ExportReference,
-    word: str | None,
-    recipe: Recipe,
-    told: Mapping[str, Any],
-    found: Mapping[str, NDArray[Any]],
-    known: Sequence[str],
-) -> Verdict:
-    """Return the verdict on an export; `told`: the right names; `known`: what is already known to differ."""
-    decoder, given = right.decoder, words(right, recipe.positions)[0] if word is None else word
     beside = [
-        *strangers(folder, program.names(decoder)),
-        *inherited(NAMES, told["provenance"], decoder),
+        *strangers(folder, program.names(whole)),
+        *inherited(NAMES, told["provenance"], whole),
         *differences(folder, {NAMES: told}),
-        *known,
-        *program.strange(folder, decoder, recipe, told),
+        *sealing,
+        *metadata,
+        *program.strange(folder, whole, recipe, told),
     ]
+    given = words(right, recipe.positions)[0] if word is None else word
 
     def tried() -> Trial:
         model = program.load(folder)
-        run = compared(model, decoder.vocabulary, right, given, recipe.positions)
-        why = cause(model, decoder, run, lambda x: x)
-        return Trial(tuple(program.unlike(model, found)), run, why, model.versions)
+        run = compared(model, whole.vocabulary, right, given, recipe.positions)
+        return Trial(tuple(program.unlike(model, found)), run, cause(model, whole, run, lambda x: x), model.versions)
 
-    return judged(name, beside, found, tensors(decoder, recipe.dtype), partial(described, decoder), tried)
+    verdict = judged(name, beside, found, tensors(whole, recipe.dtype), partial(described, whole), tried)
+    return verdict if right.program is not None else replace(verdict, note=_note(decoder))
 
 
 def _unsealed(said: Mapping[str, Any], found: Mapping[str, NDArray[Any]]) -> list[str]:
