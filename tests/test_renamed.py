@@ -363,7 +363,7 @@ def test_exports_run_in_their_programs(target: str, style: str, tmp_path: Path) 
     found = renamed(decoder, style)
     made = tm2tfr.export_to(target, found.decoder, tmp_path / "x", machine=machine, positions=64)
     assert made.runs
-    assert all(run.difference is None for run in made.runs)
+    assert all(run.divergence is None for run in made.runs)
 
 
 def test_a_name_that_an_export_adds_is_refused(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
     assert verdict.weights[0].startswith(f"{where}[0, ")
     assert f"layer {n + 1} (attention), head {given.decoder.layers[n].heads[0].name!r}" in verdict.weights[0]
     assert verdict.run is not None
-    assert "(Q[a] | Q[b]) since Q[b] should be T, is F" in str(verdict.run.difference)
+    assert "(Q[a] | Q[b]) since Q[b] should be T, is F" in str(verdict.run.divergence)
     assert verdict.cause.startswith("the stream first goes wrong at position ")
 
 

@@ -128,7 +128,7 @@ def test_a_changed_weight_is_found(tmp_path: Path) -> None:
         "layers.1.heads.0.value[0, 1] is -1, should be 1: layer 1 (count), head 'average', value 0, reads token[1]",
     )
     assert beside.run is not None
-    assert str(beside.run.difference) == "position 3, teacher-forced: the token should be 1, is 0"
+    assert str(beside.run.divergence) == "position 3, teacher-forced: the token should be 1, is 0"
     assert beside.cause.startswith(
         "the stream first goes wrong at position 0, after layer 1 (count): share of 1s should be 1"
     )

@@ -66,7 +66,7 @@ def _first_wrong(program: str, positions: int, head: int | None, dtype: str, opt
         vocabulary = vocabulary if program in ("torch", "onnx") else (*vocabulary, PAD, UNK)
         model.longest_generated = made
         run = compared(model, vocabulary, right_of(machine), word, positions)
-    return None if run.difference is None else run.difference.position
+    return None if run.divergence is None else run.divergence.position
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Map
 def _gpt2(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
     from tm2tfr.targets.classifier.export import classifier  # noqa: PLC0415
     from tm2tfr.targets.classifier.stock import GPT2  # noqa: PLC0415
-    from tm2tfr.targets.gpt2.export import chosen  # noqa: PLC0415
+    from tm2tfr.targets.gpt2.chosen import chosen  # noqa: PLC0415
     from tm2tfr.targets.gpt2.tensors import Gpt2  # noqa: PLC0415
     from tm2tfr.targets.gpt2.translated import translated  # noqa: PLC0415
 

@@ -91,11 +91,11 @@ def test_sabotaged_weights_give_the_same_wrong_labels(tmp_path: Path) -> None:
     assert digest(wrong) != digest(made)
     model = running(export_to("bert", wrong, tmp_path / "x", verify=False).folder)
     runs = [compared(model, wrong.vocabulary, WeightsReference(wrong), word, 5) for word in ("abc", "cab", "aabbc")]
-    assert [run.difference for run in runs] == [None, None, None]
+    assert [run.divergence for run in runs] == [None, None, None]
     beside = [
         compared(model, made.vocabulary, reference_of(given.program, made), word, 5) for word in ("abc", "cab", "aabbc")
     ]
-    assert any(run.difference is not None for run in beside)
+    assert any(run.divergence is not None for run in beside)
     with pytest.raises(ExportError, match="the exported model is not right on"):
         export_to("bert", wrong, tmp_path / "y", machine=made)
     verdict = verify_export(tmp_path / "x", machine=made)

@@ -11,7 +11,7 @@ from tests.targets.common.scripted import CHAPTER, TOKENS, VOCABULARY, Scripted
 from tests.targets.matrices.programs import right_of
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.spec import Example
-from tm2tfr.targets.common.comparison import ComparedRun, compared, first_difference, told, tried, words
+from tm2tfr.targets.common.comparison import ComparedRun, compared, first_divergence, told, tried, words
 
 ACC, REJ = VOCABULARY.index("ACC"), VOCABULARY.index("REJ")
 
@@ -23,7 +23,7 @@ def run(word: str = "11", positions: int = 64, **script: Any) -> ComparedRun:
 def test_a_run_that_is_right() -> None:
     right = run()
     assert (right.tokens, right.answers) == (TOKENS[:-1], ("1", "1", *TOKENS[3:]))
-    assert (right.generated, right.difference, right.cut, right.how) == (9, None, False, "teacher-forced and generated")
+    assert (right.generated, right.divergence, right.cut, right.how) == (9, None, False, "teacher-forced and generated")
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_a_run_that_is_right() -> None:
 )
 def test_where_it_is_wrong(script: dict[str, Any], words: str) -> None:
     assert VOCABULARY[:2] == ("1", "BOS")
-    assert str(run(**script).difference) == words
+    assert str(run(**script).divergence) == words
 
 
 def test_a_run_that_ends_too_early() -> None:
     names, wanted = ("a", "b"), ["a", "b", "a"]
-    assert str(first_difference(names, wanted, [0, 1], 5, "generated")) == (
+    assert str(first_divergence(names, wanted, [0, 1], 5, "generated")) == (
         "position 7, generated: the token should be a, is nothing"
     )
 
@@ -58,8 +58,8 @@ def test_as_many_positions_as_there_are() -> None:
     assert (run(positions=9).cut, run(positions=9).generated) == (False, 9)
     short = run(positions=8)
     assert (short.cut, short.tokens, short.answers[-1], short.generated) == (True, TOKENS[:8], "(q1,_,+1)", 8)
-    assert str(run(positions=8, alone={7: REJ}).difference).startswith("position 7, generated: the token should be (q1,")
-    assert (run("1" * 7, positions=8).tokens[-1], run("1" * 7, positions=8).difference) == ("BOS", None)
+    assert str(run(positions=8, alone={7: REJ}).divergence).startswith("position 7, generated: the token should be (q1,")
+    assert (run("1" * 7, positions=8).tokens[-1], run("1" * 7, positions=8).divergence) == ("BOS", None)
     with pytest.raises(
         ExportError,
         match=r"the word has 8 symbols, .* than 8 positions: use a shorter one, or export with --positions 9 or more",
@@ -70,8 +70,8 @@ def test_as_many_positions_as_there_are() -> None:
 def test_how_far_it_is_generated() -> None:
     half = run(longest=6)
     assert (half.generated, half.how) == (6, "teacher-forced, and generated to position 6")
-    assert run(longest=6, alone={6: REJ}).difference is None
-    assert str(run(longest=6, alone={5: REJ}).difference) == (
+    assert run(longest=6, alone={6: REJ}).divergence is None
+    assert str(run(longest=6, alone={5: REJ}).divergence) == (
         "position 5, generated: the token should be (q4,_,-1), is REJ"
     )
     none = run(longest=3)

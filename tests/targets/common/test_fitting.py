@@ -10,7 +10,7 @@ from tests.targets.common.scripted import CHAPTER, DECODER
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.sources.turing.proof.rounding import Condition
-from tm2tfr.targets.common.fitting import Recipe, fitting, proved
+from tm2tfr.targets.common.fitting import Recipe, Requested, fitting, proved
 from tm2tfr.transformer.weights import matrices, replaced
 
 LENGTH = Condition(2, "attention", "sum", "", "N ≤ 5,000", lambda n, _: Fraction(n, 5000))
@@ -31,12 +31,12 @@ NEVER = Condition(1, "feed_forward", "units", "", "2 < 1", lambda _n, _h: Fracti
     ],
 )
 def test_what_fits(positions: int | None, max_head: int | None, found: tuple[int, int]) -> None:
-    assert fitting([LENGTH, HEAD], "m", positions, max_head, "float64") == found
+    assert fitting([LENGTH, HEAD], "m", Requested(positions=positions, max_head=max_head, dtype="float64")) == found
 
 
 def test_fewer_than_the_usual_number() -> None:
     short = Condition(2, "attention", "sum", "", "N ≤ 7", lambda n, _: Fraction(n, 7))
-    assert fitting([short], "m", None, None, "float64") == (7, 6)
+    assert fitting([short], "m", Requested(positions=None, max_head=None, dtype="float64")) == (7, 6)
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_fewer_than_the_usual_number() -> None:
 )
 def test_what_does_not_fit_is_refused_with_what_would(positions: int, max_head: int | None, words: str) -> None:
     with pytest.raises(ExportError) as caught:
-        fitting([LENGTH, HEAD], "m", positions, max_head, "float32")
+        fitting([LENGTH, HEAD], "m", Requested(positions=positions, max_head=max_head, dtype="float32"))
     assert str(caught.value) == words
 
 
 def test_where_nothing_fits() -> None:
     for positions in (None, 1):
         with pytest.raises(ExportError) as caught:
-            fitting([LENGTH, NEVER], "m", positions, None, "float64")
+            fitting([LENGTH, NEVER], "m", Requested(positions=positions, max_head=None, dtype="float64"))
         assert str(caught.value) == (
             "m: 1 position with |h| ≤ 0 does not fit into float64 (layer 1, units: 2 < 1): use another machine"
         )
     with pytest.raises(ExportError, match=r": use omit --stock$"):
-        fitting([NEVER], "m", None, None, "float64", ways=["omit --stock"])
+        fitting([NEVER], "m", Requested(positions=None, max_head=None, dtype="float64"), ways=["omit --stock"])
 
 
 def test_one_wrong_weight_is_refused_where_all_attention_is_right() -> None:

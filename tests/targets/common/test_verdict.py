@@ -19,7 +19,7 @@ from tm2tfr.trace.check import Divergence
 RIGHT = {"a": np.array([[1.0, 2.0], [0.0, 4.0]]), "b": np.zeros(3)}
 RUN = compared(Scripted(), VOCABULARY, right_of(CHAPTER), "11", 64)
 WRONG = replace(
-    RUN, difference=Divergence(position=4, column="the token", expected="(q2,x,+1)", found="REJ", how="generated")
+    RUN, divergence=Divergence(position=4, column="the token", expected="(q2,x,+1)", found="REJ", how="generated")
 )
 H = DECODER.layout.index("h")
 

@@ -20,9 +20,11 @@ from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.directory import Look, written
 from tm2tfr.targets.common.settings import METADATA
-from tm2tfr.targets.gpt2.documents import documents, introduction
-from tm2tfr.targets.gpt2.export import TENSORS, export, load
+from tm2tfr.targets.gpt2.documents import FORMAT, documents, introduction
+from tm2tfr.targets.gpt2.export import TENSORS, StoredGpt2
+from tm2tfr.targets.gpt2.export import load as load_export
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
+from tm2tfr.targets.gpt2.target import export
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated
 
@@ -37,6 +39,10 @@ NAMES = [
 ]
 MACHINE = machine_called("chapter")
 GPT2 = translated(compile_machine(MACHINE), Gpt2Recipe(positions=32, max_head=31))
+
+
+def load(folder: Path) -> StoredGpt2:
+    return load_export(folder, format=FORMAT)
 
 
 def read(folder: Path, name: str) -> Any:

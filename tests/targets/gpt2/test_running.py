@@ -21,6 +21,7 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.comparison import compared, words
 from tm2tfr.targets.gpt2.running import Gpt2Running, Reference
+from tm2tfr.trace.check import Divergence
 
 pytestmark = [
     pytest.mark.skipif(
@@ -46,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_machines_run_in_transformers(name: str, dtype: str, stock: bool, tmp_path: Path) -> None:
     found = export_gpt2(name, tmp_path / "x", positions=200, dtype=dtype, stock=stock)
     assert [run.word for run in found.runs] == words(right_of(load(name)), 200)
-    assert all(run.generated and run.difference is None for run in found.runs)
+    assert all(run.generated and run.divergence is None for run in found.runs)
     assert "all the simulator's" in str(found)
 
 
@@ -55,7 +56,7 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     found = export_gpt2(machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)
     run = compared(Gpt2Running(tmp_path / "x"), found.gpt2.vocabulary, right_of(machine), "1" * 699, 1600)
-    assert (run.difference, len(run.tokens), run.generated) == (None, 1600, 1600)
+    assert (run.divergence, len(run.tokens), run.generated) == (None, 1600, 1600)
 
 
 @pytest.mark.slow
@@ -70,7 +71,7 @@ def test_every_backend_of_sdpa_that_a_cpu_has(backend: str, tmp_path: Path) -> N
     model = Gpt2Running(tmp_path / "x")
     model.longest_generated = 0
     with sdpa_kernel([getattr(SDPBackend, backend)]):
-        assert compared(model, found.gpt2.vocabulary, right_of(machine), "1" * 499, 1024).difference is None
+        assert compared(model, found.gpt2.vocabulary, right_of(machine), "1" * 499, 1024).divergence is None
 
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
@@ -105,7 +106,7 @@ def test_states_and_symbols_of_every_kind(tmp_path: Path) -> None:
     machine = Machine(transitions=rules, start="a b", blank="_", input_alphabet=("B", "O", "S", ","), name="odd")
     found = export_gpt2(machine, tmp_path / "x", positions=40)
     run = compared(Gpt2Running(tmp_path / "x"), found.gpt2.vocabulary, right_of(machine), "BOS,", 40)
-    assert run.difference is None
+    assert run.divergence is None
     assert run.answers[4:] == ("(a b,B,0)", "(é(,),+1)", "(a b, ,+1)", '(end,",0)', "HALT")
 
 
@@ -191,7 +192,7 @@ def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
     verdict = verify_export(broken, word="11")
     assert "position 4, after layer 2 (head position): h/(i+1) should be 0.2, is 0" in verdict.cause
     assert verdict.run is not None
-    assert "teacher-forced: the token should be" in str(verdict.run.difference)
+    assert "teacher-forced: the token should be" in str(verdict.run.divergence)
 
 
 def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path: Path) -> None:
@@ -284,7 +285,7 @@ def test_a_model_that_does_not_stop_is_not_right(folder: Path) -> None:
     model = Gpt2Running(folder)
     model.model.generation_config.eos_token_id = None
     vocabulary = json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))["vocabulary"]
-    difference = compared(model, vocabulary, right_of(load("chapter")), "11", 64).difference
+    difference = compared(model, vocabulary, right_of(load("chapter")), "11", 64).divergence
     assert str(difference) == "position 9, generated: the token should be nothing, is 1"
 
 
@@ -304,7 +305,8 @@ def test_words_that_cannot_be_run(folder: Path) -> None:
 
 
 def test_an_export_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "first_difference", lambda *_: comparison.Difference(3, "a", "b", "teacher-forced"))
+    wrong = Divergence(position=3, column="the token", expected="a", found="b", how="teacher-forced")
+    monkeypatch.setattr(comparison, "first_divergence", lambda *_: wrong)
     with pytest.raises(ExportError, match=r"is not right on '11' .*position 3, .*nothing was written"):
         export_gpt2("chapter", tmp_path / "x", positions=64)
     assert list(tmp_path.iterdir()) == []

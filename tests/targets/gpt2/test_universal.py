@@ -31,8 +31,8 @@ from tm2tfr.sources.turing.universal.prompt import text
 from tm2tfr.sources.turing.universal.proof import prove
 from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.targets.gpt2 import tensors
+from tm2tfr.targets.gpt2.chosen import chosen
 from tm2tfr.targets.gpt2.documents import tokenizer
-from tm2tfr.targets.gpt2.export import chosen
 from tm2tfr.targets.gpt2.prompted import PromptedGpt2Recipe, prompted_conditions
 from tm2tfr.targets.gpt2.running import Gpt2Running
 from tm2tfr.targets.gpt2.tensors import Gpt2
@@ -375,7 +375,7 @@ def test_a_machine_is_an_example_of_its_class(tmp_path: Path) -> None:
     every = Universal(states=3, symbols=3).holding(load("binary-increment"))
     found = export_gpt2(every, tmp_path / "x", positions=200)
     assert found.runs[0].word == of_class(every).word(None)
-    assert all(run.difference is None for run in found.runs)
+    assert all(run.divergence is None for run in found.runs)
     card = (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
     assert "# universal-3-3 as a GPT-2" in card
     assert "In its prompt " in card

@@ -95,7 +95,7 @@ def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
     assert "unembed.weight[0, " in verdict.weights[0]
     assert "logit of state[0], reads state[0]" in verdict.weights[0]
     assert verdict.run is not None
-    assert "the whole sequence at once: state should be " in str(verdict.run.difference)
+    assert "the whole sequence at once: state should be " in str(verdict.run.divergence)
 
 
 @there

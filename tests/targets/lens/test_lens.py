@@ -22,6 +22,7 @@ from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.targets.common.comparison import compared
+from tm2tfr.targets.gpt2.export import Gpt2Exported
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.targets.lens import running, target
@@ -134,11 +135,11 @@ def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_pa
 def test_machines_run_to_1024_positions(name: str, word: str, dtype: str, tmp_path: Path) -> None:
     machine = load(name)
     done = export_to("lens", name, tmp_path / "x", positions=1024, dtype=dtype, verify=False)
-    assert isinstance(done, target.LensExported)
+    assert isinstance(done, Gpt2Exported)
     model = LensRunning(tmp_path / "x")
     model.longest_generated = len(word) + 12  # from the end of the prompt: each token is a pass over all
-    run = compared(model, done.native.gpt2.vocabulary, right_of(machine), word, 1024)
-    assert (run.difference, len(run.tokens), run.generated) == (None, 1024, model.longest_generated)
+    run = compared(model, done.gpt2.vocabulary, right_of(machine), word, 1024)
+    assert (run.divergence, len(run.tokens), run.generated) == (None, 1024, model.longest_generated)
 
 
 @pytest.mark.slow
@@ -146,10 +147,10 @@ def test_machines_run_to_1024_positions(name: str, word: str, dtype: str, tmp_pa
 def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
     machine = rewriter()
     done = export_to("lens", machine, tmp_path / "x", positions=1600, max_head=700, dtype="float32", verify=False)
-    assert isinstance(done, target.LensExported)
+    assert isinstance(done, Gpt2Exported)
     model = LensRunning(tmp_path / "x")
     model.longest_generated = 0
-    assert compared(model, done.native.gpt2.vocabulary, right_of(machine), "1" * 699, 1600).difference is None
+    assert compared(model, done.gpt2.vocabulary, right_of(machine), "1" * 699, 1600).divergence is None
 
 
 @pytest.mark.slow
@@ -157,8 +158,8 @@ def test_the_worst_case_for_retrieval(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["busy-beaver-4", "turing-1936", "balanced-brackets", "accept-all"])
 def test_exports_are_verified(name: str, tmp_path: Path) -> None:
     done = export_to("lens", name, tmp_path / "x", positions=120)
-    assert isinstance(done, target.LensExported)
-    assert all(run.generated and run.difference is None for run in done.runs)
+    assert isinstance(done, Gpt2Exported)
+    assert all(run.generated and run.divergence is None for run in done.runs)
     assert re.search(r"verified: loaded and run in TransformerLens 4\.\S+, torch \S+: \d+ runs?, ", str(done))
 
 
@@ -299,7 +300,7 @@ def test_an_export_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
 
 @there
 def test_an_export_whose_names_are_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Native, "read", lambda self, x: np.roll(x, 1)[: self.gpt2.decoder.layout.width])
+    monkeypatch.setattr(Native, "reads", lambda self: lambda x: np.roll(x, 1)[: self.gpt2.decoder.layout.width])
     with pytest.raises(ExportError, match=r"on '11' in .* first goes wrong at position 0, after the embedding: .* nothing"):
         export_to("lens", "chapter", tmp_path / "x", positions=64)
     assert list(tmp_path.iterdir()) == []

@@ -104,7 +104,7 @@ def test_streams_are_those_of_the_dense_engine(to: str, variant: str, tmp_path: 
     right = reference_of(given.right, given.decoder)
     model = loaded(to, exported(to, tmp_path / "x", variant=variant))
     run = compared(model, given.decoder.vocabulary, right, "1011", 14)
-    assert (run.difference, run.generated, run.cut, run.whose) == (None, 14, False, "the evaluator's")
+    assert (run.divergence, run.generated, run.cut, run.whose) == (None, 14, False, "the evaluator's")
     from tm2tfr.targets.common.verdict import cause
 
     assert cause(model, given.decoder, run, lambda x: x) == ""
@@ -155,8 +155,8 @@ def test_a_wrong_truth_table_answers_wrongly(to: str, tmp_path: Path) -> None:
     tampered(folder, to, "position_table", flipped)
     verdict = verify_export(folder, word="1+3")
     assert verdict.run is not None
-    assert verdict.run.difference is not None
-    assert verdict.run.difference.position == 3
+    assert verdict.run.divergence is not None
+    assert verdict.run.divergence.position == 3
     assert "the stream first goes wrong at position 0, after the embedding" in verdict.cause
 
 

@@ -30,6 +30,7 @@ from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import METADATA
 from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.torch.target import code
+from tm2tfr.trace.check import Divergence
 from tm2tfr.transformer.soft import softened
 
 CHAPTER = compile_machine(load("chapter"))
@@ -280,7 +281,8 @@ def test_more_positions_than_certified_are_refused(name: str, folders: dict[str,
 
 @pytest.mark.parametrize("name", BOTH)
 def test_an_export_that_is_wrong_is_not_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "first_difference", lambda *_: comparison.Difference(3, "a", "b", "teacher-forced"))
+    wrong = Divergence(position=3, column="the token", expected="a", found="b", how="teacher-forced")
+    monkeypatch.setattr(comparison, "first_divergence", lambda *_: wrong)
     with pytest.raises(ExportError, match=r"is not right on '11' .*position 3, .*nothing was written"):
         export_to(name, "chapter", tmp_path / "x", positions=64)
     assert list(tmp_path.iterdir()) == []
@@ -381,7 +383,7 @@ def test_where_a_run_goes_wrong(name: str, folders: dict[str, Path], tmp_path: P
     verdict = verify_export(folder, word="11")
     assert "position 4, after layer 2 (head position): h/(i+1) should be 0.2, is -0.2" in verdict.cause
     assert verdict.run is not None
-    assert "teacher-forced: the token should be" in str(verdict.run.difference)
+    assert "teacher-forced: the token should be" in str(verdict.run.divergence)
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -158,7 +158,7 @@ def test_sabotaged_weights_answer_wrongly_as_they_do_here(to: str, tmp_path: Pat
         f"{path}[0, 0] is 2, should be 1: layer 1 (look), head 'all', value 0, reads token"
     )
     assert verdict.run is not None
-    assert str(verdict.run.difference).startswith("position 0, the whole sequence at once: share should be 0.333")
+    assert str(verdict.run.divergence).startswith("position 0, the whole sequence at once: share should be 0.333")
     assert verdict.cause.startswith(
         "the stream first goes wrong at position 0, after layer 1 (look): share should be 0.333"
     )

@@ -34,7 +34,7 @@ def exact(
     model = loaded(program, done.folder)
     model.longest_generated = positions if made is None else made
     run = compared(model, compile_machine(machine).vocabulary, right_of(machine), word, positions)
-    assert (run.difference, len(run.tokens), run.generated) == (None, positions, model.longest_generated)
+    assert (run.divergence, len(run.tokens), run.generated) == (None, positions, model.longest_generated)
 
 
 @pytest.mark.similar
@@ -80,7 +80,7 @@ def test_10_000_positions_in_torch(tmp_path: Path) -> None:
     model = loaded("torch", done.folder)
     model.longest_generated = 0
     run = compared(model, compile_machine(machine).vocabulary, right_of(machine), "", 10_000)
-    assert (run.difference, len(run.tokens)) == (None, 10_000)
+    assert (run.divergence, len(run.tokens)) == (None, 10_000)
 
 
 @needs_torch
@@ -95,7 +95,7 @@ def test_on_a_gpu(tmp_path: Path) -> None:
         model = loaded("torch", done.folder, device="cuda")
         model.longest_generated = 1000
         run = compared(model, compile_machine(machine).vocabulary, right_of(machine), "", positions)
-        assert (run.difference, len(run.tokens), run.generated) == (None, positions, 1000)
+        assert (run.divergence, len(run.tokens), run.generated) == (None, positions, 1000)
 
 
 # ── sabotage ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import Any, Unpack
 
-from safetensors import numpy as safetensors
-
-from tm2tfr.errors import ExportError, counted, visible
+from tm2tfr.errors import ExportError, visible
 from tm2tfr.exported import ExportReference
 from tm2tfr.targets.classifier.running import ClassifierRunning
 from tm2tfr.targets.classifier.stock import Classifier, Stock
 from tm2tfr.targets.common import card
-from tm2tfr.targets.common.comparison import WITHOUT, words
 from tm2tfr.targets.common.directory import KEY, NAMES, README
-from tm2tfr.targets.common.exported import Exported, Rehearsal
+from tm2tfr.targets.common.fitting import Options, Requested
 from tm2tfr.targets.common.labels import spaced
-from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.common.settings import METADATA
-from tm2tfr.targets.common.verdict import Verdict, refused
 from tm2tfr.targets.gpt2.documents import dumped, origin, parts, tokenizer, tokenizer_config
-from tm2tfr.targets.gpt2.export import CONFIGURATION, TENSORS, load
+from tm2tfr.targets.gpt2.export import ByGpt2
 from tm2tfr.targets.gpt2.labelling import exports_of_labeller, fitted_labelling, masks_of
 from tm2tfr.targets.gpt2.running import required
 from tm2tfr.targets.gpt2.tensors import PAD
-from tm2tfr.targets.gpt2.verify import judged_model
+from tm2tfr.targets.gpt2.verify import described
 from tm2tfr.text.markdown import code, escaped
 from tm2tfr.transformer.weights import Decoder
 
 
 # ── The files beside the tensors of a token classifier: configuration, tokenizer, the names of everything, a model card.
-def documents(made: Classifier, right: ExportReference, stock: Stock) -> dict[str, str]:
+def documents(stock: Stock, made: Classifier, right: ExportReference) -> dict[str, str]:
     """Return the text of each file by its name."""
     found: dict[str, Any] = {
         "config.json": config(made, stock),
@@ -112,69 +105,7 @@ Load it in {recipe.dtype}, as its configuration says.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClassifierExported(Exported):
-    """A finished export of a token classifier."""
-
-    made: Classifier
-    stock: Stock
-
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """The size of the model, and what is guaranteed, in words."""
-        made, layers = self.made, counted(len(self.made.decoder.layers), "layer")
-        parameters = sum(tensor.size for tensor in self.stock.tensors(made).values())
-        size = f"{layers}, {counted(made.heads, 'head')}, width {made.width}, {made.recipe.dtype}"
-        return f"{self.stock.architecture}: {size}, {parameters / 1e6:,.2f} million parameters", made.recipe.statement
-
-
-def export_labels(
-    stock: Stock,
-    decoder: Decoder,
-    machine: Any,
-    folder: str | Path,
-    *,
-    positions: int | None = None,
-    max_head: int | None = None,
-    dtype: str = "float64",
-    verify: bool = True,
-) -> ClassifierExported:
-    """Write the first output of `decoder` as a token classifier; see `tm2tfr.export_to`.
-
-    Before it gets its name, its labels are compared with the reference's, and its stream with the dense engine's.
-
-    Raises:
-        ExportError, OutputError: see there; also if a head has another mask than the architecture.
-    """
-    if verify:
-        required(WITHOUT)
-    right = reference_of(machine, decoder)
-    made = classifier(stock, decoder, right, positions=positions, max_head=max_head, dtype=dtype)
-    tensors = safetensors.save(stock.tensors(made), METADATA)
-    look = Rehearsal(ClassifierRunning, made.vocabulary, right, made.recipe.positions, made.reads())
-    ran = look.written(folder, {**documents(made, right, stock), TENSORS: tensors}, verify=verify)
-    return ClassifierExported(**ran, made=made, stock=stock)
-
-
-def verified_labels(stock: Stock, folder: str | Path, decoder: Decoder, machine: Any, word: str | None) -> Verdict:
-    """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
-
-    Raises:
-        ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
-        InputError: if `word` is not an input of the program.
-    """
-    right, stored = reference_of(machine, decoder), load(folder, format=stock.format)
-    try:
-        options = {"positions": stored.recipe.positions, "max_head": None, "dtype": stored.recipe.dtype}
-        made = classifier(stock, replace(decoder, provenance=stored.provenance), right, **options)
-    except ExportError as error:
-        return refused(right.named(), CONFIGURATION, error)
-    given = words(right, made.recipe.positions)[0] if word is None else word
-    texts, tensors = documents(made, right, stock), stock.tensors(made)
-    return judged_model(stored, right, made, texts, tensors, ClassifierRunning, given)
-
-
-def classifier(stock: Stock, decoder: Decoder, right: ExportReference, **options: Any) -> Classifier:
+def classifier(of: Stock, decoder: Decoder, right: ExportReference, **options: Unpack[Options]) -> Classifier:
     """Return `decoder` as a token classifier.
 
     Raises:
@@ -183,13 +114,27 @@ def classifier(stock: Stock, decoder: Decoder, right: ExportReference, **options
     """
     name = visible(right.named("these weights"))
     if not decoder.labeller:
-        what = f"{name}: --to {stock.name} takes weights that label a sequence, and these generate one"
+        what = f"{name}: --to {of.name} takes weights that label a sequence, and these generate one"
         raise ExportError(f"{what}: use --to gpt2, lens, torch or onnx")
-    if others := masks_of(decoder) - {stock.mask}:
-        seen = "every head sees every position" if stock.mask == "none" else "no head sees a later position"
-        what = f"{name}: in {stock.title} {seen}, and these weights have heads with the mask {' and '.join(sorted(others))}"
+    if others := masks_of(decoder) - {of.mask}:
+        seen = "every head sees every position" if of.mask == "none" else "no head sees a later position"
+        what = f"{name}: in {of.title} {seen}, and these weights have heads with the mask {' and '.join(sorted(others))}"
         raise ExportError(f"{what}: {exports_of_labeller(decoder)}")
     if decoder.outputs[0].labels is None:
         what = f"{name}: the output {decoder.outputs[0].name!r} is a number, and a token classifier answers with labels"
         raise ExportError(f"{what}: {exports_of_labeller(decoder)}")
-    return Classifier(decoder, fitted_labelling(decoder, name, stock.title, **options))
+    return Classifier(decoder, fitted_labelling(decoder, name, of.title, Requested(**options)))
+
+
+def classifier_by(stock: Stock) -> ByGpt2:
+    """Return the program for token classifiers of an architecture."""
+    return ByGpt2(
+        title=stock.architecture,
+        format=stock.format,
+        required=required,
+        made=partial(classifier, stock),
+        documents=partial(documents, stock),
+        tensors=stock.tensors,
+        described=described,
+        load=ClassifierRunning,
+    )

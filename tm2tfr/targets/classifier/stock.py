@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 
 from tm2tfr.targets.common.settings import Array
+from tm2tfr.targets.gpt2.documents import shape
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Mask
@@ -56,6 +59,7 @@ class Stock:
         format: the ``format`` in the names of an export.
         architecture: the class of `transformers`.
         mask: that its heads have.
+        own: what the configuration says of its own parts; tensors: the tensors by the names that `transformers` gives them.
     """
 
     name: str
@@ -63,61 +67,21 @@ class Stock:
     format: str
     architecture: str
     mask: Mask
+    own: Callable[[Classifier], dict[str, Any]]
+    tensors: Callable[[Classifier], dict[str, Array]] = methodcaller("tensors")
 
     def config(self, made: Classifier) -> dict[str, Any]:
         """Return what the configuration says of the architecture's own parts."""
-        own = _gpt2_config(made) if self.name == "gpt2" else _bert_config(made)
         labels = [str(label) for label in made.labels]
         return {
             "architectures": [self.architecture],
-            **own,
+            **self.own(made),
             "vocab_size": len(made.vocabulary),
             "id2label": dict(zip(map(str, range(len(labels))), labels, strict=True)),
             "label2id": {label: n for n, label in enumerate(labels)},
             "bos_token_id": None,
             "eos_token_id": None,
         }
-
-    def tensors(self, made: Classifier) -> dict[str, Array]:
-        """Return the tensors by the names that `transformers` gives them."""
-        return made.tensors() if self.name == "gpt2" else _bert_tensors(made)
-
-
-BERT = Stock(
-    name="bert",
-    title="a BERT",
-    format="tm2tfr-bert",
-    architecture="MegatronBertForTokenClassification",
-    mask="none",
-)
-GPT2 = Stock(
-    name="gpt2",
-    title="a GPT-2",
-    format="tm2tfr-gpt2",
-    architecture="GPT2ForTokenClassification",
-    mask="future",
-)
-
-
-def _gpt2_config(made: Classifier) -> dict[str, Any]:
-    return {
-        "model_type": "gpt2",
-        "n_positions": made.recipe.positions,
-        "n_embd": made.width,
-        "n_layer": len(made.decoder.layers),
-        "n_head": made.heads,
-        "n_inner": made.inner,
-        "activation_function": "relu",
-        "layer_norm_epsilon": made.recipe.epsilon,
-        "scale_attn_weights": made.scaled,
-        "scale_attn_by_inverse_layer_idx": False,
-        "reorder_and_upcast_attn": False,
-        "tie_word_embeddings": False,
-        "attn_pdrop": 0.0,
-        "embd_pdrop": 0.0,
-        "resid_pdrop": 0.0,
-        "classifier_dropout": 0.0,
-    }
 
 
 def _bert_config(made: Classifier) -> dict[str, Any]:
@@ -159,3 +123,22 @@ def _bert_tensors(made: Classifier) -> dict[str, Array]:
             for mine, its in _INNER.items():
                 found[f"{own}{mine}.{part}"] = gpt2[f"{theirs}{its}.{part}"].T
     return {name: np.ascontiguousarray(tensor, dtype=made.recipe.dtype) for name, tensor in found.items()}
+
+
+BERT = Stock(
+    name="bert",
+    title="a BERT",
+    format="tm2tfr-bert",
+    architecture="MegatronBertForTokenClassification",
+    mask="none",
+    own=_bert_config,
+    tensors=_bert_tensors,
+)
+GPT2 = Stock(
+    name="gpt2",
+    title="a GPT-2",
+    format="tm2tfr-gpt2",
+    architecture="GPT2ForTokenClassification",
+    mask="future",
+    own=lambda made: {"model_type": "gpt2", **shape(made), "classifier_dropout": 0.0},
+)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ class Model(Protocol):
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token with the largest logit at every position of a given sequence."""
 
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Told]:
+        """Return what it says at every position: of each output of `decoder` that it has, a label or a number."""
+
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
 
@@ -53,11 +56,20 @@ class Model(Protocol):
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
 
 
-class LabelModel(Model, Protocol):
-    """A model of a decoder that labels sequences, or of one that does not."""
+class ByLogits:
+    """A part of every `Model`: what it answers, by its logits."""
+
+    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+        """Return the logits at every position: (positions, answers)."""
+        raise NotImplementedError
+
+    def answers(self, tokens: Sequence[int]) -> list[int]:
+        """Return the token, or the label, with the largest logit at every position."""
+        return [int(n) for n in self.logits(tokens).argmax(axis=-1)]
 
     def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Told]:
-        """Return what it says at every position: of each output of `decoder` that it has, a label or a number."""
+        """Return what each output of `decoder` says at every position, as far as the model has them."""
+        return labels.read_labels(decoder, self.logits(tokens))
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,7 @@ class ComparedRun:
     Args:
         tokens: the right tokens, one per position; `answers`: what follows each.
         generated: the number of positions that were generated as well.
-        difference: the first difference; None if there is none.
+        divergence: the first place that is wrong; None if there is none.
         cut: whether the run continues beyond these positions.
         reference: what says what is right: ``simulator``.
         of: the number of all inputs, where they all have one length; None: any number.
@@ -78,7 +90,7 @@ class ComparedRun:
     tokens: tuple[str, ...]
     answers: tuple[str, ...]
     generated: int
-    difference: Divergence | None
+    divergence: Divergence | None
     cut: bool
     reference: str
     of: int | None = None
@@ -130,7 +142,7 @@ def compared(model: Model, vocabulary: Sequence[str], right: ExportReference, wo
     """
     truth = right.truth(word)
     if right.decoder.labeller:
-        return _labelled(cast("LabelModel", model), truth, right.decoder, word, positions)
+        return _labelled(model, truth, right.decoder, word, positions)
     fed = len(truth.prompt) + (right.decoder.bos is not None)
     if right.longest_compared is not None:
         positions = min(positions, max(right.longest_compared, len(truth.prompt) + 1))
@@ -141,20 +153,20 @@ def compared(model: Model, vocabulary: Sequence[str], right: ExportReference, wo
     cut, pairs = len(pairs) > positions, pairs[:positions]
     tokens, answers = [token for token, _ in pairs], [answer for _, answer in pairs]
     number = {token: n for n, token in enumerate(vocabulary)}
-    difference = first_difference(vocabulary, answers, model.answers([number[t] for t in tokens]), 0, "teacher-forced")
+    divergence = first_divergence(vocabulary, answers, model.answers([number[t] for t in tokens]), 0, "teacher-forced")
     prompt = model.prompt(word)
     given = tokens[:fed]
     if prompt != [number[t] for t in given]:
-        difference = _divergence(0, " ".join(given), repr(prompt), "as the tokenizer has the prompt")
+        divergence = _divergence(0, " ".join(given), repr(prompt), "as the tokenizer has the prompt")
     generated, start = 0, len(given) - 1
     longest = min(model.longest_generated, right.longest_generated or model.longest_generated)
-    if difference is None and start + 1 < longest:
+    if divergence is None and start + 1 < longest:
         generated = min(len(tokens), longest)
         ended = generated == len(tokens) < positions
         made = model.generated(prompt, most=generated + (2 if ended else 1))  # with room to go on where it should stop
-        difference = first_difference(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
+        divergence = first_divergence(vocabulary, answers[start:generated], made[start + 1 :], start, "generated")
     return ComparedRun(
-        word, tuple(tokens), tuple(answers), generated, difference, cut, truth.reference, right.number_of_inputs
+        word, tuple(tokens), tuple(answers), generated, divergence, cut, truth.reference, right.number_of_inputs
     )
 
 
@@ -162,7 +174,7 @@ def _divergence(position: int, expected: str, found: str, how: str, what: str = 
     return Divergence(position=position, column=what, expected=expected, found=found, how=how)
 
 
-def _labelled(model: LabelModel, truth: ReferenceRun, decoder: Decoder, word: str, positions: int) -> ComparedRun:
+def _labelled(model: Model, truth: ReferenceRun, decoder: Decoder, word: str, positions: int) -> ComparedRun:
     """Compare the labels of a model on `word` with the right ones."""
     truth.refuse(decoder.layout)
     rows = list(truth.rows((FED_TOKEN, *columns_of(decoder)[2:])))
@@ -170,17 +182,17 @@ def _labelled(model: LabelModel, truth: ReferenceRun, decoder: Decoder, word: st
     if len(tokens) > positions:
         what = f"the input has {counted(len(tokens), 'token')}, and this export is for at most {positions:,}"
         raise ExportError(f"{what}: use a shorter one, or export weights for longer ones")
-    numbers, difference = [decoder.numbers[token] for token in tokens], None
+    numbers, divergence = [decoder.numbers[token] for token in tokens], None
     if (prompt := model.prompt(labels.as_word(tokens))) != numbers:
-        difference = _divergence(0, " ".join(tokens), repr(prompt), "as the tokenizer has the input")
+        divergence = _divergence(0, " ".join(tokens), repr(prompt), "as the tokenizer has the input")
     found = model.labelled(decoder, numbers)
     chosen = [each[: len(found[0])] for each in right]  # a model may answer the first output alone
-    if difference is None and (wrong := labels.first_wrong(chosen, found)) is not None:
+    if divergence is None and (wrong := labels.first_wrong(chosen, found)) is not None:
         i, k = wrong
-        difference = _divergence(i, str(right[i][k]), str(found[i][k]), AT_ONCE, decoder.outputs[k].name)
+        divergence = _divergence(i, str(right[i][k]), str(found[i][k]), AT_ONCE, decoder.outputs[k].name)
     answers = tuple(" ".join(map(str, outputs)) for outputs in right)
     frame = labels.frame_of(decoder)
-    return ComparedRun(word, tokens, answers, 0, difference, cut=False, reference=truth.reference, frame=frame)
+    return ComparedRun(word, tokens, answers, 0, divergence, cut=False, reference=truth.reference, frame=frame)
 
 
 def shortened(word: str) -> str:
@@ -188,7 +200,7 @@ def shortened(word: str) -> str:
     return repr(word) if len(word) <= SHOWN_SIGNS else f"{word[:SHOWN_SIGNS]!r}… ({len(word):,} characters)"
 
 
-def first_difference(
+def first_divergence(
     vocabulary: Sequence[str], wanted: Sequence[str], found: Sequence[int], start: int, how: str
 ) -> Divergence | None:
     """Return the first place where the tokens `found`, from position `start` on, are not those `wanted`."""
@@ -235,8 +247,8 @@ def tried(model: Model, vocabulary: Sequence[str], right: ExportReference, posit
         longest = labels.longest_fed(right.decoder, positions)
         runs += [compared(model, vocabulary, dense, word, positions) for word in longest]
     for run in runs:
-        if run.difference is not None:
-            what = f"the exported model is not right on {run.given} in {model.versions}: {run.difference}"
+        if run.divergence is not None:
+            what = f"the exported model is not right on {run.given} in {model.versions}: {run.divergence}"
             raise ExportError(f"{what}: nothing was written; try --dtype float64, or fewer --positions")
     return tuple(runs)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
+from typing import TypedDict
 
 from tm2tfr.choices import DTYPES
 from tm2tfr.errors import ExportError, counted, visible
@@ -16,6 +17,31 @@ USUAL = 1024
 """The default number of positions of an export, if they fit."""
 
 
+class Options(TypedDict, total=False):
+    """The options of an export, as they are given; see `Requested`."""
+
+    positions: int | None
+    max_head: int | None
+    dtype: str
+    stock: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requested:
+    """The options of an export.
+
+    Args:
+        positions: N, the longest run; None: the usual number, or as many as fit.
+        max_head: H, the largest |h|; None: any.
+        dtype: ``float64`` or ``float32``; stock: of a GPT-2, its own epsilon and GELU.
+    """
+
+    positions: int | None = None
+    max_head: int | None = None
+    dtype: str = "float64"
+    stock: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """The choices for an export.
@@ -25,6 +51,7 @@ class Recipe:
         max_head: H, the largest |h| for which the weights must work; at most N - 1, which always holds.
         dtype: ``float64`` or ``float32``.
         scope: the programs that the weights run, if the one that is run is in the prompt, which N then counts.
+        certified: whether there are bounds on rounding.
 
     Raises:
         ExportError: for an unknown dtype, numbers that are too small, or a bound that no run of that length needs.
@@ -35,6 +62,7 @@ class Recipe:
     max_head: int
     dtype: str = "float64"
     scope: str = ""
+    certified: bool = True
 
     def __post_init__(self) -> None:
         check_dtype(self.dtype)
@@ -43,11 +71,6 @@ class Recipe:
         if self.positions < 1 or not 0 <= self.max_head < self.positions:
             what = f"{self.positions} positions with |h| ≤ {self.max_head}"
             raise ExportError(f"{what}: use at least 1 position, and a bound on |h| from 0 to one less")
-
-    @property
-    def certified(self) -> bool:
-        """Whether there are bounds on rounding."""
-        return True
 
     @property
     def head(self) -> int | None:
@@ -108,9 +131,7 @@ def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
 def fitting(
     found: Sequence[Condition],
     name: str,
-    positions: int | None,
-    max_head: int | None,
-    dtype: str,
+    asked: Requested,
     *,
     kind: str = "",
     ways: Sequence[str] = (),
@@ -124,6 +145,7 @@ def fitting(
     Raises:
         ExportError: if the request does not fit; it says what would.
     """
+    positions, max_head, dtype = asked.positions, asked.max_head, asked.dtype
     most = largest(found, 2 ** DIGITS[dtype], max_head)
     wanted = min(USUAL, max(most, 1)) if positions is None else positions
     head = wanted - 1 if max_head is None else min(max_head, wanted - 1)

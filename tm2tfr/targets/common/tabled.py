@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tm2tfr.errors import ExportError, counted, visible
 from tm2tfr.exported import ExportReference
-from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype
+from tm2tfr.targets.common.fitting import USUAL, Recipe, Requested, check_dtype
 from tm2tfr.transformer.provenance import covered
 from tm2tfr.transformer.weights import Decoder
 
@@ -20,17 +20,12 @@ class Tabled(Recipe):
 
     Args:
         max_head: nothing: there is no head that moves.
-        exact: whether the reference's bits are proved for every input, and no operation rounds anything.
+        certified: whether the reference's bits are proved for every input, and no operation rounds anything.
         noun: what the program is called.
     """
 
     max_head: int = 0
-    exact: bool = False
     noun: str = "program"
-
-    @property
-    def certified(self) -> bool:
-        return self.exact
 
     @property
     def head(self) -> int | None:
@@ -38,7 +33,7 @@ class Tabled(Recipe):
 
     @property
     def statement(self) -> str:
-        if self.exact:
+        if self.certified:
             return f"for every input of the {self.noun}, greedy generation in {self.dtype} gives exactly the right tokens"
         return f"not certified in {self.dtype}, since softmax and layer norms round in every program in its own way"
 
@@ -59,10 +54,7 @@ class Uncertified(Recipe):
     """The choices for an export of weights without a machine: there is no head, and any number of positions fits."""
 
     max_head: int = 0
-
-    @property
-    def certified(self) -> bool:
-        return False
+    certified: bool = False
 
     @property
     def head(self) -> int | None:
@@ -94,15 +86,15 @@ on random ones of any, and compares every label at every position with those of 
 {assumed}"""
 
 
-def fitted_to_labels(decoder: Decoder, name: str, *, positions: int | None, max_head: int | None, dtype: str) -> Labelled:
+def fitted_to_labels(decoder: Decoder, name: str, asked: Requested) -> Labelled:
     """Return the recipe for weights that label a sequence: with all their positions, if these have an end.
 
     Raises:
         ExportError: for options that do not apply, or too many positions.
     """
-    check_dtype(dtype)
-    name, there = visible(name), decoder.positions
-    if max_head is not None:
+    check_dtype(asked.dtype)
+    name, there, positions = visible(name), decoder.positions, asked.positions
+    if asked.max_head is not None:
         raise ExportError(f"{name}: a bound on |h| is about Turing machines, and these weights label a sequence: omit it")
     if there is not None and positions not in (None, there):
         what = f"{name}: these weights are exported with all their positions, {there:,}, and not with {positions:,}"
@@ -115,12 +107,10 @@ def fitted_to_labels(decoder: Decoder, name: str, *, positions: int | None, max_
     if wanted > MOST_POSITIONS:
         what = f"{name}: exports have at most {MOST_POSITIONS:,} positions, not {wanted:,}"
         raise ExportError(f"{what}: run these weights with tm2tfr, or compile them for shorter inputs")
-    return Labelled(positions=wanted, dtype=dtype)
+    return Labelled(positions=wanted, dtype=asked.dtype)
 
 
-def fitted_to_table(
-    decoder: Decoder, right: ExportReference, *, positions: int | None, max_head: int | None, dtype: str
-) -> Tabled:
+def fitted_to_table(decoder: Decoder, right: ExportReference, asked: Requested) -> Tabled:
     """Return the recipe, if the program's own certificate allows the dtype.
 
     What is certified for the dense engine is certified here where no operation rounds: with average-hard heads whose
@@ -129,14 +119,14 @@ def fitted_to_table(
     Raises:
         ExportError: for options that do not apply, too many positions, or weights that are not certified.
     """
-    check_dtype(dtype)
-    name, noun, there = visible(right.named()), right.noun, decoder.positions
+    check_dtype(asked.dtype)
+    name, noun, there, dtype = visible(right.named()), right.noun, decoder.positions, asked.dtype
     if there is None:
         raise ExportError(f"{name}: these weights have no position table: compile the {noun} again")
-    if max_head is not None:
+    if asked.max_head is not None:
         raise ExportError(f"{name}: a bound on |h| is about Turing machines, and this is a {noun}: omit it")
-    if positions not in (None, there):
-        what = f"{name}: a {noun} is exported with all its positions, {there:,}, and not with {positions:,}"
+    if asked.positions not in (None, there):
+        what = f"{name}: a {noun} is exported with all its positions, {there:,}, and not with {asked.positions:,}"
         raise ExportError(f"{what}: omit the number of positions")
     if there > MOST_POSITIONS:
         what = f"{name}: it has {counted(there, 'position')}, and exports have at most {MOST_POSITIONS:,}"
@@ -147,4 +137,4 @@ def fitted_to_table(
         raise ExportError(
             f"{name}: these weights are not certified in {dtype} ({found.refusals[0]}): use{more} another {noun}"
         )
-    return Tabled(positions=there, dtype=dtype, exact=not (decoder.soft or decoder.normed), noun=noun)
+    return Tabled(positions=there, dtype=dtype, certified=not (decoder.soft or decoder.normed), noun=noun)

@@ -45,7 +45,7 @@ class Verdict:
     @property
     def same(self) -> bool:
         """Whether the export is the machine, in its weights and on the word it was run on."""
-        return not self.weights and self.run is not None and self.run.difference is None
+        return not self.weights and self.run is not None and self.run.divergence is None
 
     def __str__(self) -> str:
         """Return the verdict in a few lines."""
@@ -54,12 +54,12 @@ class Verdict:
         lines += [f"  {line}" for line in self.weights[:_SHOWN]]
         if self.run is None:
             lines.append(f"run: none, {self.unrun}")
-        elif self.run.difference is None:
+        elif self.run.divergence is None:
             run, rest = self.run, "; the run continues beyond the last position" if self.run.cut else ""
             positions = counted(len(run.tokens), "position")
             lines.append(f"run: {run.given}, {positions}, {run.how}: {run.whose} {run.answered}{rest}")
         else:
-            lines.append(f"run: {self.run.given}: {self.run.difference}")
+            lines.append(f"run: {self.run.given}: {self.run.divergence}")
         lines += [f"  {self.cause}"] if self.cause else []
         verdict = f"yes: this export is {self.machine}" if self.same else f"NO: this export is not {self.machine}"
         lines += [f"ran in {self.versions}"] if self.run is not None else []
@@ -171,8 +171,8 @@ def cause(model: Model, decoder: Decoder, run: ComparedRun, read: Callable[[Arra
         read: from a model's stream, (its width,), to the values of the decoder's directions, (width,).
     """
     count = _COMPARED
-    if run.difference is not None and not run.labelled:  # of a sequence nothing is cut off: a head may look ahead
-        count = run.difference.position + 1
+    if run.divergence is not None and not run.labelled:  # of a sequence nothing is cut off: a head may look ahead
+        count = run.divergence.position + 1
     tokens = [decoder.numbers[token] for token in run.tokens[:count]]
     streams, directions = model.streams(tokens), decoder.layout.directions
     for i, seen in enumerate(_observed(decoder, tokens)):

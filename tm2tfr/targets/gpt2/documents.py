@@ -47,6 +47,18 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
         "vocab_size": len(gpt2.vocabulary),
+        **shape(gpt2),
+        **_ends(gpt2),
+        "pad_token_id": special[PAD],
+        "dtype": gpt2.recipe.dtype,
+        "torch_dtype": gpt2.recipe.dtype,
+        KEY: origin(gpt2),
+    }
+
+
+def shape(gpt2: Gpt2) -> dict[str, Any]:
+    """Return the settings of GPT-2's own parts."""
+    return {
         "n_positions": gpt2.recipe.positions,
         "n_embd": gpt2.width,
         "n_layer": len(gpt2.decoder.layers),
@@ -61,11 +73,6 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
         "attn_pdrop": 0.0,
         "embd_pdrop": 0.0,
         "resid_pdrop": 0.0,
-        **_ends(gpt2),
-        "pad_token_id": special[PAD],
-        "dtype": gpt2.recipe.dtype,
-        "torch_dtype": gpt2.recipe.dtype,
-        KEY: origin(gpt2),
     }
 
 

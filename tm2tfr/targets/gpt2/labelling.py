@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tm2tfr.errors import ExportError, visible
+from tm2tfr.targets.common.fitting import Requested
 from tm2tfr.targets.common.labels import frame_of
 from tm2tfr.targets.common.settings import Array
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels
@@ -54,9 +55,7 @@ class LabellingRecipe(Uncertified, Gpt2Recipe):
         )
 
 
-def fitted_labelling(
-    decoder: Decoder, name: str, title: str, *, positions: int | None, max_head: int | None, dtype: str
-) -> LabellingRecipe:
+def fitted_labelling(decoder: Decoder, name: str, title: str, asked: Requested) -> LabellingRecipe:
     """Return the recipe for a labeller as a model with softmax.
 
     Args:
@@ -69,7 +68,7 @@ def fitted_labelling(
         raise ExportError("these weights have softmax attention: export the weights that they were made from")
     if decoder.positions is None:
         _refuse_close(decoder, visible(name), title)
-    fitted = fitted_to_labels(decoder, name, positions=positions, max_head=max_head, dtype=dtype)
+    fitted = fitted_to_labels(decoder, name, asked)
     return LabellingRecipe(positions=fitted.positions, dtype=fitted.dtype)
 
 

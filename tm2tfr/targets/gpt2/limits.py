@@ -62,14 +62,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.proof import Proof, prove
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.fitting import check_dtype, fitting, proved
+from tm2tfr.targets.common.fitting import Options, Requested, check_dtype, fitting, proved
 from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
 from tm2tfr.targets.gpt2.winding import Winding
@@ -220,29 +220,20 @@ def _sum(sums: Sums, top: int) -> tuple[str, Callable[[int, int], Fraction]]:
     return f"4·({a:,} + {b:,}·H) < {top:,}", lambda _, h: Fraction(4 * (a + b * h), top)
 
 
-def fitted(
-    decoder: Decoder,
-    machine: Machine,
-    *,
-    positions: int | None = None,
-    max_head: int | None = None,
-    dtype: str = "float64",
-    stock: bool = False,
-) -> Gpt2Recipe:
+def fitted(decoder: Decoder, machine: Machine, **options: Unpack[Options]) -> Gpt2Recipe:
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Raises:
         ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be `machine`.
     """
     refuse_export(decoder, "GPT-2")
-    found = conditions(prove(decoder, machine), dtype, stock=stock)
-    return Gpt2Recipe(**as_asked(found, machine.name, positions, max_head, dtype, stock=stock))
+    asked = Requested(**options)
+    found = conditions(prove(decoder, machine), asked.dtype, stock=asked.stock)
+    return Gpt2Recipe(**as_asked(found, machine.name, asked))
 
 
-def as_asked(
-    found: Sequence[Condition], name: str, positions: int | None, max_head: int | None, dtype: str, *, stock: bool
-) -> dict[str, Any]:
+def as_asked(found: Sequence[Condition], name: str, asked: Requested) -> dict[str, Any]:
     """Return the choices of a recipe as requested; see `fitting`."""
-    kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if stock else ("", [])
-    wanted, head = fitting(found, name, positions, max_head, dtype, kind=kind, ways=ways)
-    return {"positions": wanted, "max_head": head, "dtype": dtype, "stock": stock}
+    kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if asked.stock else ("", [])
+    wanted, head = fitting(found, name, asked, kind=kind, ways=ways)
+    return {"positions": wanted, "max_head": head, "dtype": asked.dtype, "stock": asked.stock}

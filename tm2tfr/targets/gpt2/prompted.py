@@ -45,6 +45,7 @@ from tm2tfr.exported import ExportReference
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
 from tm2tfr.sources.turing.universal.proof import ClassProof
+from tm2tfr.targets.common.fitting import Requested
 from tm2tfr.targets.gpt2.limits import MORE, Errors, as_asked, chapter_conditions
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.tensors import Gpt2
@@ -178,21 +179,13 @@ def least(right: ExportReference, dtype: str, *, stock: bool = False) -> Gpt2:
     return Gpt2(right.decoder, PromptedGpt2Recipe(positions=1, max_head=0, dtype=dtype, stock=stock, scope=right.scope))
 
 
-def fitted_class(
-    decoder: Decoder,
-    right: ExportReference,
-    *,
-    positions: int | None = None,
-    max_head: int | None = None,
-    dtype: str = "float64",
-    stock: bool = False,
-) -> PromptedGpt2Recipe:
+def fitted_class(decoder: Decoder, right: ExportReference, asked: Requested) -> PromptedGpt2Recipe:
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Raises:
         ExportError: if the request does not fit (it says what would), or the weights are not proved right for the class.
     """
-    least(right, dtype, stock=stock)  # before a proof, which takes a while for a large class
+    least(right, asked.dtype, stock=asked.stock)  # before a proof, which takes a while for a large class
     _refuse_other_gaps(decoder, right)
-    found = prompted_conditions(right.prove(), dtype, stock=stock)
-    return PromptedGpt2Recipe(**as_asked(found, right.named(), positions, max_head, dtype, stock=stock), scope=right.scope)
+    found = prompted_conditions(right.prove(), asked.dtype, stock=asked.stock)
+    return PromptedGpt2Recipe(**as_asked(found, right.named(), asked), scope=right.scope)

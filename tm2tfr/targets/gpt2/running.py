@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.card import typed
+from tm2tfr.targets.common.comparison import ByLogits
 from tm2tfr.targets.common.settings import ANY, mapping
 
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
@@ -37,7 +38,7 @@ def required(otherwise: str = "") -> tuple[Any, Any]:
     return torch, transformers
 
 
-class LoadedModel:
+class LoadedModel(ByLogits):
     """A model and a tokenizer loaded from a directory, by one of the classes that find out what it is.
 
     Raises:
@@ -72,6 +73,20 @@ class LoadedModel:
         """Return the tensors that were loaded, by name."""
         return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
 
+    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+        """Return the logits at every position."""
+        found: NDArray[Any] = self._run(tokens).logits[0].numpy()
+        return found
+
+    def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
+        """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
+        states = self._run(tokens, output_hidden_states=True).hidden_states
+        return np.array([state[0].double().numpy() for state in states])
+
+    def _run(self, tokens: Sequence[int], **options: bool) -> Any:
+        with self._torch.inference_mode():
+            return self.model(self._torch.tensor([list(tokens)]), **options)
+
 
 class Gpt2Running(LoadedModel):
     """A GPT-2 loaded from a directory, see `LoadedModel`."""
@@ -86,18 +101,6 @@ class Gpt2Running(LoadedModel):
     def prompt(self, word: str) -> list[int]:
         """Return the token numbers of `word` and BOS, as the tokenizer has them."""
         return list(self.tokenizer(typed(word, self.tokenizer.get_vocab()))["input_ids"])
-
-    def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token with the largest logit at every position of a given sequence."""
-        with self._torch.inference_mode():
-            logits = self.model(self._torch.tensor([list(tokens)])).logits[0]
-        return [int(n) for n in logits.argmax(dim=-1)]
-
-    def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
-        """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
-        with self._torch.inference_mode():
-            states = self.model(self._torch.tensor([list(tokens)]), output_hidden_states=True).hidden_states
-        return np.array([state[0].double().numpy() for state in states])
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""

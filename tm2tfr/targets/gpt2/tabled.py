@@ -6,11 +6,13 @@ Scores of a lookup, 2pj - j², differ by 1 at least, scores of one-hot positions
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import frexp
+from typing import Any
 
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.exported import ExportReference
+from tm2tfr.targets.common.fitting import Requested
 from tm2tfr.targets.common.tabled import fitted_to_table
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.transformer.matrix import Matrix
@@ -21,9 +23,7 @@ from tm2tfr.transformer.weights import Decoder, norms, replaced
 class Gpt2Tabled(Gpt2Recipe):
     """How the decoder of a circuit becomes a GPT-2; max_head: the largest address that a position can have."""
 
-    @property
-    def certified(self) -> bool:
-        return False
+    certified: bool = False
 
     @property
     def statement(self) -> str:
@@ -47,15 +47,7 @@ class Gpt2Normed(Gpt2Tabled):
         return self.own
 
 
-def fitted_circuit(
-    decoder: Decoder,
-    right: ExportReference,
-    *,
-    positions: int | None = None,
-    max_head: int | None = None,
-    dtype: str = "float64",
-    stock: bool = False,
-) -> Gpt2Tabled:
+def fitted_circuit(decoder: Decoder, right: ExportReference, asked: Requested) -> Gpt2Tabled:
     """Return the recipe, if the program's own certificate allows the dtype.
 
     Raises:
@@ -65,14 +57,14 @@ def fitted_circuit(
     if decoder.soft and not decoder.normed:
         what = f"{name}: these weights have softmax of their own, and an export to GPT-2 makes its own"
         raise ExportError(f"{what}: export them with average-hard attention, or --to torch or onnx")
-    if stock:
+    if asked.stock:
         raise ExportError(f"{name}: --stock is about the bounds for Turing machines: omit it")
     last = (decoder.positions or 1) - 1
-    bound = None if max_head == last else max_head
-    found = fitted_to_table(decoder, right, positions=positions, max_head=bound, dtype=dtype)
+    found = fitted_to_table(decoder, right, replace(asked, max_head=None) if asked.max_head == last else asked)
+    chosen: dict[str, Any] = {"positions": found.positions, "max_head": last, "dtype": found.dtype}
     if decoder.normed:
-        return Gpt2Normed(positions=found.positions, max_head=last, dtype=dtype, own=next(norms(decoder))[1].epsilon)
-    return Gpt2Tabled(positions=found.positions, max_head=last, dtype=dtype)
+        return Gpt2Normed(**chosen, own=next(norms(decoder))[1].epsilon)
+    return Gpt2Tabled(**chosen)
 
 
 def without_bias(decoder: Decoder) -> Decoder:

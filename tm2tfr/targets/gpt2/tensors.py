@@ -97,19 +97,6 @@ class Gpt2:
         return compared(self.decoder)
 
     @property
-    def bos(self) -> str:
-        """The token that ends the prompt.
-
-        Raises:
-            ExportError: if there is none.
-        """
-        if self.decoder.bos is None:
-            raise ExportError(
-                "these weights have no BOS, which an export to GPT-2 puts after the text: use weights with one"
-            )
-        return self.decoder.bos
-
-    @property
     def scaled(self) -> bool:
         """Whether scores are divided by √d_head in every kernel."""
         return False  # otherwise PyTorch may use a root that is not a power of two, and round
@@ -129,6 +116,11 @@ class Gpt2:
         """Return a sentence for the model card."""
         value = "scale · (x[index] - x[mirror]) / 2"
         return f"The\nstream holds every value twice, as x and -x: the value of a direction is {value}."
+
+    @property
+    def gpt2(self) -> Gpt2:
+        """Itself: it is made from no other."""
+        return self
 
     def reads(self) -> Callable[[Any], Any]:
         """Return the function that reads the decoder's values off a stream that holds them twice, scaled."""
@@ -253,14 +245,8 @@ class Gpt2:
             found |= {prefix + name: tensor for name, tensor in self._feed_forward(layer.feed_forward).items()}
         found |= self._norm("transformer.ln_f")
         rows = [self._reads(form) for form in forms(self.decoder.unembedding, self.decoder.layout)]
-        found["lm_head.weight"] = np.array([*rows, *[self._zeros(self.width)] * 2])
+        found["lm_head.weight"] = np.array([*rows, *[np.zeros(self.width)] * 2])
         return {name: np.ascontiguousarray(tensor, dtype=self.recipe.dtype) for name, tensor in found.items()}
-
-    def _zeros(self, *shape: int) -> Array:
-        return np.zeros(shape)
-
-    def _at(self, name: str) -> int:
-        return self._index[name]
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -268,18 +254,18 @@ class Gpt2:
 
     def _reads(self, form: Mapping[str, float]) -> Array:
         """Return the column (d,) of weights that reads a linear form of the values off both copies."""
-        column = self._zeros(self.width)
+        column = np.zeros(self.width)
         for name, weight in form.items():
-            column[self._at(name)] = weight * self.scales[name] / 2
-            column[self._at(name) + self.mirror] = -weight * self.scales[name] / 2
+            column[self._index[name]] = weight * self.scales[name] / 2
+            column[self._index[name] + self.mirror] = -weight * self.scales[name] / 2
         return column
 
     def _writes(self, form: Mapping[str, float]) -> Array:
         """Return the row (d,) of weights that adds a linear form of directions to both copies."""
-        row = self._zeros(self.width)
+        row = np.zeros(self.width)
         for name, weight in form.items():
-            row[self._at(name)] = weight / self.scales[name]
-            row[self._at(name) + self.mirror] = -weight / self.scales[name]
+            row[self._index[name]] = weight / self.scales[name]
+            row[self._index[name] + self.mirror] = -weight / self.scales[name]
         return row
 
     def _tokens(self) -> Array:
@@ -289,7 +275,7 @@ class Gpt2:
 
     def _places(self) -> Array:
         """Return the position table: (positions, d), each entry rounded once."""
-        table, c = self._zeros(self.recipe.positions, self.width), self.recipe.centre
+        table, c = np.zeros((self.recipe.positions, self.width)), self.recipe.centre
         rows, names = self.decoder.position_embedding.by_row(), self.decoder.layout.directions
         own: list[Form] = [{} for _ in range(self.recipe.positions)]
         for row, column, value in self._table:
@@ -308,11 +294,11 @@ class Gpt2:
 
     def _norm(self, name: str) -> dict[str, Array]:
         gamma = self.recipe.gamma(self.width)
-        return {f"{name}.weight": np.full(self.width, gamma), f"{name}.bias": self._zeros(self.width)}
+        return {f"{name}.weight": np.full(self.width, gamma), f"{name}.bias": np.zeros(self.width)}
 
     def _attention(self, layer: int) -> dict[str, Array]:
         d = self.width
-        inward, outward = self._zeros(d, 3 * d), self._zeros(d, d)
+        inward, outward = np.zeros((d, 3 * d)), np.zeros((d, d))
         root = float(round(self.head_size**0.5))
         for k, (carried, scored) in enumerate(zip(self.carried[layer], self.scores[layer], strict=True)):
             start = k * self.head_size
@@ -325,15 +311,15 @@ class Gpt2:
                 outward[start + slot] = self._writes(written)
         return {
             "attn.c_attn.weight": inward,
-            "attn.c_attn.bias": self._zeros(3 * d),
+            "attn.c_attn.bias": np.zeros(3 * d),
             "attn.c_proj.weight": outward,
-            "attn.c_proj.bias": self._zeros(d),
+            "attn.c_proj.bias": np.zeros(d),
         }
 
     def _feed_forward(self, layer: FeedForward | None) -> dict[str, Array]:
         d, gain, layout = self.width, self.recipe.gain, self.decoder.layout
-        inward, bias = self._zeros(d, self.inner), self._zeros(self.inner)
-        outward, added = self._zeros(self.inner, d), self._zeros(d)
+        inward, bias = np.zeros((d, self.inner)), np.zeros(self.inner)
+        outward, added = np.zeros((self.inner, d)), np.zeros(d)
         if layer is not None:
             for n, form in enumerate(forms(layer.input, layout)):
                 inward[:, n] = gain * self._reads(form)

@@ -1,99 +1,69 @@
-"""Is an export still a machine? Its weights against the machine's, and its run against the simulator's."""
+"""Is an export still a program? Its weights against the program's, and its run against the reference's."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
+from typing import Any
 
 from tm2tfr.errors import ExportError
-from tm2tfr.exported import ExportReference
-from tm2tfr.targets.common.comparison import Model, compared
+from tm2tfr.targets.common.comparison import compared, words
 from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, strangers
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import METADATA, configured, differences
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused, unloaded
-from tm2tfr.targets.gpt2.documents import documents
-from tm2tfr.targets.gpt2.export import CONFIGURATION, TENSORS, StoredGpt2, chosen, load
-from tm2tfr.targets.gpt2.running import Gpt2Running, Reference
+from tm2tfr.targets.gpt2.export import TENSORS, ByGpt2, StoredGpt2, load
+from tm2tfr.targets.gpt2.running import Reference
 from tm2tfr.targets.gpt2.tensors import Gpt2
-from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.weights import Decoder
 
 
-def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str) -> Verdict:
+def verified(program: ByGpt2, folder: str | Path, decoder: Decoder, machine: Any, word: str | None) -> Verdict:
     """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
         ExportError: if `folder` is not an export, has too few positions for the word, or cannot be run.
-        InputError: if `word` is not over the input alphabet.
+        InputError: if `word` is not an input of the program.
     """
-    right = reference_of(machine, decoder)
-    right.truth(word)
-    stored = load(folder)
+    right, configuration = reference_of(machine, decoder), program.configuration
+    if word is not None and not decoder.labeller:
+        right.truth(word)
+    stored = load(folder, format=program.format, configuration=configuration)
+    options = stored.options
+    if decoder.labeller:  # a recipe has a number there even where nothing is bounded by it
+        options["max_head"] = options["max_head"] or None
     try:
-        recipe = chosen(decoder, right, **stored.options)
+        made = program.made(replace(decoder, provenance=stored.provenance), right, **options)
     except ExportError as error:
-        return refused(right.named(), CONFIGURATION, error)
-    gpt2 = translated(replace(decoder, provenance=stored.provenance), recipe)
-    return judged_model(stored, right, gpt2, documents(gpt2, right), gpt2.tensors(), Gpt2Running, word)
-
-
-def judged_model(
-    stored: StoredGpt2,
-    right: ExportReference,
-    gpt2: Gpt2,
-    texts: Mapping[str, str],
-    tensors: Mapping[str, NDArray[Any]],
-    load_model: Callable[[Path], SettingsModel],
-    word: str,
-) -> Verdict:
-    """Return the verdict on an export that `transformers` loads.
-
-    Args:
-        texts, tensors: the right contents of its files; load_model: loads the model in a directory.
-    """
-    files = written_by(stored, texts, CONFIGURATION)
-    reference = Reference({name: json.dumps(value) for name, value in files.items() if name != NAMES})
-
-    def tried() -> Trial:
-        running = load_model(stored.folder)
-        return trial(running, stored, reference.unlike(running.settings), gpt2, right, word, gpt2.reads())
-
-    beside = beside_tensors(stored, right.decoder, files, CONFIGURATION, reference)
-    return judged(right.named(), beside, stored.tensors, tensors, partial(described, gpt2), tried)
-
-
-def beside_tensors(
-    stored: StoredGpt2,
-    decoder: Decoder,
-    files: Mapping[str, Mapping[str, Any]],
-    configuration: str,
-    reference: Reference | None = None,
-) -> list[str]:
-    """Return what differs beside the tensors of an export.
-
-    Args:
-        files: the right JSON files, see `written_by`.
-        reference: what `transformers` makes of them; files may then be as it saves them, and the names be missing.
-    """
+        return refused(right.named(), configuration, error)
+    files = written_by(stored, program.documents(made, right), configuration)
+    own = program.loaded or [name for name in files if name != NAMES]
+    reference = Reference({name: json.dumps(files[name]) for name in own})
     strange = list(strangers(stored.folder, {*files, README, TENSORS}))
 
     def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        return (reference.saved.get(file, files[file]), reference.neutral.get(file, {})) if reference else ({}, {})
+        return reference.saved.get(file, files[file]), reference.neutral.get(file, {})
 
-    optional, saved = (NAMES, None if strange else again) if reference else ("", None)
-    return [
+    saved = None if strange or program.loaded else again
+    beside = [
         *strange,
         *inherited(configuration, stored.provenance, decoder),
-        *differences(stored.folder, files, optional=optional, again=saved),
+        *differences(stored.folder, files, optional="" if program.loaded else NAMES, again=saved),
         *configured(f"{TENSORS}, metadata", stored.metadata, METADATA),
     ]
+
+    def tried() -> Trial:
+        model, gpt2 = program.load(stored.folder), made.gpt2
+        unlike = reference.unlike(model.settings)  # before the model is used, which changes a tokenizer
+        given = words(right, gpt2.recipe.positions)[0] if word is None else word
+        run = compared(model, gpt2.vocabulary, right, given, gpt2.recipe.positions)
+        loaded = (*unlike, *unloaded(model.tensors(), stored.tensors, TENSORS))
+        return Trial(loaded, run, cause(model, gpt2.decoder, run, made.reads()), model.versions)
+
+    return judged(right.named(), beside, stored.tensors, program.tensors(made), partial(program.described, made), tried)
 
 
 def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
@@ -103,37 +73,6 @@ def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str)
     if isinstance(version, str):
         right[NAMES]["tm2tfr"] = right[configuration][KEY]["tm2tfr"] = version
     return right
-
-
-class TensorModel(Model, Protocol):
-    """A model that shows the tensors it has loaded."""
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the tensors that were loaded, by name."""
-
-
-class SettingsModel(TensorModel, Protocol):
-    """A model that shows its settings as well."""
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What was loaded beside the tensors, by file."""
-
-
-def trial(
-    model: TensorModel,
-    stored: StoredGpt2,
-    unlike: Iterable[str],
-    gpt2: Gpt2,
-    right: ExportReference,
-    word: str,
-    read: Callable[[NDArray[Any]], NDArray[Any]],
-) -> Trial:
-    """Run a model on `word`; `unlike`: what of its settings was not loaded as it should be; read: see `cause`."""
-    run = compared(model, gpt2.vocabulary, right, word, gpt2.recipe.positions)
-    why = cause(model, gpt2.decoder, run, read)
-    loaded = (*unlike, *unloaded(model.tensors(), stored.tensors, TENSORS))
-    return Trial(loaded, run, why, model.versions)
 
 
 def described(gpt2: Gpt2, name: str, at: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ Nothing there rests on the order in which TransformerLens's kernels add, and so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,11 +38,6 @@ class Native:
         """The attention heads of each layer, those without a task included."""
         return max(1, *(len(layer.heads) for layer in self.gpt2.decoder.layers))
 
-    @property
-    def parameters(self) -> int:
-        """The number of weights."""
-        return sum(tensor.size for tensor in self.tensors().values())
-
     def tensors(self) -> dict[str, Array]:
         """Return the tensors by the names that TransformerLens gives them."""
         t, across = self.gpt2.tensors(), self.heads * self.gpt2.head_size
@@ -66,9 +61,9 @@ class Native:
             found[own + "mlp.out.bias"] = self._writes(t[theirs + "mlp.c_proj.bias"])
         return {name: np.ascontiguousarray(tensor) for name, tensor in found.items()}
 
-    def read(self, x: Array) -> Array:
-        """Return the values of the decoder's own directions, off a stream (width,)."""
-        return x[: self.gpt2.decoder.layout.width]
+    def reads(self) -> Callable[[Array], Array]:
+        """Return the function that reads the values of the decoder's own directions off a stream (width,)."""
+        return lambda x: x[: self.gpt2.decoder.layout.width]
 
     @cached_property
     def _scale(self) -> Array:

@@ -6,6 +6,7 @@ The only module that imports TransformerLens, and only when it is used.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
 from tm2tfr.targets.common.card import typed
-from tm2tfr.targets.common.labels import Told, read_labels, spaced
+from tm2tfr.targets.common.comparison import ByLogits
+from tm2tfr.targets.common.labels import spaced
 from tm2tfr.targets.common.settings import mapping
 from tm2tfr.targets.gpt2.export import TENSORS
 from tm2tfr.targets.gpt2.running import LOCAL
 from tm2tfr.targets.lens.documents import CONFIGURATION
-from tm2tfr.transformer.weights import Decoder
 
 MODULES = ["torch", "transformers", "safetensors.torch", "transformer_lens.model_bridge"]
 
@@ -41,7 +42,7 @@ def required(otherwise: str = "") -> tuple[Any, Any, Any, Any]:
     return torch, transformers, safetensors, bridge.TransformerBridge
 
 
-class LensRunning:
+class LensRunning(ByLogits):
     """A model loaded from a directory, as the model card says.
 
     Raises:
@@ -54,10 +55,11 @@ class LensRunning:
         self._torch, transformers, safetensors, bridge = required()
         transformers.utils.logging.set_verbosity_error()
         self._torch.set_num_threads(1)  # models this small are slower with more
+        self._tokenizer = partial(transformers.AutoTokenizer.from_pretrained, str(folder), **LOCAL)
         try:
             config = mapping(folder / CONFIGURATION)
             tensors = safetensors.load_file(folder / TENSORS)
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **LOCAL)
+            self.tokenizer = self._tokenizer()
             dtype = tensors["embed.weight"].dtype
             self.model = bridge.boot_native(config, self.tokenizer, dtype=dtype)
             self.model.load_state_dict(tensors)
@@ -71,6 +73,11 @@ class LensRunning:
         """What runs the model."""
         return f"TransformerLens {version('transformer-lens')}, torch {self._torch.__version__}"
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The tokenizer as `transformers` loads it: the one that the model has is changed by TransformerLens."""
+        return {"tokenizer_config.json": self._tokenizer()}
+
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors that were loaded, by name."""
         return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
@@ -80,17 +87,11 @@ class LensRunning:
         text = spaced(word) if self._labels else typed(word, self.tokenizer.get_vocab())
         return [int(n) for n in self.model.to_tokens(text)[0]]
 
-    def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token with the largest logit at every position of a given sequence."""
-        return [int(n) for n in self._logits(tokens).argmax(dim=-1)]
-
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Told]:
-        """Return what the model says at every position, of each output of `decoder`."""
-        return read_labels(decoder, self._logits(tokens).numpy())
-
-    def _logits(self, tokens: Sequence[int]) -> Any:
+    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+        """Return the logits at every position."""
         with self._torch.inference_mode():
-            return self.model(self._torch.tensor([list(tokens)]), return_type="logits")[0]
+            found: NDArray[Any] = self.model(self._torch.tensor([list(tokens)]), return_type="logits")[0].numpy()
+        return found
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the stream, as hooks see it, before the first layer and after each: (layers + 1, positions, width)."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from tm2tfr.exported import ExportReference
 from tm2tfr.targets.common.comparison import WITHOUT, Model, compared, words
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers
 from tm2tfr.targets.common.exported import Exported, Rehearsal
-from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.fitting import Options, Recipe
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import differences, whole
 from tm2tfr.targets.common.tabled import Uncertified
@@ -161,10 +161,8 @@ def export(
     machine: Any,
     folder: str | Path,
     *,
-    positions: int | None = None,
-    max_head: int | None = None,
-    dtype: str = "float64",
     verify: bool = True,
+    **options: Unpack[Options],
 ) -> MatricesExported:
     """Write `decoder` for `program`; see `tm2tfr.export_to`. Without a program, the dense engine says what is right.
 
@@ -177,10 +175,10 @@ def export(
     if verify:
         program.required(WITHOUT)
     right = reference_of(machine, decoder)
-    recipe = fitted(right, positions=positions, max_head=max_head, dtype=dtype)
+    recipe = fitted(right, **options)
     named = names(decoder, recipe, program.format, right.data)
     if right.program is None:
-        named = sealed(named, tensors(decoder, dtype))
+        named = sealed(named, tensors(decoder, recipe.dtype))
     files = {**program.files(right, recipe, named), NAMES: as_json(named)}
     look = Rehearsal(program.load, decoder.vocabulary, right, recipe.positions)
     ran = look.written(folder, files, verify=verify)
@@ -215,39 +213,23 @@ def verified(program: Program, folder: Path, decoder: Decoder | None, machine: A
     told = _told(right, recipe, program.format, said)
     if decoder is None:
         told[DIGEST] = said.get(DIGEST)  # `sealing` says more clearly that it is wrong
-    known = [*sealing, *metadata]
-    verdict = _compared(program, folder, name, right, word, recipe, told, found, known)
-    return verdict if right.program is not None else replace(verdict, note=_note(decoder))
-
-
-def _compared(
-    program: Program,
-    folder: Path,
-    name: str,
-    right: ExportReference,
-    word: str | None,
-    recipe: Recipe,
-    told: Mapping[str, Any],
-    found: Mapping[str, NDArray[Any]],
-    known: Sequence[str],
-) -> Verdict:
-    """Return the verdict on an export; `told`: the right names; `known`: what is already known to differ."""
-    decoder, given = right.decoder, words(right, recipe.positions)[0] if word is None else word
     beside = [
-        *strangers(folder, program.names(decoder)),
-        *inherited(NAMES, told["provenance"], decoder),
+        *strangers(folder, program.names(whole)),
+        *inherited(NAMES, told["provenance"], whole),
         *differences(folder, {NAMES: told}),
-        *known,
-        *program.strange(folder, decoder, recipe, told),
+        *sealing,
+        *metadata,
+        *program.strange(folder, whole, recipe, told),
     ]
+    given = words(right, recipe.positions)[0] if word is None else word
 
     def tried() -> Trial:
         model = program.load(folder)
-        run = compared(model, decoder.vocabulary, right, given, recipe.positions)
-        why = cause(model, decoder, run, lambda x: x)
-        return Trial(tuple(program.unlike(model, found)), run, why, model.versions)
+        run = compared(model, whole.vocabulary, right, given, recipe.positions)
+        return Trial(tuple(program.unlike(model, found)), run, cause(model, whole, run, lambda x: x), model.versions)
 
-    return judged(name, beside, found, tensors(decoder, recipe.dtype), partial(described, decoder), tried)
+    verdict = judged(name, beside, found, tensors(whole, recipe.dtype), partial(described, whole), tried)
+    return verdict if right.program is not None else replace(verdict, note=_note(decoder))
 
 
 def _unsealed(said: Mapping[str, Any], found: Mapping[str, NDArray[Any]]) -> list[str]:

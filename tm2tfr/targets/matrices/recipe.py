@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tm2tfr.errors import ExportError, visible
 from tm2tfr.exported import ExportReference
 from tm2tfr.sources.turing.proof.certificate import checked
-from tm2tfr.targets.common.fitting import USUAL, Recipe, check_dtype, fitting, proved
+from tm2tfr.targets.common.fitting import USUAL, Options, Recipe, Requested, check_dtype, fitting, proved
 from tm2tfr.targets.common.reference import smaller
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels, fitted_to_table
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
@@ -23,13 +23,7 @@ LARGEST = 2**31
 """The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
 
 
-def fitted(
-    right: ExportReference,
-    *,
-    positions: int | None = None,
-    max_head: int | None = None,
-    dtype: str = "float64",
-) -> Recipe:
+def fitted(right: ExportReference, **options: Unpack[Options]) -> Recipe:
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Without a program nothing is proved, and any number of positions fits.
@@ -37,33 +31,33 @@ def fitted(
     Raises:
         ExportError: if the request does not fit (it says what would), or the weights could not be proved to be the program.
     """
-    decoder, name = right.decoder, right.named()
+    decoder, name, asked = right.decoder, right.named(), Requested(**options)
     known = (TABLE, NO_BOS, AHEAD, OUTPUTS) if decoder.labeller else (TABLE, NORMS, NO_BOS)
     refuse_export(decoder, "PyTorch or ONNX", known=known)
     if (right.bounded or right.program is None) and not decoder.labeller and not is_hidden(decoder.provenance):
         refuse_export(decoder, "matrices without the program that they were compiled from")
-    size = decoder.parameters * (4 if dtype == "float32" else 8)
+    size = decoder.parameters * (4 if asked.dtype == "float32" else 8)
     if size > LARGEST:
         what = f"{visible(name)}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
         raise ExportError(
             f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export {smaller(decoder.provenance)}"
         )
-    check_dtype(dtype)
+    check_dtype(asked.dtype)
     if decoder.labeller:
-        return fitted_to_labels(decoder, name, positions=positions, max_head=max_head, dtype=dtype)
+        return fitted_to_labels(decoder, name, asked)
     if right.program is None:
-        if max_head is not None:
+        if asked.max_head is not None:
             what = "a bound on |h| is about Turing machines, and no machine is stored with these weights"
             raise ExportError(f"{what}: omit it")
         if decoder.soft:
             raise ExportError("these weights have softmax attention: export the weights that they were made from")
-        return Uncertified(positions=decoder.positions or (USUAL if positions is None else positions), dtype=dtype)
+        return Uncertified(positions=decoder.positions or asked.positions or USUAL, dtype=asked.dtype)
     if not right.bounded:
-        return fitted_to_table(decoder, right, positions=positions, max_head=max_head, dtype=dtype)
+        return fitted_to_table(decoder, right, asked)
     proof = right.prove()
     proved(proof)
-    wanted, head = fitting(proof.conditions("dense", checked("dense", dtype)), name, positions, max_head, dtype)
-    return Recipe(positions=wanted, max_head=head, dtype=dtype, scope=right.scope)
+    wanted, head = fitting(proof.conditions("dense", checked("dense", asked.dtype)), name, asked)
+    return Recipe(positions=wanted, max_head=head, dtype=asked.dtype, scope=right.scope)
 
 
 # ── A decoder's own matrices as tensors, and what each of their entries does.

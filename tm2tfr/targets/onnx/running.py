@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
+from tm2tfr.targets.common.comparison import ByLogits
 from tm2tfr.targets.common.directory import KEY
-from tm2tfr.targets.common.labels import Told, read_labels, tokens_of
+from tm2tfr.targets.common.labels import tokens_of
 from tm2tfr.targets.common.reference import source_of
 from tm2tfr.targets.common.settings import MOST_TENSORS, content
 from tm2tfr.targets.onnx.graph import IDS, LOGITS, stream
-from tm2tfr.transformer.weights import Decoder
 
 FILE = "model.onnx"
 
@@ -31,7 +31,7 @@ def required(otherwise: str = "") -> Any:
     return extras.required("running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx", otherwise=otherwise)[0]
 
 
-class OnnxRunning:
+class OnnxRunning(ByLogits):
     """A graph loaded from a directory, with the vocabulary that is in its metadata.
 
     Raises:
@@ -68,15 +68,11 @@ class OnnxRunning:
         tokens = tokens_of(word) if self._labels else (*symbols, *([] if self._bos is None else [self._bos]))
         return [self._vocabulary.index(token) for token in tokens]
 
-    def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token with the largest logit at every position of a given sequence."""
+    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+        """Return the logits at every position."""
         (logits,) = self._run([LOGITS], tokens)
-        return [int(n) for n in logits[0].argmax(axis=-1)]
-
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Told]:
-        """Return what the model says at every position, of each output of `decoder`."""
-        (logits,) = self._run([LOGITS], tokens)
-        return read_labels(decoder, logits[0])
+        found: NDArray[Any] = logits[0]
+        return found
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""

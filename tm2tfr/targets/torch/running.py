@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from tm2tfr import extras
 from tm2tfr.errors import ExportError, first_line
+from tm2tfr.targets.common.comparison import ByLogits
 from tm2tfr.targets.common.directory import NAMES
-from tm2tfr.targets.common.labels import Told, read_labels
 from tm2tfr.targets.common.reference import in_prompt
 from tm2tfr.targets.common.settings import mapping
-from tm2tfr.transformer.weights import Decoder
 
 
 def required(otherwise: str = "") -> Any:
@@ -29,7 +28,7 @@ def required(otherwise: str = "") -> Any:
     return extras.required("running this model needs torch", ["torch"], "torch", otherwise=otherwise)[0]
 
 
-class TorchRunning:
+class TorchRunning(ByLogits):
     """A model loaded from a directory, by this package's own `model.py`, `circuit.py`, `labeller.py` or `universal.py`.
 
     Code that came with weights is never run.
@@ -68,21 +67,15 @@ class TorchRunning:
         """Return the token numbers of `word`, and BOS if there is one."""
         return [int(n) for n in self.model.encode(word)]
 
-    def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token with the largest logit at every position of a given sequence."""
-        return [int(n) for n in self._logits(tokens).argmax(dim=-1)]
-
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[Told]:
-        """Return what the model says at every position, of each output of `decoder`."""
-        return read_labels(decoder, self._logits(tokens).cpu().numpy())
-
-    def _logits(self, tokens: Sequence[int]) -> Any:
+    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+        """Return the logits at every position."""
         given = self._torch.tensor(list(tokens), device=self.model.token_embedding.device)
         try:
             with self._torch.inference_mode():
-                return self.model(given)
+                found: NDArray[Any] = self.model(given).cpu().numpy()
         except Exception as error:
             raise ExportError(f"model.py cannot run these weights ({first_line(error)}): export it again") from error
+        return found
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
@@ -93,7 +86,7 @@ class TorchRunning:
             for stage, seen in zip(stages, kept, strict=True)
         ]
         try:
-            self.answers(tokens)
+            self.logits(tokens)
         finally:
             for hook in hooks:
                 hook.remove()
