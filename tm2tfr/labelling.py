@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ShapeError, listing
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, Mask
 
 VariableKind = Literal["label", "text", "whole", "number"]
 """Of a variable: a label out of a list, as its place there, -1 for nothing; a text, likewise, out of a list
@@ -80,7 +80,7 @@ class HeadLabels:
     head: int
     name: str
     claim: str
-    mask: str
+    mask: Mask
     seen: Seen
 
     @property
@@ -201,7 +201,7 @@ class Ragged:
 
     @classmethod
     def of_matrix(cls, looks: LookMatrix, sight: NDArray[np.bool_]) -> Ragged:
-        """Return the column of a head: (words · n,) rows; sight: see `in_sight`."""
+        """Return the column of a head: (words · n,) rows; sight: see `sight_matrix`."""
         everything = (looks == sight).all(axis=-1).ravel()
         rows = looks.reshape(-1, looks.shape[-1]) & ~everything[:, None]
         return cls(offsets_of(rows.sum(axis=1)), np.nonzero(rows)[1].astype(np.int32), everything)
@@ -238,10 +238,10 @@ def taken(offsets: NDArray[np.int64], runs: NDArray[np.int64]) -> tuple[NDArray[
     return found, np.repeat(offsets[runs] - found[:-1], sizes) + np.arange(found[-1])
 
 
-def in_sight(mask: str, n: int) -> NDArray[np.bool_]:
-    """Return which positions are in sight from each: (n, n); for masks see `tm2tfr.transformer.weights.MASKS`."""
-    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
-    return {"future": j <= i, "past": j >= i, "none": np.ones((n, n), dtype=bool)}[mask]
+def sight_matrix(mask: str, n: int) -> NDArray[np.bool_]:
+    """Return which positions are in sight from each, see `tm2tfr.transformer.attention.in_sight`: (n, n)."""
+    every = np.ones((n, n), dtype=bool)
+    return {"future": np.tril(every), "past": np.triu(every), "none": every}[mask]
 
 
 # ── What a source computes labels from, and what it returns.
@@ -299,7 +299,7 @@ class LabelledWords:
             if head.seen == "one":
                 found[head.column] = looks.argmax(axis=-1).ravel().astype(np.int32)
             elif head.seen == "several":
-                found[head.column] = Ragged.of_matrix(looks, in_sight(head.mask, looks.shape[-1]))
+                found[head.column] = Ragged.of_matrix(looks, sight_matrix(head.mask, looks.shape[-1]))
         return found
 
 
