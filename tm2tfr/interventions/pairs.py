@@ -48,17 +48,17 @@ COLUMNS: Mapping[str, str] = {
 
 @dataclass
 class Tried:
-    """What came of random interventions.
+    """The results of random interventions.
 
     Args:
-        subject, engine: what was run, and on what.
-        number: of interventions.
-        left_out: of those with answers of which nothing is known, which are not among the data; the next two are without.
-        causal: of those that change an answer.
-        explained: of those of which something is not known of the weights, see `Intervention.explained`.
-        failures: the first ones in which the patched weights differ from what is expected; differing: the number of all.
-        folder: where they are written, None if they are not.
-        reused: the number of interventions that were there already.
+        subject, engine: the subject that was run, and the engine that ran it.
+        number: the number of interventions.
+        left_out: the number of those with an unknown answer, which are not in the data; the next two leave them out.
+        causal: the number of those that change an answer.
+        explained: the number of those with unknown cells, see `Intervention.explained`.
+        failures: the first interventions in which the patched weights are wrong; differing: the number of all of them.
+        folder: the folder of the data; None: no data are written.
+        reused: the number of interventions that the folder already had.
     """
 
     subject: str
