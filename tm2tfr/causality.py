@@ -79,7 +79,8 @@ class CausalVariable:
             if value in self.labels:
                 return value
             close = did_you_mean(str(value), self.labels)
-            raise UsageError(f"{where}: {value!r} is not a value of {self.name}{close}: use {self._shown_labels()}")
+            use = f"{listing(self.labels, most=8)}{', or ⊥ for nothing' if self.nothing else ''}"
+            raise UsageError(f"{where}: {value!r} is not a value of {self.name}{close}: use {use}")
         if _too_large(value):
             what = f"{where}: {self.name} cannot be {str(value)[:40]}"
             raise UsageError(f"{what}: use a number of at most 9 digits, without an exponent")
@@ -88,21 +89,24 @@ class CausalVariable:
             raise UsageError(f"{where}: {self.name} is a number, not {value!r}: use for example 1/2")
         if number is None:
             raise UsageError(f"{where}: {self.name} is a whole number, not {value!r}: use for example {self.least or 0}")
-        if self.among and number not in self.among:
-            raise UsageError(f"{where}: {self.name} cannot be {number}: use {' or '.join(map(str, self.among))}")
-        if (self.least is not None and number < self.least) or (self.largest is not None and number > self.largest):
-            raise UsageError(f"{where}: {self.name} cannot be {number}: use {self._range()}")
+        low, high = self.least is not None and number < self.least, self.largest is not None and number > self.largest
+        if low or high or (self.among and number not in self.among):
+            raise UsageError(f"{where}: {self.name} cannot be {number}: use {self.values}")
         return number
 
-    def _shown_labels(self) -> str:
-        return f"{listing(self.labels, most=8)}{', or ⊥ for nothing' if self.nothing else ''}"
-
-    def _range(self) -> str:
-        if self.largest is None:
-            return f"a whole number from {self.least} on"
-        return (
-            f"a whole number from {self.least} to {self.largest}" if self.least is not None else f"at most {self.largest}"
-        )
+    @property
+    def values(self) -> str:
+        """The values that it can be set to, in words."""
+        if self.unset:
+            return "cannot be set"
+        if self.kind == "label":
+            return "a label" + (", or ⊥" if self.nothing else "")
+        if self.among:
+            return " or ".join(map(str, self.among))
+        number = "a whole number" if self.whole else "a number"
+        if self.least is None:
+            return number if self.largest is None else f"{number}, at most {self.largest}"
+        return f"{number} from {self.least} {'on' if self.largest is None else f'to {self.largest}'}"
 
 
 def _too_large(value: CausalValue) -> bool:

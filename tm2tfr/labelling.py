@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.errors import ShapeError, listing
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, Mask
 
 VariableKind = Literal["label", "text", "whole", "number"]
-"""Of a variable: a label out of a list, as its place there, -1 for nothing; a text, likewise, out of a list
-that comes with the data; a whole number; a number."""
+"""The values of a variable: ``label``: places in the variable's list of labels, -1 for none; ``text``: places in a list of
+texts that comes with the data; ``whole``: whole numbers; ``number``: floats."""
 RESERVED = ("run", "position", "token", "token_id", "answer", "answer_id")
-"""The columns that there are besides variables and heads; these come after them, but for the last two."""
+"""The columns besides variables and heads; all but the last two come before them."""
 Seen = Literal["all", "one", "several"]
-"""What a head attends to: every position in its sight; exactly one; or as many as the data say."""
+"""How many positions a head attends to: all in its sight, exactly one, or those that the data list."""
 HeldFunction = Literal["", "square", "positive", "negative", "is 0", "steps", "up to"]
 """A function of a number x, see `FUNCTIONS`. ``steps``: of each label ``a..b`` where x is between a and b, from 0 to 1;
 ``up to``: of each label k whether x is k or more."""
@@ -37,15 +37,15 @@ FUNCTIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class LabelVariable:
-    """A variable.
+    """A variable with a value at every position.
 
     Args:
-        name: its column.
-        kind: see `VariableKind`; labels: of a label, the list.
+        name: the name of its column.
+        kind: see `VariableKind`; labels: the list of labels, for the kind ``label`` only.
         meaning: in a few words.
 
     Raises:
-        ShapeError: for labels of anything else, or a label without any.
+        ShapeError: for labels of another kind, or for a label variable without labels.
     """
 
     name: str
@@ -71,8 +71,8 @@ class HeadLabels:
 
     Args:
         layer, head: counted from 0.
-        name: of the head, for people; claim: what its construction claims that it attends to.
-        mask: which positions are in its sight, see `tm2tfr.transformer.weights.MASKS`.
+        name: of the head, for people; claim: the positions that it attends to, as its construction claims.
+        mask: the positions in its sight, see `tm2tfr.transformer.weights.MASKS`.
         seen: see `Seen`.
     """
 
@@ -80,7 +80,7 @@ class HeadLabels:
     head: int
     name: str
     claim: str
-    mask: str
+    mask: Mask
     seen: Seen
 
     @property
@@ -106,18 +106,18 @@ SEVERAL = "the positions in the column, all with the same weight; null: every po
 
 @dataclass(frozen=True, kw_only=True)
 class HeldVariable:
-    """What a subspace holds, as a function of a variable x at the same position.
+    """The contents of a subspace, as a function of a variable x at the same position.
 
-    Of a number x that is ``times · function(x)``, divided by i + 1 at position i if `over`. Of a label it is the one-hot
-    vector among the labels of the subspace, 0 if it has no such label; so it is of the text of a whole number in a subspace
-    with labels, unless the function gives each label a number.
+    For a number x it is ``times · function(x)``, divided by i + 1 at position i if `over`. For a label it is the one-hot
+    vector among the labels of the subspace, or 0 if the subspace has no such label. In a subspace with labels, a whole
+    number counts as its text, unless the function gives each label a number.
 
     Args:
-        column: that of x; None: x is 1.
+        column: the column of x; None: x is 1.
         function: see `HeldFunction`.
-        groups: pairs of a text and a label of the subspace, in place of the one-hot vector: 1 for each label with which the
-            text x is paired.
-        mean: the column of a head: in place of all this, the mean of it over the positions that this head attends to.
+        groups: pairs of a text and a label of the subspace; instead of a one-hot vector, the subspace holds 1 for each
+            label that is paired with the text x.
+        mean: the column of a head; the subspace then holds the mean of all this over the positions it attends to.
 
     Raises:
         ShapeError: for an unknown function.
@@ -136,7 +136,7 @@ class HeldVariable:
             raise ShapeError(f"there is no function {self.function!r}: use {known}")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, without what is not there."""
+        """Return it as plain data, without the fields that have their default values."""
         plain: dict[str, Any] = {"column": self.column, "function": self.function or None, "mean over": self.mean}
         plain |= {"times": None if self.times == 1 else self.times, "divided by": "position + 1" if self.over else None}
         plain |= {"groups": [list(pair) for pair in self.groups] or None}
@@ -145,15 +145,15 @@ class HeldVariable:
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """What labels of a subject there are: the same for all runs.
+    """The labels of a subject: the same for all its runs.
 
     Args:
         variables: in the order of their columns.
         heads: all heads, layer by layer.
-        held: name of a subspace -> what it holds; None: nothing is known of it.
-        answers: what answers are out of; None: they are numbers.
-        nodes: what the nodes are that names of subspaces and variables have by number, ``s5`` or ``c7``.
-        ends: the outcomes of runs that are counted; none: every input may have an outcome of its own.
+        held: name of a subspace -> its contents; None: unknown.
+        answers: the labels of the answers; None: answers are numbers.
+        nodes: number of a node, such as ``s5`` or ``c7`` in names of subspaces and variables -> its definition.
+        ends: the outcomes that are counted over runs; empty: outcomes are not counted.
     """
 
     variables: tuple[LabelVariable, ...]
@@ -167,7 +167,7 @@ class Scheme:
         """Return the variable with this column.
 
         Raises:
-            ShapeError: if there is none.
+            ShapeError: if no variable has it.
         """
         found = next((variable for variable in self.variables if variable.name == name), None)
         if found is None:
@@ -201,7 +201,7 @@ class Ragged:
 
     @classmethod
     def of_matrix(cls, looks: LookMatrix, sight: NDArray[np.bool_]) -> Ragged:
-        """Return the column of a head: (words · n,) rows; sight: see `in_sight`."""
+        """Return the column of a head: (words · n,) rows; sight: see `sight_matrix`."""
         everything = (looks == sight).all(axis=-1).ravel()
         rows = looks.reshape(-1, looks.shape[-1]) & ~everything[:, None]
         return cls(offsets_of(rows.sum(axis=1)), np.nonzero(rows)[1].astype(np.int32), everything)
@@ -238,10 +238,10 @@ def taken(offsets: NDArray[np.int64], runs: NDArray[np.int64]) -> tuple[NDArray[
     return found, np.repeat(offsets[runs] - found[:-1], sizes) + np.arange(found[-1])
 
 
-def in_sight(mask: str, n: int) -> NDArray[np.bool_]:
-    """Return which positions are in sight from each: (n, n); for masks see `tm2tfr.transformer.weights.MASKS`."""
-    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
-    return {"future": j <= i, "past": j >= i, "none": np.ones((n, n), dtype=bool)}[mask]
+def sight_matrix(mask: str, n: int) -> NDArray[np.bool_]:
+    """Return which positions are in sight from each, see `tm2tfr.transformer.attention.in_sight`: (n, n)."""
+    every = np.ones((n, n), dtype=bool)
+    return {"future": np.tril(every), "past": np.triu(every), "none": every}[mask]
 
 
 # ── What a source computes labels from, and what it returns.
@@ -299,7 +299,7 @@ class LabelledWords:
             if head.seen == "one":
                 found[head.column] = looks.argmax(axis=-1).ravel().astype(np.int32)
             elif head.seen == "several":
-                found[head.column] = Ragged.of_matrix(looks, in_sight(head.mask, looks.shape[-1]))
+                found[head.column] = Ragged.of_matrix(looks, sight_matrix(head.mask, looks.shape[-1]))
         return found
 
 

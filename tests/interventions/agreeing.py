@@ -74,7 +74,7 @@ def moved(subject: Any, count: int, words: list[str]) -> tuple[int, int]:
         path = chance.choice(every)
         bad = without(found, path, chance.randrange(matrices(found.decoder)[path].nonzero))
         base = bases(bad, engine="dense", dtype=None, max_positions=30)
-        done = [base(each.base.input).intervened(each.settings) for each in some]
+        done = [base(run.input).intervened(settings) for run, settings in some]
         other += sum(each.expected != right for each, right in zip(done, due, strict=True))
         wrong += any(not each.agrees for each in done)
     return other, wrong

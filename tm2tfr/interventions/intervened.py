@@ -138,6 +138,7 @@ class Base:
         found = patched_run(self.decoder, self.prompt, patches, engine=self.engine, max_positions=self.most)
         wrong = [*self._wrong(without, self.weights), *self._wrong(expected, found)]
         changed = changed_cells(without, expected, list(variables))
+        unanswered = [why for outputs in expected.unanswered.values() for why in outputs.values()]
         done = Intervention(
             subject=self.name,
             input=self.input,
@@ -150,7 +151,7 @@ class Base:
             wrong=tuple(wrong),
             broken=self.broken,
             changed=tuple(changed),
-            explained=tuple(dict.fromkeys((*expected.doubts.values(), *_unanswered(expected)))),
+            explained=tuple(dict.fromkeys((*expected.doubts.values(), *unanswered))),
             why=None,
         )
         if done.causal:
@@ -166,10 +167,6 @@ class Base:
             for i, variable, held in cells
             if (variable.name, i) not in expected.doubts
         ]
-
-
-def _unanswered(run: CausalRun) -> list[str]:
-    return [why for outputs in run.unanswered.values() for why in outputs.values()]
 
 
 def why_not(settings: Sequence[VariableSetting], variables: Mapping[str, CausalVariable], changed: Sequence[Cell]) -> str:

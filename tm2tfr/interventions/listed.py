@@ -29,21 +29,6 @@ class ListedVariable:
     columns: tuple[str, ...]
     aliases: tuple[str, ...]
 
-    @property
-    def values(self) -> str:
-        """What it can be set to, in words."""
-        found = self.variable
-        if found.unset:
-            return "cannot be set"
-        if found.kind == "label":
-            return "a label" + (", or ⊥" if found.nothing else "")
-        number = "a whole number" if found.whole else "a number"
-        if found.among:
-            return " or ".join(map(str, found.among))
-        if found.least is None:
-            return number if found.largest is None else f"{number}, at most {found.largest}"
-        return f"{number} from {found.least} {'on' if found.largest is None else f'to {found.largest}'}"
-
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         found = self.variable
@@ -54,7 +39,7 @@ class ListedVariable:
             "columns": list(self.columns),
             "aliases": list(self.aliases),
         }
-        about = {"meaning": found.meaning, "kind": found.kind, "labels": list(found.labels), "values": self.values}
+        about = {"meaning": found.meaning, "kind": found.kind, "labels": list(found.labels), "values": found.values}
         return {**names, **about, "since": {"layer": layer, "part": part}, "read_by": found.read_by, "unset": found.unset}
 
 
@@ -78,8 +63,9 @@ class VariableList:
     def __str__(self) -> str:
         rows = [["variable", "in labels", "in tables", "values", "written by", "what it is"]]
         for each in self.variables:
-            names = (each.variable.name, ", ".join(each.columns), ", ".join(each.aliases))
-            rows.append([*map(visible, names), each.values, text_of_stage(each.variable.since), each.variable.meaning])
+            variable = each.variable
+            names = (variable.name, ", ".join(each.columns), ", ".join(each.aliases))
+            rows.append([*map(visible, names), variable.values, text_of_stage(variable.since), variable.meaning])
         lines = [f"{visible(self.subject)}: variables", "", *aligned(rows)]
         if self.fixed:
             lines += ["", *(f"{visible(name)} cannot be set: {why}" for name, why in self.fixed.items())]

@@ -48,17 +48,17 @@ COLUMNS: Mapping[str, str] = {
 
 @dataclass
 class Tried:
-    """What came of random interventions.
+    """The results of random interventions.
 
     Args:
-        subject, engine: what was run, and on what.
-        number: of interventions.
-        left_out: of those with answers of which nothing is known, which are not among the data; the next two are without.
-        causal: of those that change an answer.
-        explained: of those of which something is not known of the weights, see `Intervention.explained`.
-        failures: the first ones in which the patched weights differ from what is expected; differing: the number of all.
-        folder: where they are written, None if they are not.
-        reused: the number of interventions that were there already.
+        subject, engine: the subject that was run, and the engine that ran it.
+        number: the number of interventions.
+        left_out: the number of those with an unknown answer, which are not in the data; the next two leave them out.
+        causal: the number of those that change an answer.
+        explained: the number of those with unknown cells, see `Intervention.explained`.
+        failures: the first interventions in which the patched weights are wrong; differing: the number of all of them.
+        folder: the folder of the data; None: no data are written.
+        reused: the number of interventions that the folder already had.
     """
 
     subject: str
@@ -85,26 +85,21 @@ class Tried:
 
     def add(self, done: Intervention) -> None:
         """Count an intervention."""
-        known, failures = done.known, [] if done.agrees else [done]
-        self.take(
-            {
-                "interventions": 1,
-                "left_out": not known,
-                "causal": known and done.causal,
-                "explained": known and bool(done.explained),
-            },
-            failures,
-            len(failures),
-        )
+        self.number += 1
+        self.left_out += not done.known
+        self.causal += done.known and done.causal
+        self.explained += done.known and bool(done.explained)
+        self.differing += not done.agrees
+        if not done.agrees and len(self.failures) < MOST_FAILURES:
+            self.failures.append(done)
 
-    def take(self, counts: Mapping[str, int], failures: Sequence[Intervention] = (), differing: int = 0) -> None:
-        """Add the counts of other interventions, see `counts`, and those that differ."""
+    def reuse(self, counts: Mapping[str, int]) -> None:
+        """Count the interventions of a shard that is there, see `counts`."""
         self.number += counts["interventions"]
         self.left_out += counts["left_out"]
         self.causal += counts["causal"]
         self.explained += counts["explained"]
-        self.differing += differing
-        self.failures = [*self.failures, *failures][:MOST_FAILURES]
+        self.reused += counts["interventions"]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -168,15 +163,14 @@ def tried(
     for number, start in enumerate(starts):
         stem = f"{number:05}-of-{len(starts):05}"
         if stem in made:
-            found.take(made[stem]["counts"])
-            found.reused += made[stem]["counts"]["interventions"]
+            found.reuse(made[stem]["counts"])
         else:
             own, rows = Tried(name, first.engine.name), []
             for run, settings in islice(drawn(words, base, seed=seed, start=start), min(SHARD, count - start)):
                 done = run.intervened(settings)
                 own.add(done)
+                found.add(done)
                 rows += [_row(done)] if folder is not None and done.known else []
-            found.take(own.counts, own.failures, own.differing)
             if folder is not None:
                 if own.differing:
                     return found  # what the weights do not do is not written

@@ -11,17 +11,17 @@ from tm2tfr.errors import InputError, counted, visible
 from tm2tfr.text.words import InputSpace, number_of
 
 MOST_BY_DEFAULT, LONGEST_BY_DEFAULT = 1_000, 10
-"""Where nothing else is asked for: so many random inputs of up to so many tokens, or all where there are no more."""
+"""By default, this many random inputs of up to this many tokens, or all inputs if there are no more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelInputs:
-    """What is asked for; nothing: a default.
+    """The inputs that a user asks for; without any, a default.
 
     Args:
-        words: as people write them; None: none are listed, which is not the same as a list of none.
-        up_to: all inputs of up to so many tokens; of a circuit: all inputs, if it has at most so many bits.
-        count, shortest, longest, seed: so many different random inputs, of these lengths; None: a default.
+        words: listed inputs, as people write them; None: no list, which differs from an empty list.
+        up_to: all inputs of up to this many tokens; for a circuit: all inputs, if it has at most this many bits.
+        count, shortest, longest, seed: this many different random inputs, of these lengths; None: a default.
     """
 
     words: tuple[str, ...] | None = None

@@ -155,7 +155,7 @@ def _head(
         "engine": runs.engine,
         "inputs_sha256": facts,
         "weights_sha256": digest(decoder),
-        f"{'program' if noun == 'formula' else noun}s_sha256": sha256(source.encode()),
+        f"{'program' if decoder.labeller else noun}s_sha256": sha256(source.encode()),
         "shards": shards,
     }
 

@@ -19,6 +19,8 @@ from tm2tfr.labelling import FUNCTIONS, HeadColumn, HeldVariable, Ragged, Scheme
 from tm2tfr.labels.hooks import SinceStages
 from tm2tfr.labels.runs import LabelledRuns, LabelRows
 from tm2tfr.specification import reached
+from tm2tfr.transformer.attention import in_sight
+from tm2tfr.transformer.weights import Mask
 
 # ── What labels say of the residual stream: the coordinates of each subspace at each position.
 
@@ -44,7 +46,7 @@ def coordinates(
     return found
 
 
-def looked_at(column: HeadColumn | None, row: int, start: int, end: int, mask: str) -> list[int]:
+def looked_at(column: HeadColumn | None, row: int, start: int, end: int, mask: Mask) -> list[int]:
     """Return the rows that are looked at from a row of a run with the rows `start` to `end`.
 
     Args:
@@ -54,7 +56,7 @@ def looked_at(column: HeadColumn | None, row: int, start: int, end: int, mask: s
         return [start + place for place in column.places[column.offsets[row] : column.offsets[row + 1]].tolist()]
     if isinstance(column, np.ndarray):
         return [start + int(column[row])]
-    return list({"future": range(start, row + 1), "past": range(row, end), "none": range(start, end)}[mask])
+    return [start + place for place in in_sight(mask, row - start, end - start)]
 
 
 def _here(

@@ -32,7 +32,7 @@ WORDS, PAIRS = 8_192, 1 << 20
 
 @dataclass(frozen=True)
 class Differs:
-    """The first of some runs that differs from the reference's, and how; agreed: the number of runs before it."""
+    """The first run that differs from the reference, with the reason; agreed: the number of runs before it."""
 
     word: str
     why: str
@@ -48,10 +48,10 @@ class LabelRows:
         offsets: (runs + 1,): the rows of run r are ``offsets[r]:offsets[r + 1]``.
         tokens: (rows,), their numbers in the vocabulary.
         answers: (rows,), the place of the answer among those of the decoder, or its first output's; None: it is a number.
-        columns: of each variable its values: (rows,).
-        texts: of each variable that is a text the list that its values are places in.
-        attended: of each head that has one its column.
-        outcomes: of each run what came out, as text.
+        columns: variable -> its values: (rows,).
+        texts: variable of the kind text -> the list that its values are places in.
+        attended: head with a column -> that column.
+        outcomes: the outcome of each run, as text.
         cells: the number of cells that were compared.
     """
 
@@ -101,7 +101,7 @@ class LabelledRuns:
     """One subject whose runs are labelled.
 
     Args:
-        decoder: the weights that are run; program: what says what is right.
+        decoder: the weights that are run; program: the source, whose reference they are compared with.
         engine: ``fast``, ``dense`` or ``exact``.
         max_steps: at most this many steps of a run whose length is not known.
         left_out: the columns of heads that are left out.
@@ -126,7 +126,7 @@ class LabelledRuns:
 
     @cached_property
     def _variables(self) -> Any:
-        """What the source says of its runs: the scheme of the labels, and how they are computed.
+        """The object of the source that has the scheme of the labels, and computes them.
 
         Raises:
             CompileError: if the weights cannot be compared with the program.
@@ -152,8 +152,8 @@ class LabelledRuns:
         """Run some inputs and return their labels, up to the first that differs from the reference's.
 
         Returns:
-            The labels; what differs, None if nothing does; the places of the inputs that were left out, on which the
-            program is undefined.
+            The labels; the first difference, None if all runs agree; the places of the inputs on which the program is
+            undefined, which are left out.
         """
         if self.decoder.labeller:
             return self._whole(words)

@@ -22,7 +22,7 @@ from tm2tfr.contract import Truth
 from tm2tfr.engines.decode import Engine, Observation, prompted, run_whole
 from tm2tfr.engines.dense_parts import Vector
 from tm2tfr.engines.reading import answered
-from tm2tfr.softness.measure import gap_below
+from tm2tfr.softness.measure import as_claimed, gap_below
 from tm2tfr.softness.needed import Needed, growth, local_exponent
 from tm2tfr.softness.run import right_run
 from tm2tfr.softness.temperature import HIGHEST, growth_exponent, warmest
@@ -251,7 +251,7 @@ def _leads(decoder: Decoder, hard: _Seen) -> Iterator[Lead]:
                 uniform=head.uniform,
                 gap=min(gaps),
                 sharing=max(int((each == each.max()).sum()) for each in scores),
-                holds=head.uniform or (due is not None and all(map(_reached, scores, gaps, due))),
+                holds=head.uniform or (due is not None and all(map(as_claimed, scores, gaps, due))),
                 margin=None if head.claim is None else head.claim.margin,
                 degree=0 if head.claim is None else head.claim.degree,
                 needs=None if head.claim is None or head.claim.margin is None else needed(head, len(scores)),
@@ -264,11 +264,6 @@ def _claimed(head: Head, positions: int) -> list[float] | None:
     if claim is None or claim.gap is None:
         return None
     return [float(claim.gap_at(i, positions) or 0) for i in range(positions)]
-
-
-def _reached(scores: Vector, gap: float, due: float) -> bool:
-    slack = 16 * float(np.finfo(np.float64).eps) * max(1.0, float(np.abs(scores).max()))
-    return gap >= due - slack
 
 
 def _elsewhere(decoder: Decoder, hard: _Seen, soft: _Seen) -> Iterator[float]:

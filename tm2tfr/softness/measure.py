@@ -179,7 +179,6 @@ class _Layer:
         shared = harmless or (claim is not None and claim.constant and not claim.lookup and self._number == 0)
         tied = harmless and gap_of(hard) == 0
         gap = gap_below(hard) if shared else gap_of(hard)
-        slack = 16 * self._eps * max(1.0, float(np.abs(hard).max()))
         weights, error = softmax(soft), float(np.abs(soft * tau - hard).max())
         top = int(soft.argmax())
         distance, place, steep = _distance(hard, weights), None, None
@@ -192,7 +191,7 @@ class _Layer:
             **named,
             gap=gap,
             claimed=due,
-            holds=gap > 0 and gap >= due - slack,
+            holds=gap > 0 and as_claimed(hard, gap, due, self._eps),
             over="position" if claim is None else claim.over,
             shared=shared,
             tied=tied,
@@ -278,6 +277,11 @@ def gap_below(scores: Vector) -> float:
     """Return the lead of the best scores, which may be equal, over the next lower one; ∞ if there is none."""
     lower = scores[scores < scores.max()]
     return float(scores.max() - lower.max()) if len(lower) else inf
+
+
+def as_claimed(scores: Vector, gap: float, due: float, eps: float = float(np.finfo(np.float64).eps)) -> bool:
+    """Return whether the gap of some scores is as large as claimed, up to rounding."""
+    return gap >= due - 16 * eps * max(1.0, float(np.abs(scores).max()))
 
 
 def slope_of(scores: Vector) -> float:

@@ -180,7 +180,7 @@ def _lead(head: Lead) -> str:
 def _temperatures(found: SoftLabels) -> Iterable[str]:
     titles = ["τ", "elsewhere", "n·e^(-γ/τ)", "logits", "stream", "outputs"]
     cells = [
-        [temperature_text(row.temperature), *map(number, (row.elsewhere, row.bound, row.logits, row.stream)), _said(row)]
+        [temperature_text(row.temperature), *map(number, (row.elsewhere, row.bound, row.logits, row.stream)), _verdict(row)]
         for row in found.rows
     ]
     yield from aligned([titles, *cells], {1, 2, 3, 4})
@@ -208,7 +208,7 @@ def _at_length(at: Needed) -> list[str]:
     return cells
 
 
-def _said(row: AtTemperature) -> str:
+def _verdict(row: AtTemperature) -> str:
     if row.first_wrong is None:
         return f"all {row.outputs} right"
     position, name = row.first_wrong

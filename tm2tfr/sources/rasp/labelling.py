@@ -24,7 +24,7 @@ from tm2tfr.labelling import (
     Scheme,
     Seen,
     heads_of,
-    in_sight,
+    sight_matrix,
 )
 from tm2tfr.sources.rasp.drawing.flow import expression, selector_text
 from tm2tfr.sources.rasp.evaluate_many import ManyValues
@@ -209,7 +209,7 @@ class RaspVariables:
         """Return the visible positions that satisfy the most clusters."""
         gaze = look(head.claim)
         many, n = int(found.defined.sum()), next(iter(found.places.values())).shape[1]
-        sight = in_sight("none" if gaze is None or gaze.ahead else "future", n)
+        sight = sight_matrix("none" if gaze is None or gaze.ahead else "future", n)
         counts = np.zeros((many, n, n), dtype=np.int16)
         for cluster in () if gaze is None else gaze.clusters:
             true = np.ones((many, n, n), dtype=bool)
@@ -271,7 +271,7 @@ class RaspVariables:
             return None
 
         def compute(found: ManyValues, _: Any, words: NDArray[np.int64]) -> InputGrid:
-            sight = in_sight("none" if gaze.ahead else "future", words.shape[1])
+            sight = sight_matrix("none" if gaze.ahead else "future", words.shape[1])
             return np.asarray((found.matrices[selector][found.defined] & sight).any(axis=-1), dtype=np.int32)
 
         return compute

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tm2tfr.labelling import sight_matrix
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.evaluate_many import ManyRows
 from tm2tfr.sources.logic.nodes import Node
@@ -122,9 +123,8 @@ class FramedWords:
         key, query = self.numbers(conjunct.key), self.numbers(conjunct.query)
         if claim.head.kind != "all":
             return self.fetched(claim.head, key, nodes) == query
-        sight = np.tril(np.ones((self.positions, self.positions), dtype=bool)) if claim.head.mask == "future" else True
-        sight = sight if claim.head.mask != "past" else np.triu(np.ones((self.positions, self.positions), dtype=bool))
-        return np.asarray(((key[:, None, :] == query[:, :, None]) | ~np.asarray(sight)).all(axis=-1))
+        hidden = ~sight_matrix(claim.head.mask, self.positions)
+        return np.asarray(((key[:, None, :] == query[:, :, None]) | hidden).all(axis=-1))
 
     # ── where heads look ────────────────────────────────────────────────────────────────────────────────────
     def fetched(self, head: HeadClaim, values: FramedGrid, nodes: Nodes) -> FramedGrid:
@@ -192,9 +192,7 @@ class FramedWords:
             scores = scores + self._counts(tuple(parts[k] for k in cluster), rule)
         at = np.clip(self.here + head.shift, 0, self.positions - 1)  # the position that each key stands for
         scores = np.broadcast_to(scores, (self.size, self.positions, self.positions))[:, :, at]
-        i, j = self.here[:, None], self.here[None, :]
-        sight = {"future": j <= i, "past": j >= i, "none": np.ones_like(j >= i)}[head.mask]
-        best = np.where(sight, scores, np.iinfo(np.int64).min)
+        best = np.where(sight_matrix(head.mask, self.positions), scores, np.iinfo(np.int64).min)
         best = best == best.max(axis=-1, keepdims=True)
         if head.kind == "earliest":
             return np.asarray(best.argmax(axis=-1))
