@@ -38,7 +38,7 @@ def together(monkeypatch: pytest.MonkeyPatch, spec: MachineSpec, how: MachineHow
 
     def counting(runs: Runs, words: Sequence[str], how: MachineHow) -> object:
         found = several(runs, words, how)
-        counted.append(len(found or ()))
+        counted.append(len(found.words) if found is not None else 0)
         return found
 
     with monkeypatch.context() as patch:

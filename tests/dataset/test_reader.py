@@ -8,7 +8,8 @@ import pytest
 
 from tests.dataset.golden import COMPLAINTS, said
 from tests.sources.turing.formats.golden import Case, cases
-from tm2tfr.dataset.library import load_spec, shipped_specs
+from tm2tfr import shelf
+from tm2tfr.dataset.library import load_spec
 from tm2tfr.dataset.machines.family import Family, Members
 from tm2tfr.dataset.reader import read
 from tm2tfr.dataset.spec import Inputs, Random
@@ -98,8 +99,9 @@ def test_no_golden_case_is_lost() -> None:
 
 @pytest.mark.slow
 def test_the_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shipped_specs() == ("adders", "palindromes", "three-states", "two-states")
-    for name in shipped_specs():
+    names = shelf.shipped(shelf.SPECS)
+    assert names == ("adders", "palindromes", "three-states", "two-states")
+    for name in names:
         assert load_spec(name).name == name
     monkeypatch.chdir(tmp_path)
     with pytest.raises(

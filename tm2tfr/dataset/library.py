@@ -30,11 +30,6 @@ MOST_INPUTS = 16
 """All inputs of a circuit with at most so many are taken where no spec says which."""
 
 
-def shipped_specs() -> tuple[str, ...]:
-    """Return the names of the shipped specs, sorted."""
-    return shelf.shipped(shelf.SPECS)
-
-
 def spec_of(given: object, max_length: int | None = None) -> DatasetSpec:
     """Return a spec that is given as such, as a file, or by its name; see `load_spec`.
 

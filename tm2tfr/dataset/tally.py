@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tm2tfr.errors import counted
-from tm2tfr.runs.batches.batch import Batch
-from tm2tfr.trace.check import Trace
 
 
 class Beaver(NamedTuple):
@@ -39,26 +38,12 @@ class Tally:
     steps: Beaver | None = None
     ones: Beaver | None = None
 
-    def count(self, trace: Trace) -> None:
-        """Count a run."""
-        self.runs += 1
-        self.rows += trace.tokens
-        self.cells += trace.compared
-        self.outcomes[trace.answer] += 1
-        if trace.answer == "halt" and not trace.input and trace.result is not None:
-            self.halted(trace.machine, trace.result.steps, trace.result.ones)
-
-    def count_many(self, batch: Batch) -> None:
-        """Count runs of a machine that were compared with its reference."""
-        outcomes = batch.outcomes.tolist()
-        self.runs += len(batch)
-        self.rows += batch.rows
-        self.cells += int(batch.compared.sum())
+    def count(self, runs: int, rows: int, cells: int, outcomes: Iterable[str]) -> None:
+        """Count runs."""
+        self.runs += runs
+        self.rows += rows
+        self.cells += cells
         self.outcomes.update(outcomes)
-        if "halt" in outcomes and "" in batch.inputs and batch.results is not None:
-            run = batch.inputs.index("")
-            if outcomes[run] == "halt":
-                self.halted(batch.name, int(batch.results.steps[run]), int(batch.results.ones[run]))
 
     def halted(self, machine: str, steps: int, ones: int) -> None:
         """Take a run from the blank tape into account that halts after `steps`, with so many cells that are not blank."""
@@ -76,9 +61,7 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Add the counts of another tally."""
         self.machines += other.machines
-        self.runs += other.runs
-        self.rows += other.rows
-        self.cells += other.cells
+        self.count(other.runs, other.rows, other.cells, ())
         self.outcomes += other.outcomes
         self._beavers(other.steps, other.ones)
 

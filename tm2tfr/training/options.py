@@ -150,27 +150,10 @@ def model_options(found: Mapping[str, Any]) -> ModelOptions:
     Raises:
         TrainingError: if they are none.
     """
-    return ModelOptions(**_known(ModelOptions, found))
-
-
-def training_options(found: Mapping[str, Any]) -> TrainingOptions:
-    """Return the options of a training that `plain` turned into `found`.
-
-    Raises:
-        TrainingError: if they are none.
-    """
-    given = _known(TrainingOptions, found)
-    if isinstance(given.get("betas"), list):
-        given["betas"] = tuple(given["betas"])
-    return TrainingOptions(**given)
-
-
-def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
-    names = [each.name for each in fields(kind)]
+    names = [each.name for each in fields(ModelOptions)]
     for name in found:
-        if name not in names:
-            raise TrainingError(f"unknown option {name!r}{did_you_mean(str(name), names)}: use one of {', '.join(names)}")
-    return dict(found)
+        one_of("option", name, names)
+    return ModelOptions(**found)
 
 
 def one_of(what: str, value: object, words: Collection[str]) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tm2tfr.dataset.files import ExampleColumn, ExampleColumns, Lists, Texts
 from tm2tfr.dataset.jobs import TokenCodes, Tokens
 from tm2tfr.dataset.machines.prompting import MachineHow
-from tm2tfr.dataset.machines.runs import CheckedRun, ManyChecked
+from tm2tfr.dataset.machines.runs import RunColumns
 from tm2tfr.dataset.shard import Making, SplitExamples
 from tm2tfr.dataset.spec import FORMS
 from tm2tfr.transformer.matrix import Ints
@@ -22,15 +22,11 @@ ANSWER, SHOWN, SCORED = FORMS
 
 
 class _Part(NamedTuple):
-    """Runs of one machine that are examples: arrays of (runs,) unless another shape is said.
+    """Runs of one machine that are examples; see `RunColumns`, but tokens have the numbers of the job.
 
     Args:
-        machine, outcome: places among the names of machines, and of what comes out.
-        split: places among the splits.
-        steps: the number of intermediate steps, -1 where the limit cuts a run off.
-        tokens, answers: (positions,) what was fed and answered, by the numbers of the job.
-        prompt, prompt_size: where among `tokens` the prompts are.
-        said, said_size: where among `answers` the answers from BOS on are.
+        machine, outcome: (runs,) places among the names of machines, and of what comes out.
+        split: (runs,) places among the splits.
     """
 
     machine: Ints
@@ -74,38 +70,14 @@ class MachineExamples:
         self._machines.append(machine)
         self._key, self._numbers = key, self.tokens.of(vocabulary)
 
-    def add(self, word: str, run: CheckedRun) -> None:
-        """Take a run of this machine."""
-        trace, size = run.trace, np.array([len(run.prompt), len(run.answers)])
-        steps, here = np.array([-1 if trace.T is None else trace.T]), np.zeros(1, dtype=np.int64)
-        cuts = here, size[:1], here, size[1:]
-        tape = trace.result.tape if trace.result else ""
-        self._take((word,), (tape,), (trace.answer,), steps, run.prompt, run.answers, cuts)
-
-    def add_many(self, runs: ManyChecked) -> None:
+    def add(self, runs: RunColumns) -> None:
         """Take runs of this machine."""
-        batch, prompt = runs.batch, runs.prompt
-        start, said = batch.offsets[:-1], batch.offsets[:-1] + prompt - 1
-        cuts = start, prompt, said, batch.offsets[1:] - said
-        outcomes = batch.outcomes.tolist()
-        self._take(runs.words, runs.results.tapes, outcomes, batch.T, batch.tokens, batch.answers, cuts)
-
-    def _take(
-        self,
-        words: Sequence[str],
-        tapes: Sequence[str],
-        outcomes: Sequence[str],
-        steps: Ints,
-        tokens: TokenCodes,
-        answers: TokenCodes,
-        cuts: tuple[Ints, ...],
-    ) -> None:
-        """Take runs; cuts: the last four of `_Part`."""
+        words, tapes, outcomes, steps, tokens, answers, *cuts = runs
         if not self.making.keep_unfinished and (steps < 0).any():
             kept = steps >= 0
             self.left_out += int(np.count_nonzero(~kept))
             words, tapes, outcomes = (list(compress(each, kept)) for each in (words, tapes, outcomes))
-            steps, cuts = steps[kept], tuple(each[kept] for each in cuts)
+            steps, cuts = steps[kept], [each[kept] for each in cuts]
         self._words += words
         self._tapes += tapes
         known, of, key, places = self._outcomes, self.making.splitting.of, self._key, self._places

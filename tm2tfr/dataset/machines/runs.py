@@ -12,6 +12,7 @@ from tm2tfr.blocks import BatchResults
 from tm2tfr.dataset.jobs import TokenCodes
 from tm2tfr.dataset.machines.prompting import MachineHow
 from tm2tfr.dataset.runs import Failure
+from tm2tfr.dataset.tally import Tally
 from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs.batches.batch import Batch
@@ -29,6 +30,29 @@ if TYPE_CHECKING:
     from tm2tfr.runs.long_run import LongRun
 
 
+class RunColumns(NamedTuple):
+    """Runs of one machine that agree with the simulator's, as columns: (runs,) unless another shape is said.
+
+    Args:
+        words, tapes, outcomes: the inputs, the tapes at the end, and what came out.
+        steps: the numbers of intermediate steps, -1 where the limit cuts a run off.
+        tokens, answers: (positions,) what was fed and answered, as numbers of the vocabulary.
+        prompt, prompt_size: where among `tokens` the prompts, up to BOS, are.
+        said, said_size: where among `answers` the answers from BOS on are.
+    """
+
+    words: Sequence[str]
+    tapes: Sequence[str]
+    outcomes: Sequence[str]
+    steps: Ints
+    tokens: TokenCodes
+    answers: TokenCodes
+    prompt: Ints
+    prompt_size: Ints
+    said: Ints
+    said_size: Ints
+
+
 class CheckedRun(NamedTuple):
     """A run that agrees: its trace, and as numbers of the vocabulary what was fed and answered.
 
@@ -37,9 +61,24 @@ class CheckedRun(NamedTuple):
         answers: (T + 1,) the decoder's answers from BOS on.
     """
 
+    word: str
     trace: Trace
     prompt: TokenCodes
     answers: TokenCodes
+
+    def counted_in(self, tally: Tally) -> None:
+        """Count it."""
+        trace = self.trace
+        tally.count(1, trace.tokens, trace.compared, (trace.answer,))
+        if trace.answer == "halt" and not trace.input and trace.result is not None:
+            tally.halted(trace.machine, trace.result.steps, trace.result.ones)
+
+    def columns(self) -> RunColumns:
+        """Return it as columns."""
+        trace, size = self.trace, np.array([len(self.prompt), len(self.answers)])
+        steps, here = np.array([-1 if trace.T is None else trace.T]), np.zeros(1, dtype=np.int64)
+        tape, cuts = trace.result.tape if trace.result else "", (here, size[:1], here, size[1:])
+        return RunColumns((self.word,), (tape,), (trace.answer,), steps, self.prompt, self.answers, *cuts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +96,21 @@ class ManyChecked:
     results: BatchResults
     prompt: Ints
 
-    def __len__(self) -> int:
-        return len(self.words)
+    def counted_in(self, tally: Tally) -> None:
+        """Count them."""
+        batch, outcomes = self.batch, self.batch.outcomes.tolist()
+        tally.count(len(batch), batch.rows, int(batch.compared.sum()), outcomes)
+        if "halt" in outcomes and "" in batch.inputs:
+            run = batch.inputs.index("")
+            if outcomes[run] == "halt":
+                tally.halted(batch.name, int(self.results.steps[run]), int(self.results.ones[run]))
+
+    def columns(self) -> RunColumns:
+        """Return them as columns."""
+        batch, start = self.batch, self.batch.offsets[:-1]
+        said, outcomes = start + self.prompt - 1, batch.outcomes.tolist()
+        cuts = start, self.prompt, said, batch.offsets[1:] - said
+        return RunColumns(self.words, self.results.tapes, outcomes, batch.T, batch.tokens, batch.answers, *cuts)
 
 
 class Runs:
@@ -95,7 +147,7 @@ class Runs:
         if not trace.agrees or trace.result != truth or len(answers) != trace.tokens:
             return Failure(program, word, f"{trace.tokens} tokens, {trace.result}; the simulator: {truth}")
         fed = self._fed(program, word)
-        return CheckedRun(trace, np.array(fed, dtype=np.int32), answers[len(fed) - 1 :])
+        return CheckedRun(word, trace, np.array(fed, dtype=np.int32), answers[len(fed) - 1 :])
 
     def _fed(self, program: AnyMachine, word: str) -> tuple[int, ...]:
         return tuple(prompted(self.decoder, self._how.fed(program, word)))

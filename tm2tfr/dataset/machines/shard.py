@@ -67,36 +67,26 @@ def made(job: Job, making: Making[MachineHow]) -> Done:
     """Check the runs of a job of machines and make its files."""
     done, found, how = Done.of(job), MachineExamples(making), making.how
     at: Runs | None = None
-    for runs, word, run in done.agreeing(checked_machines(job, how, done.tally)):
+    for runs, run in done.agreeing(checked_machines(job, how, done.tally)):
         if runs is not at:
             at = runs
             found.begin(runs.machine.name, how.split_key(runs.program), how.vocabulary(runs.decoder))
-        if isinstance(run, ManyChecked):
-            found.add_many(run)
-        else:
-            found.add(word, run)
+        found.add(run.columns())
     done.left_out = found.left_out
     done.write(found.of_splits(), found.tokens, making.formats)
     return done
 
 
-def checked_machines(
-    job: Job, how: MachineHow, tally: Tally
-) -> Iterator[tuple[Runs, str, CheckedRun | ManyChecked] | Failure]:
-    """Yield each run of a job with its word, or many of one machine with the first word, counting those that agree."""
+def checked_machines(job: Job, how: MachineHow, tally: Tally) -> Iterator[tuple[Runs, CheckedRun | ManyChecked] | Failure]:
+    """Yield each run of a job, or many of one machine, counting those that agree."""
     runs: Runs | None = None
     for piece in job.pieces:
         for machine in piece.programs:
             runs = Runs(machine, how, runs)
             tally.machines += 1
-            at, plain = 0, max(0, PLAIN - tally.runs)
-            for run in checked_runs(runs, piece.words, how, plain=plain):
+            for run in checked_runs(runs, piece.words, how, plain=max(0, PLAIN - tally.runs)):
                 if isinstance(run, Failure):
                     yield run
-                    continue
-                if isinstance(run, CheckedRun):
-                    tally.count(run.trace)
                 else:
-                    tally.count_many(run.batch)
-                yield runs, piece.words[at], run
-                at += len(run) if isinstance(run, ManyChecked) else 1
+                    run.counted_in(tally)
+                    yield runs, run

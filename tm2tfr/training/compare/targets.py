@@ -24,6 +24,7 @@ from tm2tfr.runs.truths import truth_of
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
+from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.tables.scores import attention_map
 from tm2tfr.training.adder import TASK
 from tm2tfr.training.options import REGIMES
@@ -155,11 +156,8 @@ def _kind(circuit: Circuit, net: str, kind: str) -> str:
 
 
 def _compiled(circuit: Circuit) -> tuple[AttentionWeights | None, str]:
-    construction = registry.of_program(circuit)
-    if construction is None:
-        return None, "none"
     try:
-        decoder = construction.compile(circuit, {"variant": "paper"})
+        decoder = SOURCE.compile(circuit, {"variant": "paper"})
     except CompileError:
         return None, "lookup"
     found = attention_map(decoder, "0" * len(circuit.inputs), engine=engine_named("dense"))
