@@ -7,7 +7,7 @@ from typing import Any
 
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.choices import TURING as NAME
-from tm2tfr.contract import Source, Truth, later
+from tm2tfr.contract import Source, later
 from tm2tfr.options import TuringOptions
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.weights import Decoder
@@ -17,12 +17,6 @@ def _compile(machine: Machine, options: Mapping[str, Any]) -> Decoder:
     from tm2tfr.sources.turing.compiler import compile_machine
 
     return compile_machine(machine, left_boundary=options.get("left_boundary"))
-
-
-def _truth(machine: Machine, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
-    from tm2tfr.sources.turing.truth import truth_for
-
-    return truth_for(machine, word, decoder=decoder, max_steps=max_steps)
 
 
 def _read(text: str, file: str) -> Machine:
@@ -50,7 +44,7 @@ SOURCE = Source(
     type=Machine,
     options=TuringOptions,
     compile=_compile,
-    truth=_truth,
+    truth=later("tm2tfr.sources.turing.truth", "truth_for"),
     read=_read,
     own_input=own_input,
     given=_given,

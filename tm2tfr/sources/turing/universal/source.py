@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +15,10 @@ from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 
 
-def _compile(universal: Universal, options: Mapping[str, Any]) -> Decoder:
-    from tm2tfr.sources.turing.universal.compiler.compiler import compiled
-
-    return compiled(universal, options)
-
-
 def _truth(universal: Universal, word: str, decoder: Decoder, max_steps: int | None) -> Truth:
     from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
     return UniversalTruth(universal, word, max_steps=max_steps)
-
-
-def _read(text: str, file: str) -> Universal:
-    from tm2tfr.sources.turing.universal.spelled import restored
-
-    return restored(text, file)
 
 
 def _own_input(universal: Universal) -> str:
@@ -52,12 +40,6 @@ def _convert(universal: Universal, format: str) -> Any:
     from tm2tfr.sources.turing.conversion import convert
 
     return convert(universal.right, format)
-
-
-def _format_for(output: Path) -> str:
-    from tm2tfr.sources.turing.conversion import format_for
-
-    return format_for(output)
 
 
 def _dot(universal: Universal) -> str:
@@ -83,14 +65,14 @@ SOURCE = Source(
     noun="machine",
     type=Universal,
     options=UniversalOptions,
-    compile=_compile,
+    compile=later("tm2tfr.sources.turing.universal.compiler.compiler", "compiled"),
     truth=_truth,
-    read=_read,
+    read=later("tm2tfr.sources.turing.universal.spelled", "restored"),
     own_input=_own_input,
     given=_given,
     targets=(*WRITABLE, *PICTURES),
     convert=_convert,
-    format_for=_format_for,
+    format_for=later("tm2tfr.sources.turing.conversion", "format_for"),
     drawn=DRAWN,
     dot=_dot,
     draw=_draw,
