@@ -202,6 +202,34 @@ class Truth(Protocol):
         """Return what is wrong with the place where `decoder` stops, None if nothing is."""
 
 
+class LabellerTruth(Protocol):
+    """What the runs have in common of references whose programs answer at every position of the input: see `Truth`."""
+
+    blank: str = ""
+
+    @property
+    def prompt(self) -> Sequence[str]:
+        """The tokens of the input."""
+
+    @property
+    def values(self) -> Mapping[str, Sequence[Any]]:
+        """What each output is at every position, by its name."""
+
+    def __post_init__(self) -> None:
+        _ = self.values
+
+    def rows(self, columns: Sequence[Column]) -> Iterator[AnyRow]:
+        """Yield the right cells at each position, one for each column; `ANY` where a column is none of the outputs."""
+        values = self.values
+        for i, token in enumerate(self.prompt):
+            own = {"position": i, "fed": token}
+            yield tuple(own.get(c.kind, values[c.holds][i] if c.holds in values else ANY) for c in columns)
+
+    def ending(self, decoder: Decoder) -> Ending | None:
+        """Return None: nothing is generated, so there is no ending."""
+        return None
+
+
 _Program = TypeVar("_Program")
 AnyClass = type[Any]
 

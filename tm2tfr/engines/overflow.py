@@ -100,33 +100,17 @@ _REACH = "_reach"
 
 
 def _reach(decoder: Decoder, safe: float) -> Reach:
-    x = after_embedding(decoder)
-    return _reach_of(decoder, decoder.layers, x, safe, fine=_all_small(x, safe))
-
-
-def after_embedding(decoder: Decoder) -> Floats:
-    """Return bounds on the directions of the stream after the embedding: (width,)."""
-    parts = Same(decoder.token_embedding), Same(decoder.position_embedding)
-    found = _embedded if decoder.layout.width <= WIDEST else _embedded.__wrapped__
-    x: Floats = np.frombuffer(found(*parts, decoder.features))
+    small = decoder.layout.width <= WIDEST
+    embedded = (_embedded if small else _embedded.__wrapped__)(
+        Same(decoder.token_embedding), Same(decoder.position_embedding), decoder.features
+    )
+    bounds: Floats = np.frombuffer(embedded)
     if decoder.position_table is not None:
         largest = np.zeros(decoder.layout.width)
         np.maximum.at(largest, decoder.position_table.rows, abs(decoder.position_table.values))
-        x = x + largest
-    return x
-
-
-def is_finite(decoder: Decoder, bounds: Floats) -> bool:
-    """Return whether every number after the first layer is certain to be finite; bounds: (width,) on the stream there."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        safe = SAFE["float64"]
-        return _reach_of(decoder, decoder.layers[1:], bounds, safe, fine=_all_small(bounds, safe)).everything
-
-
-def _reach_of(decoder: Decoder, layers: Sequence[Layer], bounds: Floats, safe: float, *, fine: bool) -> Reach:
-    """Return what is known of some last layers, and the logits; bounds: (width,) before them."""
-    scores, small, x = [], decoder.layout.width <= WIDEST, bounds.tobytes()
-    for layer in layers:
+        bounds = bounds + largest
+    scores, x, fine = [], bounds.tobytes(), _all_small(bounds, safe)
+    for layer in decoder.layers:
         of_layer, fine, x = (_through if small else _through.__wrapped__)(Same(layer), x, safe, fine)
         scores.append(of_layer)
     fine, reads = _read(decoder.norm, np.frombuffer(x), safe, fine)

@@ -211,7 +211,7 @@ def _of_standard_input(format: str | None) -> LoadedProgram:
     return of_text(data, kind_of_text(data, format=format), file="<stdin>", name="stdin", folder=Path())
 
 
-def kind_of_text(text: str | bytes, *, format: str | None = None, file: str = "<text>") -> tuple[str, str]:
+def kind_of_text(text: str | bytes, *, format: str | None = None) -> tuple[str, str]:
     """Return the name of the construction of a text whose file is not known, by its content, and the name of its format.
 
     It is a circuit, a RASP program or a formula if it looks like one, otherwise a machine.
@@ -219,7 +219,6 @@ def kind_of_text(text: str | bytes, *, format: str | None = None, file: str = "<
     Args:
         text: the whole text.
         format: its format, if it is not to be guessed.
-        file: the name of the text, for complaints.
 
     Raises:
         ConversionError: if no such format is read.
@@ -243,7 +242,7 @@ def kind_of_text(text: str | bytes, *, format: str | None = None, file: str = "<
     told = circuits.recognised(data)
     if told is not None and told.name not in _DOUBTFUL and format in (None, told.name):
         return CIRCUIT, told.name
-    return TURING, machines.format_of(text, file) if format is None else format
+    return TURING, machines.format_of(text, "<text>") if format is None else format
 
 
 def of_text(

@@ -97,8 +97,6 @@ def lookup(
     scaled: Linear,
     carries: Transport,
     inverse: str = "1/(i+1)",
-    place: str = "i",
-    square: str = "i^2",
     attends: str | None = None,
     constant: bool = False,
 ) -> Head:
@@ -111,7 +109,7 @@ def lookup(
     query = [{d: 2.0 * c for d, c in scaled.items()}, {inverse: -1.0}]
     over: Over = "constant" if constant else "position"
     claim = None if attends is None else Claim(attends=attends, gap=1.0, lookup=True, over=over)
-    return head(layout, name, source, query=query, key=[{place: 1.0}, {square: 1.0}], carries=carries, claim=claim)
+    return head(layout, name, source, query=query, key=[{"i": 1.0}, {"i^2": 1.0}], carries=carries, claim=claim)
 
 
 def latest(
@@ -122,9 +120,6 @@ def latest(
     wanted: str,
     key: tuple[str, str],
     carries: Transport,
-    inverse: str = "1/(i+1)",
-    one: str = "1",
-    place: str = "i",
     attends: str | None = None,
 ) -> Head:
     """Attend to the latest position j ≤ i whose key k_j is the integer `wanted` (Eq. 8.15).
@@ -134,13 +129,13 @@ def latest(
     If no key is `wanted`, one of the nearest keys is attended to: the gap can be claimed only where all of these are
     equal. Domain: integers of either sign.
     """
-    query: list[Linear] = [{wanted: 2.0}, {one: -1.0}, {inverse: 0.5}]
+    query: list[Linear] = [{wanted: 2.0}, {"1": -1.0}, {"1/(i+1)": 0.5}]
     return head(
         layout,
         name,
         source,
         query=query,
-        key=[{key[0]: 1.0}, {key[1]: 1.0}, {place: 1.0}],
+        key=[{key[0]: 1.0}, {key[1]: 1.0}, {"i": 1.0}],
         carries=carries,
         claim=None if attends is None else Claim(attends=attends, gap=0.5),
     )

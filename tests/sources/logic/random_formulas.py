@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tm2tfr.sources.logic.evaluate_many import ManyWords, words_of
+from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.nodes import (
     AllOf,
     Always,
@@ -46,6 +47,12 @@ from tm2tfr.sources.logic.nodes import (
 from tm2tfr.sources.logic.program import LogicProgram
 
 RELATIONS: tuple[Relation, ...] = ("<=", "<", ">=", ">", "==", "!=")
+
+
+def words_of(size: int, n: int) -> NDArray[np.int64]:
+    """Return all words of n tokens out of `size`, in the order of the alphabet, as places: (size ** n, n)."""
+    codes = np.arange(size**n, dtype=np.int64)
+    return codes[:, None] // size ** np.arange(n - 1, -1, -1, dtype=np.int64) % size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal, get_args
+from typing import Literal
 
 from tm2tfr.sources.circuit.building import TABLES, Builder, FreshNames, Signal, folded
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 
 BasisName = Literal["nor", "paper"]
-BASES: tuple[BasisName, ...] = get_args(BasisName)
 
 Term = int | tuple[str, "Term", "Term"]
 """A variable by its number, or a gate over two terms."""

@@ -94,12 +94,6 @@ class ManyWords:
             yield from (*self.labels[node.values], *self.labels[node.default])
 
 
-def words_of(size: int, n: int) -> NDArray[np.int64]:
-    """Return all words of n tokens out of `size`, in the order of the alphabet, as places: (size ** n, n)."""
-    codes = np.arange(size**n, dtype=np.int64)
-    return codes[:, None] // size ** np.arange(n - 1, -1, -1, dtype=np.int64) % size
-
-
 class _Batch:
     """Words of one length, and what nodes are on them as far as that is known."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ANY, BOTTOM, Column, Ending
+from tm2tfr.contract import ANY, BOTTOM, LabellerTruth
 from tm2tfr.contract.labellers import Examined
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
@@ -102,7 +102,7 @@ def shown_value(value: LogicValue | None, kind: str) -> Any:
 
 
 @dataclass(frozen=True)
-class LogicTruth:
+class LogicTruth(LabellerTruth):
     """The right run of a formula or a program on a word.
 
     Args:
@@ -119,10 +119,6 @@ class LogicTruth:
     decoder: Decoder = field(repr=False)
 
     reference = "evaluator"
-    blank = ""
-
-    def __post_init__(self) -> None:
-        _ = self.values
 
     @property
     def noun(self) -> str:
@@ -162,19 +158,6 @@ class LogicTruth:
         """Raise CompileError if the weights have no outputs to compare."""
         answered(self.program, self.decoder)
 
-    def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
-        """Yield the right cells at each position, one for each column; `ANY` where a column is none of the outputs."""
-        for i, token in enumerate(self.prompt):
-            yield tuple(self._cell(column, i, token) for column in columns)
-
-    def _cell(self, column: Column, i: int, token: str) -> Any:
-        if column.kind == "position":
-            return i
-        if column.kind == "fed":
-            return token
-        values = self.values.get(column.holds)
-        return ANY if values is None else values[i]
-
     def result(self) -> LogicResult:
         """Return the values of what was compiled, and the verdict at the last position of the word."""
         root = self.program.root
@@ -189,10 +172,6 @@ class LogicTruth:
     @cached_property
     def _specification(self) -> LogicSpecification:
         return LogicSpecification.of(self.word, self.nodes, self.decoder)
-
-    def ending(self, decoder: Decoder) -> Ending | None:
-        """A formula answers at every position of its word, and generates nothing: there is no ending."""
-        return None
 
 
 # ── Many words of a formula at once, and the examples of its author: what has to be answered, by the evaluator.

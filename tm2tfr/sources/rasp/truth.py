@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ANY, Column, Ending
+from tm2tfr.contract import LabellerTruth
 from tm2tfr.contract.labellers import Examined
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.rasp.evaluate import Stages, Undefined, evaluate
@@ -73,7 +73,7 @@ def answered(program: Program, decoder: Decoder) -> list[SOp]:
 
 
 @dataclass(frozen=True)
-class RaspTruth:
+class RaspTruth(LabellerTruth):
     """The right run of a program on an input.
 
     Args:
@@ -91,10 +91,6 @@ class RaspTruth:
 
     noun = "program"
     reference = "interpreter"
-    blank = ""
-
-    def __post_init__(self) -> None:
-        _ = self.values
 
     @property
     def name(self) -> str:
@@ -133,19 +129,6 @@ class RaspTruth:
             raise CompileError(f"{what}: compile the program again")
         answered(self.program, self.decoder)
 
-    def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
-        """Yield the right cells at each position, one for each column; `ANY` where a column is none of the outputs."""
-        for i, token in enumerate(self.prompt):
-            yield tuple(self._cell(column, i, token) for column in columns)
-
-    def _cell(self, column: Column, i: int, token: str) -> Any:
-        if column.kind == "position":
-            return i
-        if column.kind == "fed":
-            return token
-        values = self.values.get(column.holds)
-        return ANY if values is None else values[i]
-
     def result(self) -> RaspResult:
         """Return the values of the s-op that was compiled."""
         name = self.decoder.outputs[0].name if self.decoder.outputs else self.program.chosen
@@ -158,10 +141,6 @@ class RaspTruth:
     @cached_property
     def _specification(self) -> RaspSpecification:
         return RaspSpecification.of(self.stages, self.decoder)
-
-    def ending(self, decoder: Decoder) -> Ending | None:
-        """A program answers at every position of its input, and generates nothing: there is no ending."""
-        return None
 
 
 def plain_value(value: bool | int | Fraction) -> int | Fraction:

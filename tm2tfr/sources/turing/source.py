@@ -16,7 +16,7 @@ from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.weights import Decoder
 
 if TYPE_CHECKING:
-    from tm2tfr.sources.turing.truth import TuringTruth
+    pass
 
 
 def _compile(machine: Machine, options: Mapping[str, Any]) -> Decoder:
@@ -25,16 +25,11 @@ def _compile(machine: Machine, options: Mapping[str, Any]) -> Decoder:
     return compile_machine(machine, left_boundary=options.get("left_boundary"))
 
 
-def _truth(machine: Machine, word: str, decoder: Decoder, max_steps: int | None) -> TuringTruth:
-    from tm2tfr.sources.turing.truth import truth_for
-
-    return truth_for(machine, word, decoder=decoder, max_steps=max_steps)
-
-
 def _blocks(machine: Machine, decoder: Decoder, max_steps: int | None) -> BlockReference:
     from tm2tfr.sources.turing.blocks import TuringBlocks
+    from tm2tfr.sources.turing.truth import truth_for
 
-    return TuringBlocks(decoder, _truth(machine, "", decoder, max_steps), max_steps)
+    return TuringBlocks(decoder, truth_for(machine, "", decoder, max_steps), max_steps)
 
 
 def _read(text: str, file: str) -> Machine:
@@ -81,7 +76,7 @@ SOURCE = Source(
     type=Machine,
     options=TuringOptions,
     compile=_compile,
-    truth=_truth,
+    truth=later("tm2tfr.sources.turing.truth", "truth_for"),
     blocks=_blocks,
     read=_read,
     own_input=own_input,

@@ -321,7 +321,7 @@ class TuringTruth:
         )
 
 
-def truth_for(machine: Machine, word: str, *, decoder: Decoder, max_steps: int | None = None) -> TuringTruth:
+def truth_for(machine: Machine, word: str, decoder: Decoder, max_steps: int | None = None) -> TuringTruth:
     """Return the run that `decoder` has to be compared with: its left boundary says whose moves are right.
 
     Raises:

@@ -11,9 +11,10 @@ from itertools import islice
 import pytest
 
 from tests.sources.logic.oracle.record import FILE, LONGEST, NUMBER, OURS, lines, words
+from tests.sources.logic.random_formulas import words_of
 from tests.strategies import tries
 from tm2tfr.sources.logic.evaluate import evaluate
-from tm2tfr.sources.logic.evaluate_many import ManyWords, words_of
+from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.read import formula
 
 RECORDED = [line.split(" ", 2) for line in FILE.read_text(encoding="utf-8").splitlines()]

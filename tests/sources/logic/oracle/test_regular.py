@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from automata.fa.nfa import NFA
 
-from tm2tfr.sources.logic.evaluate_many import ManyWords, words_of
+from tests.sources.logic.random_formulas import words_of
+from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula

@@ -16,7 +16,6 @@ from tm2tfr.transformer.residual import Subspace
 HeldAt = Callable[[str, int], tuple[CausalValue, str]]
 """(variable, position) -> its value, and why that is not known."""
 ENDS = ("BOS", "EOS")
-_PARTS = ("number", "positive", "negative")
 _KINDS: Mapping[type[tl.Node], tuple[str, ...]] = {
     tl.Since: ("since",),
     tl.Until: ("until",),

@@ -222,9 +222,12 @@ Warned = tuple[Span, str, str]
 def precedence(statements: Iterable[s.Statement]) -> Iterator[Warned]:
     """Yield where brackets are missing that a reader of Python would expect."""
     for part in _parts(statements):
-        for rule in (_not, _minus, _levels, _powers, _chains, _remainders, _contained, _conditionals):
-            if isinstance(part, s.Expression) and (found := rule(part)) is not None:
-                yield (part.span, *found)
+        if isinstance(part, s.Between):
+            yield from ((part.span, *warned) for warned in _misread(part.left, part.right, part.operator))
+        elif isinstance(part, s.Ternary) and isinstance(part.then, s.Ternary):
+            what = f"({_text(part.then)}) if {_text(part.condition)} else …"
+            what = f"conditionals are read from left to right: this is {what}"
+            yield part.span, what, "put brackets around the second conditional: a if b else (c if d else e)"
 
 
 def _parts(parts: Iterable[object]) -> Iterator[s.TextPart]:
@@ -244,69 +247,34 @@ def _text(part: s.TextPart) -> str:
     return " ".join(part.source.text[part.start : part.end].split())
 
 
-def _not(part: s.Expression) -> tuple[str, str] | None:
-    if isinstance(part, s.Between) and part.operator not in ("and", "or") and _is(part.left, s.Prefixed, "not"):
-        inner: s.Prefixed = part.left  # type: ignore[assignment]
-        left, rest = _text(inner.operand), f"{part.operator} {_text(part.right)}"
-        what = f"'not' binds tighter than {part.operator!r}: this is (not {left}) {rest}"
-        return what, f"write not ({left} {rest}), or brackets around the 'not'"
-    return None
-
-
-def _is(part: s.Expression, kind: type[s.Expression], *operators: str) -> bool:
-    return isinstance(part, kind) and (not operators or getattr(part, "operator", "") in operators)
-
-
-def _minus(part: s.Expression) -> tuple[str, str] | None:
-    if _is(part, s.Between, "^") and isinstance(part, s.Between) and _is(part.left, s.Prefixed, "neg", "pos"):
-        what = f"the sign binds tighter than '^': this is ({_text(part.left)})^{_text(part.right)}"
-        return what, "put brackets around the sign and the number, or around the power"
-    return None
-
-
-def _levels(part: s.Expression) -> tuple[str, str] | None:
-    if isinstance(part, s.Between) and part.operator == "and" and _is(part.left, s.Between, "or"):
-        what = f"'and' and 'or' are read from left to right: this is ({_text(part.left)}) and {_text(part.right)}"
-        return what, "put brackets around one of the two"
-    return None
-
-
-def _powers(part: s.Expression) -> tuple[str, str] | None:
-    if isinstance(part, s.Between) and part.operator == "^" and _is(part.left, s.Between, "^"):
-        what = f"powers are read from left to right: this is ({_text(part.left)})^{_text(part.right)}"
-        return what, "put brackets around one of the two"
-    return None
-
-
-def _chains(part: s.Expression) -> tuple[str, str] | None:
-    if isinstance(part, s.Between) and part.operator in COMPARISONS and _is(part.left, s.Between, *COMPARISONS):
-        what = f"comparisons are not chained: this is ({_text(part.left)}) {part.operator} {_text(part.right)}"
-        return what, "write a < b and b < c with brackets: (a < b) and (b < c)"
-    return None
-
-
-def _remainders(part: s.Expression) -> tuple[str, str] | None:
-    if isinstance(part, s.Between) and part.operator == "%" and _is(part.right, s.Between, "*", "/"):
-        what = f"'*' and '/' bind tighter than '%': this is {_text(part.left)} % ({_text(part.right)})"
-        return what, "put brackets around one of the two"
-    return None
-
-
-def _contained(part: s.Expression) -> tuple[str, str] | None:
-    if isinstance(part, s.Between) and part.operator == "in":
-        for operand in (part.left, part.right):
-            if _is(operand, s.Between, "and", "or", *COMPARISONS) or isinstance(operand, s.Ternary):
-                brackets = [f"({_text(x)})" if x is operand else _text(x) for x in (part.left, part.right)]
+def _misread(left: s.Expression, right: s.Expression, operator: str) -> Iterator[tuple[str, str]]:
+    """Yield what a reader of Python would take an operator for, and what to do."""
+    first, second, around = _text(left), _text(right), "put brackets around one of the two"
+    sign = left.operator if isinstance(left, s.Prefixed) else ""
+    before, behind = (side.operator if isinstance(side, s.Between) else "" for side in (left, right))
+    if isinstance(left, s.Prefixed) and sign == "not" and operator not in ("and", "or"):
+        inner, rest = _text(left.operand), f"{operator} {second}"
+        what = f"'not' binds tighter than {operator!r}: this is (not {inner}) {rest}"
+        yield what, f"write not ({inner} {rest}), or brackets around the 'not'"
+    if operator == "^" and sign in ("neg", "pos"):
+        what = f"the sign binds tighter than '^': this is ({first})^{second}"
+        yield what, "put brackets around the sign and the number, or around the power"
+    if operator == "and" and before == "or":
+        yield f"'and' and 'or' are read from left to right: this is ({first}) and {second}", around
+    if operator == before == "^":
+        yield f"powers are read from left to right: this is ({first})^{second}", around
+    if operator in COMPARISONS and before in COMPARISONS:
+        what = f"comparisons are not chained: this is ({first}) {operator} {second}"
+        yield what, "write a < b and b < c with brackets: (a < b) and (b < c)"
+    if operator == "%" and behind in ("*", "/"):
+        yield f"'*' and '/' bind tighter than '%': this is {first} % ({second})", around
+    if operator == "in":
+        for side, found in ((left, before), (right, behind)):
+            if found in ("and", "or", *COMPARISONS) or isinstance(side, s.Ternary):
+                brackets = [f"({_text(x)})" if x is side else _text(x) for x in (left, right)]
                 what = f"'in' binds looser than everything else: this is {' in '.join(brackets)}"
-                return what, "put brackets around the 'in'"
-    return None
-
-
-def _conditionals(part: s.Expression) -> tuple[str, str] | None:
-    if isinstance(part, s.Ternary) and isinstance(part.then, s.Ternary):
-        what = f"conditionals are read from left to right: this is ({_text(part.then)}) if {_text(part.condition)} else …"
-        return what, "put brackets around the second conditional: a if b else (c if d else e)"
-    return None
+                yield what, "put brackets around the 'in'"
+                return
 
 
 def undefined(program: Program, words: Iterable[Word], log: Log) -> None:

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
 
-def _compile(universal: Universal, options: Mapping[str, Any]) -> Decoder:
-    from tm2tfr.sources.turing.universal.compiler.compiler import compiled
-
-    return compiled(universal, options)
-
-
 def _truth(universal: Universal, word: str, decoder: Decoder, max_steps: int | None) -> UniversalTruth:
     from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
@@ -39,12 +33,6 @@ def _blocks(universal: Universal, decoder: Decoder, max_steps: int | None) -> Bl
     from tm2tfr.sources.turing.blocks import TuringBlocks
 
     return TuringBlocks(decoder, _truth(universal, "", decoder, max_steps), max_steps)
-
-
-def _read(text: str, file: str) -> Universal:
-    from tm2tfr.sources.turing.universal.spelled import restored
-
-    return restored(text, file)
 
 
 def _own_input(universal: Universal) -> str:
@@ -66,12 +54,6 @@ def _convert(universal: Universal, format: str) -> Any:
     from tm2tfr.sources.turing.conversion import convert
 
     return convert(universal.right, format)
-
-
-def _format_for(output: Path) -> str:
-    from tm2tfr.sources.turing.conversion import format_for
-
-    return format_for(output)
 
 
 def _dot(universal: Universal) -> str:
@@ -121,16 +103,16 @@ SOURCE = Source(
     noun="machine",
     type=Universal,
     options=UniversalOptions,
-    compile=_compile,
+    compile=later("tm2tfr.sources.turing.universal.compiler.compiler", "compiled"),
     truth=_truth,
     blocks=_blocks,
-    read=_read,
+    read=later("tm2tfr.sources.turing.universal.spelled", "restored"),
     own_input=_own_input,
     inputs=lambda universal: inputs(universal.right),
     given=_given,
     targets=(*WRITABLE, *PICTURES),
     convert=_convert,
-    format_for=_format_for,
+    format_for=later("tm2tfr.sources.turing.conversion", "format_for"),
     drawn=DRAWN,
     dot=_dot,
     draw=_draw,
