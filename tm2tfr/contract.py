@@ -208,12 +208,9 @@ class RunResult(Protocol):
     """What came out of a run of the reference."""
 
     @property
-    def outcome(self) -> str:
-        """It, in a word or two."""
-
+    def outcome(self) -> str: ...  # in a word or two
     @property
-    def own(self) -> Mapping[str, Any]:
-        """What else there is to say of it, as plain data: the fields of its construction."""
+    def own(self) -> Mapping[str, Any]: ...  # what else there is to say of it, as plain data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,28 +235,17 @@ class Truth(Protocol):
     """A run of the reference on one input: rows as they come, and what is known about them. No weights anywhere near."""
 
     @property
-    def noun(self) -> str:
-        """What the program is called: ``machine``."""
-
+    def noun(self) -> str: ...  # what the program is called: ``machine``
     @property
-    def reference(self) -> str:
-        """What this run is of: ``simulator``."""
-
+    def reference(self) -> str: ...  # what this run is of: ``simulator``
     @property
-    def name(self) -> str:
-        """The name of the program."""
-
+    def name(self) -> str: ...  # of the program
     @property
-    def input(self) -> str:
-        """The input, as it is shown."""
-
+    def input(self) -> str: ...  # as it is shown
     @property
-    def prompt(self) -> Sequence[str]:
-        """The tokens of the input."""
-
+    def prompt(self) -> Sequence[str]: ...  # the tokens of the input
     @property
-    def blank(self) -> str:
-        """What an empty cell shows, where the table has a tape; otherwise nothing."""
+    def blank(self) -> str: ...  # what an empty cell shows, where the table has a tape; otherwise nothing
 
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if a decoder with this stream has no table that can be compared."""
@@ -380,6 +366,10 @@ class Source(Generic[_Program]):
         labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
+        check_ending: (program, path): refuse a file that would be read as another kind of program. Raises OutputError.
+        of_bytes: (program, bytes) -> the input that they stand for; None: this program takes no bytes.
+        adapted: (program, input, verdict) -> the program with this input as its own and this verdict where it halts without
+            one, as far as they are given, and notes; None: it has neither. Raises InputError, ConversionError.
         causal: (program, input, decoder) -> its run as equations, see `tm2tfr.causality.CausalModel`; None: there is none.
     """
 
@@ -413,6 +403,9 @@ class Source(Generic[_Program]):
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     headings: Callable[[_Program], Mapping[str, str]] | None = None
+    check_ending: Callable[[_Program, Path], None] | None = None
+    of_bytes: Callable[[_Program, bytes], str | None] | None = None
+    adapted: Callable[[_Program, str | None, str | None], tuple[_Program, tuple[str, ...]]] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None
 
     def noun_of(self, program: _Program) -> str:

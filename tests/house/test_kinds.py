@@ -15,7 +15,6 @@ KINDS = {
 """The classes of programs and of what is wrapped around them."""
 LEFT = {
     "api": 20,
-    "cli": 5,
     "dataset": 33,
     "disguises": 2,
     "explorer": 12,

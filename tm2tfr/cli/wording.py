@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tm2tfr.api.subject import Subject
-    from tm2tfr.sources.turing.spec import Machine
-    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.trace.activations import Activation
     from tm2tfr.trace.check import Trace
 
@@ -19,45 +17,12 @@ VERDICTS = {"accept": "ACC: the machine accepts", "reject": "REJ: the machine re
 
 
 def heading(subject: Subject) -> str:
-    """Return the lines above a summary: the machine, and its missing rules."""
-    from tm2tfr.sources.turing.universal.program import Universal
-    from tm2tfr.transformer.provenance import option
+    """Return the lines above a summary: what the program is, or the name of weights without one."""
+    from tm2tfr.cli.about import about
 
-    if subject.construction is not None and subject.construction.labels is not None and subject.program is not None:
-        from tm2tfr.cli.labellers.about import about
-
-        return about(subject.construction).heading(subject.program, subject.decoder)
-    if isinstance(subject.program, Universal):
-        return _of_universal(subject.program)
-    if (machine := subject.machine) is None:
-        return subject.name if subject.program is None else str(subject.program).strip("<>") + "\n"
-    lines = _of_machine(machine)
-    if option(subject.decoder.provenance, "left_boundary") == "chapter":
-        lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
-    return "\n".join(lines) + "\n"
-
-
-def _of_universal(universal: Universal) -> str:
-    """Return the lines above the summary of a universal decoder: its class, and the machine in its prompt."""
-    tape = "one-way or two-way" if universal.tape == "both" else universal.tape
-    sizes = f"{counted(universal.states, 'state')} with rules and {counted(universal.symbols, 'symbol')}"
-    every = f"all machines with at most {sizes}, {tape} tape"
-    if universal.machine is None:
-        return f"Universal decoder for {every}: the machine is in the prompt (tm2tfr prompt)\n"
-    where = f"in the prompt of a universal decoder for {every}: {counted(len(universal.description), 'token')}"
-    order = "" if universal.seed is None else f", rules in the order of seed {universal.seed}"
-    return "\n".join([*_of_machine(universal.machine), f"{where}{order}"]) + "\n"
-
-
-def _of_machine(machine: Machine) -> list[str]:
-    lines = [str(machine).strip("<>")]
-    if missing := machine.missing_rules:
-        q, a = missing[0]
-        lines.append(
-            f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
-            f"the first is ({visible(q)}, {spaced(a)})"
-        )
-    return lines
+    if subject.construction is None or subject.program is None:
+        return subject.name
+    return about(subject.construction).heading(subject.program, subject.decoder)
 
 
 def verdict(trace: Trace, subject: Subject) -> str:

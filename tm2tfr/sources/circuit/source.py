@@ -99,6 +99,12 @@ def _own_input(circuit: Circuit) -> str:
     return read_input(circuit, "") if circuit.encoding else "0" * len(circuit.inputs)
 
 
+def _of_bytes(circuit: Circuit, message: bytes) -> str | None:
+    from tm2tfr.sources.circuit.library.sha256 import hexadecimal
+
+    return hexadecimal(message) if circuit.encoding else None
+
+
 SOURCE = Source(
     name=NAME,
     noun="circuit",
@@ -117,6 +123,7 @@ SOURCE = Source(
     draw=later("tm2tfr.sources.circuit.drawing", "save"),
     graph=later("tm2tfr.sources.circuit.drawing", "to_graph"),
     part=later("tm2tfr.sources.circuit.drawing", "cone"),
+    of_bytes=_of_bytes,
     causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
     cases=later("tm2tfr.sources.circuit.exported", "cases"),

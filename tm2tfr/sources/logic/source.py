@@ -75,6 +75,7 @@ SOURCE = Source(
     restore=_prepare,
     called=lambda program: program.noun,
     fed=_fed,
+    check_ending=later(_CONVERSION, "check_ending"),
     causal=later("tm2tfr.sources.logic.causal", "causal_model"),
     labels=later("tm2tfr.sources.logic.truth", "LogicLabels"),
     examined=later("tm2tfr.sources.logic.truth", "examined"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
@@ -44,6 +45,15 @@ def _given(machine: Machine, word: str) -> str:
     return word
 
 
+def _adapted(machine: Machine, word: str | None, verdict: Any) -> tuple[Machine, tuple[str, ...]]:
+    from tm2tfr.sources.turing.conversion import with_verdict
+
+    if word is not None:
+        machine = replace(machine, input=machine.check_input(word), yaml=None)
+    declared = None if verdict is None else with_verdict(machine, verdict)
+    return (machine, ()) if declared is None else (declared.machine, declared.notes)
+
+
 SOURCE = Source(
     name=NAME,
     noun="machine",
@@ -63,6 +73,7 @@ SOURCE = Source(
     graph=later("tm2tfr.sources.turing.graph", "to_graph"),
     prove=later("tm2tfr.sources.turing.proof", "prove"),
     limit=later("tm2tfr.sources.turing.proof", "limit"),
+    adapted=_adapted,
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.given", "in_prompt"),
 )

@@ -13,8 +13,14 @@ from tm2tfr.text.markdown import quoted
 if TYPE_CHECKING:
     from tm2tfr.sources.circuit.library.registry import Generator, Parameter
     from tm2tfr.sources.circuit.netlist import Bus, Circuit
+    from tm2tfr.transformer.weights import Decoder
 
 _MOST_NAMED = 12
+
+
+def heading(circuit: Circuit, decoder: Decoder) -> str:
+    """Return the line above a summary: what the circuit is."""
+    return str(circuit).strip("<>") + "\n"
 
 
 def listed(*, as_json: bool, heading: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""What labels words, in words: who says it of which construction."""
+"""What the commands say of a program: the lines above its summary, its description; one module for each construction."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tm2tfr.choices import LOGIC, RASP
-
 if TYPE_CHECKING:
     from tm2tfr.contract import Source
     from tm2tfr.transformer.weights import Decoder
-
-_MODULES = {RASP: "tm2tfr.cli.rasp.about", LOGIC: "tm2tfr.cli.logic.about"}
 
 
 class Telling(Protocol):
@@ -26,5 +22,5 @@ class Telling(Protocol):
 
 
 def about(construction: Source[Any]) -> Telling:
-    """Return what says it of the programs of a construction that labels words."""
-    return import_module(_MODULES[construction.name])
+    """Return what says it of the programs of a construction: the module of its name."""
+    return import_module(f"{__name__}.{construction.name}")
