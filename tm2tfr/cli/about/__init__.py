@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tm2tfr.choices import TURING
+
 if TYPE_CHECKING:
     from tm2tfr.contract import Source
+    from tm2tfr.trace.check import Trace
     from tm2tfr.transformer.weights import Decoder
 
 
@@ -17,10 +20,16 @@ class Telling(Protocol):
     def heading(self, program: Any, decoder: Decoder) -> str:
         """Return the lines above a summary."""
 
+    def ended(self, trace: Trace, decoder: Decoder) -> Iterator[str]:
+        """Yield how a run ended, by the decoder."""
+
+    def concluded(self, result: Any) -> Iterator[str]:
+        """Yield what the reference says of the whole run, beside what `ended` does."""
+
     def described(self, argument: str, program: Any, *, as_json: bool) -> Iterator[str]:
         """Yield the lines that describe a program, given as `argument`; as JSON, one object."""
 
 
-def about(construction: Source[Any]) -> Telling:
-    """Return what says it of the programs of a construction: the module of its name."""
-    return import_module(f"{__name__}.{construction.name}")
+def about(construction: Source[Any] | None) -> Telling:
+    """Return what says it of the programs of a construction: the module of its name; None: as of a machine."""
+    return import_module(f"{__name__}.{TURING if construction is None else construction.name}")

@@ -9,14 +9,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.cli.colour import styled
-from tm2tfr.errors import counted, spaced, visible
+from tm2tfr.errors import counted, shortened, spaced, visible
 
 if TYPE_CHECKING:
+    from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Example, Machine
+    from tm2tfr.trace.check import Trace
     from tm2tfr.transformer.weights import Decoder
 
 MOST_RULES = 80
 """A table of δ with more cells than this is not printed: the state graph is clearer."""
+VERDICTS = {
+    "accept": "ACC: the machine accepts",
+    "reject": "REJ: the machine rejects",
+    "halt": "HALT: the machine halts",
+}
 WIDEST = 100
 """A wider table of δ is not printed either."""
 
@@ -41,6 +48,23 @@ def named(machine: Machine) -> list[str]:
             f"the first is ({visible(q)}, {spaced(a)})"
         )
     return lines
+
+
+def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
+    """Yield how a run ended, by the decoder."""
+    if trace.T is None:
+        yield f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"
+        return
+    said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
+    if decoder.positions is not None and not decoder.stop:
+        said = "the run ends where the position table does"
+    yield f"{said}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"
+
+
+def concluded(result: Result) -> Iterator[str]:
+    """Yield what the simulator says of the whole run."""
+    steps, cells = counted(result.steps, "step"), counted(result.cells_visited, "cell")
+    yield f"simulator: {result.outcome} after {steps}, {cells} visited, final tape {shortened(result.tape)}"
 
 
 def listed(*, as_json: bool) -> Iterator[str]:

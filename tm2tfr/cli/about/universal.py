@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tm2tfr.cli.about import turing
+from tm2tfr.cli.about.turing import concluded, ended
 from tm2tfr.errors import counted
+
+__all__ = ["concluded", "described", "ended", "heading"]
 
 if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.program import Universal
