@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from tests.house.reading import MODULES, name_of, text_of
 from tm2tfr.cli import expanding
-from tm2tfr.cli.expanding import but, expanded
+from tm2tfr.cli.expanding import But, expanded
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.cli.options import count, option
 
@@ -28,7 +28,7 @@ class Inner:
 class Outer:
     long_name: Annotated[int | None, count("Number.", "-n")] = None
     seed: Annotated[str | None, option("Seed.", metavar="N")] = None
-    inner: Annotated[Inner, but(seed="own")] = field(default_factory=Inner)
+    inner: Annotated[Inner, But(seed="own")] = field(default_factory=Inner)
     command: str = ""
     typed: frozenset[str] = frozenset()
     quiet: bool = False
@@ -63,7 +63,7 @@ def test_a_group_becomes_its_options_and_its_groups_theirs() -> None:
 def test_a_command_gets_the_group_with_its_words_and_what_was_typed() -> None:
     got: list[Outer] = []
 
-    def command(*, outer: Annotated[Outer, but(quiet=True, long_name=count("Least.", "--least", least=1))]) -> None:
+    def command(*, outer: Annotated[Outer, But(quiet=True, long_name=count("Least.", "--least", least=1))]) -> None:
         got.append(outer)
 
     assert ran(command, "--least", "1_000", "--deep", "x") == 0
@@ -72,7 +72,7 @@ def test_a_command_gets_the_group_with_its_words_and_what_was_typed() -> None:
 
 
 def test_what_a_command_fixes_is_not_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    def command(*, outer: Annotated[Outer, but(seed="7")]) -> None: ...
+    def command(*, outer: Annotated[Outer, But(seed="7")]) -> None: ...
 
     assert names(command) == ["--long-name -n", "--deep"]
     assert ran(command, "--seed", "1") == 2

@@ -21,7 +21,7 @@ from tm2tfr.choices import (
 from tm2tfr.cli.arguments import listed, machines
 from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, option
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.subject import subject
@@ -178,7 +178,7 @@ def convert(
     asked: Annotated[
         Asked,
         NOT_COMPILED,
-        but(
+        But(
             command="",
             machine=argument("MACHINE", machines, help=f"{MACHINE_HELP}."),
             from_=choice(
