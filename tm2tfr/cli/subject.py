@@ -145,10 +145,11 @@ def bytes_in(subject: Subject | MachineList, contents: Path | None, word: str | 
 
     if word is not None:
         raise UsageError("tm2tfr: --input and --file cannot be combined: omit one of them")
-    found, known = None, subject.construction if isinstance(subject, Subject) else None
-    if known is not None and known.of_bytes is not None and isinstance(subject, Subject) and subject.program is not None:
+    found = None
+    program, construction = (subject.program, subject.construction) if isinstance(subject, Subject) else (None, None)
+    if program is not None and construction is not None and construction.of_bytes is not None:
         try:
-            found = known.of_bytes(subject.program, contents.read_bytes())
+            found = construction.of_bytes(program, contents.read_bytes())
         except OSError as error:
             raise ReadError(f"{contents}: cannot be read ({error.strerror}): name another file") from None
     if found is None:
