@@ -101,7 +101,7 @@ def command(found: Any) -> str:
     for param in found.get_params(context):
         if (record := param.get_help_record(context)) is not None:  # hidden options have none
             panel = param.rich_help_panel or f"{param.param_type_name}s".capitalize()
-            panels.setdefault(panel, []).append((escape(record[0]), escape(record[1])))
+            panels.setdefault(panel, []).append((escape(record[0]), escape(record[1].replace("\\[", "["))))
     for panel, cells in panels.items():
         rows = [f"<dt><code>{left}</code></dt><dd>{right}</dd>" for left, right in cells]
         lines += [f"**{panel}**", "", "<dl>", *rows, "</dl>", ""] if rows else []

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
 from tm2tfr.cli import app, main
 from tm2tfr.cli.commands import Command, Later
+
+for forced in ("GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"):  # with one of these, Typer colours what goes into a pipe
+    os.environ.pop(forced, None)
 
 LISTED: dict[str, Later] = {name: each for name, each in app.commands.items() if isinstance(each, Later)}
 """All commands by name, as they are listed."""

@@ -13,6 +13,11 @@ from tests.cli.lines import EVERY, LISTED, params
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
 def titles(lines: list[str]) -> list[str]:
     """The titles of panels."""
     return [found[1] for line in lines if (found := re.match(r"╭─ (.+?) ─", line))]

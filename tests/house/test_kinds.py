@@ -13,9 +13,7 @@ KINDS = {
     *("MachineSpec", "CircuitSpec", "LabelSpec"),
 }
 """The classes of programs and of what is wrapped around them."""
-LEFT: dict[str, int] = {
-    "cli": 3,
-}
+LEFT: dict[str, int] = {}
 """The places that are left: a number may fall, and none may rise."""
 
 

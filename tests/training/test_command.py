@@ -31,7 +31,7 @@ SHORT = ["train", "binary-adder", "--bits", "2", "--width", "16", "--steps", "20
             [*SHORT, "-o", "r", "--lr", "fast"],
             "tm2tfr train: --lr: 'fast' is not a number: write for example 0.003 or 3e-3",
         ),
-        ([*SHORT, "-o", "r", "--config", "[]"], "tm2tfr train: --config '[]' is not a JSON object: write for example "),
+        ([*SHORT, "-o", "r", "--config", "[]"], "tm2tfr train: --config: '[]' is not a JSON object: write for example "),
     ],
 )
 def test_what_is_refused(

@@ -269,15 +269,9 @@ class Subject:
         return self.prompted and self.machine is None
 
     @property
-    def universal(self) -> bool:
-        """Whether it is a universal decoder, with a machine in its prompt or without one."""
-        return self.lacks_machine or (self.machine is not None and self.machine is not self.program)
-
-    @property
     def answers_at_once(self) -> bool:
         """Whether its weights answer all positions of a word at once, and take no steps."""
-        known = self.construction is not None and self.construction.labels is not None
-        return known or (self.weights is not None and self.weights.labeller)
+        return self.labeller or (self.weights is not None and self.weights.labeller)
 
     @property
     def right(self) -> Any:

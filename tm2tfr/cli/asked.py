@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from tm2tfr.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
 from tm2tfr.cli import arguments
-from tm2tfr.cli.expanding import But, but, value
+from tm2tfr.cli.expanding import But, value
 from tm2tfr.cli.options import MACHINE_HELP, SOURCES, argument, choice, count, option
 from tm2tfr.cli.universal.options import UniversalGroup
 from tm2tfr.errors import Tm2tfrError, UsageError, visible
@@ -122,7 +122,7 @@ class Asked:
         ),
     ] = False
     circuit: ParameterGroup = field(default_factory=ParameterGroup)
-    decoder: Annotated[UniversalGroup, but(seed=None)] = field(default_factory=UniversalGroup)
+    decoder: Annotated[UniversalGroup, But(seed=None)] = field(default_factory=UniversalGroup)
     command: str = ""
     typed: frozenset[str] = frozenset()
     draws: bool = False

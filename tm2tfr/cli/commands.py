@@ -12,7 +12,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tm2tfr.cli import usage
-from tm2tfr.cli.reading import Argument, Option
+from tm2tfr.cli.reading import Argument, Option, escaped
 from tm2tfr.errors import OutputError
 
 HELP = ("-h", "--help")
@@ -108,7 +108,7 @@ class Later(TyperCommand):
         function = getattr(import_module(f"tm2tfr.cli.{module}"), name)
         paragraphs = [" ".join(each.split()) for each in (function.__doc__ or "").split("\n\n")]
         app = typer.Typer(add_completion=False)
-        help = "\n\n".join([*paragraphs, f"Example: tm2tfr {self.name} {self.example}"])
+        help = escaped("\n\n".join([*paragraphs, f"Example: tm2tfr {self.name} {self.example}"]))
         app.command(self.name, cls=Command, help=help, context_settings={"help_option_names": list(HELP)})(
             expanded(function)
         )

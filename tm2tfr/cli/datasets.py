@@ -10,7 +10,7 @@ import typer
 from tm2tfr.choices import LEFT_BOUNDARIES
 from tm2tfr.cli.arguments import specs
 from tm2tfr.cli.cautions import echoed
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import RUN, EngineOption, SchedulerOption, WorkersOption, argument, choice, count, file, option
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.universal.options import UniversalGroup
@@ -33,7 +33,7 @@ def dataset(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     engine: EngineOption = "auto",
-    decoder: Annotated[UniversalGroup, but(prompt=None)],
+    decoder: Annotated[UniversalGroup, But(prompt=None)],
 ) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
     from tm2tfr.places import check_folder
@@ -73,7 +73,7 @@ def sweep(
     left_boundary: Annotated[
         str | None, choice("One-way tapes: 'chapter' to see Exercise 8.3 go wrong.", of=LEFT_BOUNDARIES, panel=CONSTRUCTION)
     ] = None,
-    decoder: Annotated[UniversalGroup, but(prompt=None)],
+    decoder: Annotated[UniversalGroup, But(prompt=None)],
 ) -> None:
     """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep

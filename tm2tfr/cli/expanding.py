@@ -5,7 +5,7 @@ it is annotated with a dataclass; other fields are not asked for, nor are those 
 library. Two names have a meaning: ``command`` is the words of the command, ``tm2tfr check``, and ``typed`` the parameters
 that were typed. What a command changes of a group stands beside it::
 
-    def check(*, asked: Annotated[Asked, but(seed=Option("--seed", ...), compare=None)]) -> None: ...
+    def check(*, asked: Annotated[Asked, But(seed=typer.Option("--seed"), compare=None)]) -> None: ...
 
 An option takes the place of the group's own; any other value is the field's, and nothing is asked for.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -26,16 +26,8 @@ MEANT = ("command", "typed")
 """The names of parameters and fields that are not options, and get a value all the same."""
 
 
-@dataclass(frozen=True)
-class But:
+class But(dict[str, Any]):
     """What a command changes of a group: by the name of a field, another option, or its value."""
-
-    changes: Mapping[str, Any]
-
-
-def but(**changes: Any) -> But:
-    """Return what a command changes of a group."""
-    return But(changes)
 
 
 def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,7 +94,7 @@ def group(hint: Any) -> tuple[Any, Mapping[str, Any]]:
     kind, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if not is_dataclass(kind):
         return None, {}
-    return kind, {name: value for each in more if isinstance(each, But) for name, value in each.changes.items()}
+    return kind, {name: value for each in more if isinstance(each, But) for name, value in each.items()}
 
 
 def is_option(hint: Any) -> bool:

@@ -12,7 +12,7 @@ from tm2tfr.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
 from tm2tfr.cli import colour, wording
 from tm2tfr.cli.arguments import machines, seconds
 from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import SLIDES, DtypeOption, SoftGroup, WordOption, argument, choice, count, file, option, steps
 from tm2tfr.cli.output import write
 from tm2tfr.cli.progress import drawing, showing
@@ -120,7 +120,7 @@ def explore(
     slides: SlidesGroup,
     max_steps: Annotated[int, steps()] = MAX_STEPS,
     dtype: DtypeOption = None,
-    asked: Annotated[Asked, but(compare=None)],
+    asked: Annotated[Asked, But(compare=None)],
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
 

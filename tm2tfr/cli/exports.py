@@ -10,7 +10,7 @@ import typer
 from tm2tfr.choices import DTYPES, TARGETS
 from tm2tfr.cli.arguments import machines
 from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import MACHINE_HELP, WordOption, argument, choice, count, file, option
 from tm2tfr.cli.subject import subject
 
@@ -32,7 +32,7 @@ def export(
         bool,
         option("Load and run the model in that program before it is written. Default: --verify.", "--verify/--no-verify"),
     ] = True,
-    asked: Annotated[Asked, but(takes_alone=True)],
+    asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
     """Export weights as a model for another program, run it there, and compare it with the reference."""
     from tm2tfr.places import check_folder

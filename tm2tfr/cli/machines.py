@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -14,7 +13,6 @@ from tm2tfr.choices import (
     DRAWN,
     HALT_VERDICTS,
     HARDWARE,
-    LOGIC,
     LOGIC_FORMATS,
     PICTURES,
     WRITABLE,
@@ -23,7 +21,7 @@ from tm2tfr.choices import (
 from tm2tfr.cli.arguments import listed, machines
 from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, option
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.subject import subject
@@ -32,6 +30,8 @@ from tm2tfr.options import CIRCUITS, PROGRAMS
 
 if TYPE_CHECKING:
     from tm2tfr.contract import Source
+    from tm2tfr.sources.turing.formats.lossless import Written
+    from tm2tfr.sources.turing.spec import Machine
 
 TO = (*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS)
 ConeOption: TypeAlias = Annotated[
@@ -178,7 +178,7 @@ def convert(
     asked: Annotated[
         Asked,
         NOT_COMPILED,
-        but(
+        But(
             command="",
             machine=argument("MACHINE", machines, help=f"{MACHINE_HELP}."),
             from_=choice(
@@ -199,58 +199,29 @@ def convert(
     if output is not None and to is None:
         check_target(output)
     found, construction = _program(asked, cone)
-    if output is not None and construction.name == LOGIC:
-        from tm2tfr.sources.logic.conversion import check_ending
-
-        check_ending(found, output)
+    if output is not None and construction.check_ending is not None:
+        construction.check_ending(found, output)
     target = to or (construction.format_for(output) if output else next(iter(construction.targets), "yaml"))
     assumed: tuple[str, ...] = ()
-    if word is not None:
-        found = _with_input(found, word, construction.noun)
-    if verdict is not None:
-        found, assumed = _with_verdict(found, verdict, construction.noun)
+    if word is not None or verdict is not None:
+        if construction.adapted is None:
+            what = (
+                f"{'--verdict' if word is None else '--input'} is of a machine, and {found.name} is a {construction.noun}"
+            )
+            raise UsageError(f"tm2tfr convert: {what}: omit it")
+        found, assumed = construction.adapted(found, word, verdict)
     written = construction.convert(found, target)
-    for note in (*assumed, *written.notes, *_input_notes(found, written, asked=word is not None)):
+    notes = _input_notes(found, written, asked=word is not None) if construction.adapted is not None else ()
+    for note in (*assumed, *written.notes, *notes):
         typer.echo(f"note: {note}", err=True)
     write(written.text, output, asked.argument)
 
 
-def _with_input(program: Any, word: str, noun: str) -> Any:
-    """Return a machine with another input.
-
-    Raises:
-        UsageError: if it is not a machine.
-        InputError: if it is not an input of the machine.
-    """
-    from tm2tfr.sources.turing.spec import Machine
-
-    if not isinstance(program, Machine):
-        raise UsageError(f"tm2tfr convert: --input is of a machine, and {program.name} is a {noun}: omit it")
-    return replace(program, input=program.check_input(word), yaml=None)
-
-
-def _with_verdict(program: Any, verdict: HaltVerdict, noun: str) -> tuple[Any, tuple[str, ...]]:
-    """Return a machine with a verdict for its halts, and the note that says so.
-
-    Raises:
-        UsageError: if it is not a machine.
-        ConversionError: if it has verdicts.
-    """
-    from tm2tfr.sources.turing.conversion import with_verdict
-    from tm2tfr.sources.turing.spec import Machine
-
-    if not isinstance(program, Machine):
-        raise UsageError(f"tm2tfr convert: --verdict is of a machine, and {program.name} is a {noun}: omit it")
-    declared = with_verdict(program, verdict)
-    return declared.machine, declared.notes
-
-
-def _input_notes(program: Any, written: Any, *, asked: bool) -> Iterator[str]:
+def _input_notes(machine: Machine, written: Written, *, asked: bool) -> Iterator[str]:
     """Yield what the input of a machine becomes in another format, if that was asked for or it changes."""
-    word, symbols = getattr(program, "input", None), getattr(written, "symbols", {})
-    if isinstance(word, str) and (asked or (word and symbols)):
-        other = "".join(symbols.get(a, a) for a in word)
-        yield f"the input {word!r} {f'becomes {other!r}' if other != word else 'stays as it is'}"
+    if machine.input is not None and (asked or (machine.input and written.symbols)):
+        other = "".join(written.symbols.get(a, a) for a in machine.input)
+        yield f"the input {machine.input!r} {f'becomes {other!r}' if other != machine.input else 'stays as it is'}"
 
 
 def _program(asked: Asked, cone: str | None) -> tuple[Any, Source[Any]]:
@@ -290,20 +261,18 @@ def list_(
 
     Of a name that several have, all are described.
     """
-    from tm2tfr.cli import catalogue, circuits
-    from tm2tfr.cli.logic import about as formulas
-    from tm2tfr.cli.rasp import about as programs
+    from tm2tfr.cli.about import circuit, logic, rasp, turing
     from tm2tfr.sources import names
 
     as_json = format == "json"
     if what in ("machines", "circuits", "programs", "formulas", None):
         headed = what is None and not as_json
-        lines = list(catalogue.listed(as_json=as_json)) if what in ("machines", None) else []
-        lines += circuits.listed(as_json=as_json, heading=headed) if what in ("circuits", None) else []
+        lines = list(turing.listed(as_json=as_json)) if what in ("machines", None) else []
+        lines += circuit.listed(as_json=as_json, heading=headed) if what in ("circuits", None) else []
         if what in ("programs", None):
-            lines += programs.listed(as_json=as_json, heading=headed)
-            lines += formulas.listed("srasp", as_json=as_json, heading=headed)
-        lines += formulas.listed("tl", as_json=as_json, heading=headed) if what in ("formulas", None) else []
+            lines += rasp.listed(as_json=as_json, heading=headed)
+            lines += logic.listed("srasp", as_json=as_json, heading=headed)
+        lines += logic.listed("tl", as_json=as_json, heading=headed) if what in ("formulas", None) else []
     else:
         several = names.homonyms(what) if from_ is None else ()
         lines = []
@@ -316,12 +285,7 @@ def list_(
 
 def _described(name: str, format: str | None, *, as_json: bool) -> Any:
     """Yield the lines that describe a machine or a circuit; as JSON, one object."""
-    from tm2tfr.cli import catalogue, circuits
-    from tm2tfr.cli.labellers.about import about
+    from tm2tfr.cli.about import about
 
-    found = subject(Asked(machine=name, from_=format))
-    if found.construction is not None and found.construction.labels is not None:
-        return about(found.construction).described(name, found.right, as_json=as_json)
-    if found.machine is not None:
-        return catalogue.described(name, found.machine, as_json=as_json)
-    return circuits.described(name, found.right, as_json=as_json)
+    program, construction = _program(Asked(machine=name, from_=format), None)
+    return about(construction).described(name, program, as_json=as_json)

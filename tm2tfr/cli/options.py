@@ -11,6 +11,7 @@ import typer
 
 from tm2tfr.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
 from tm2tfr.cli import arguments
+from tm2tfr.cli.reading import escaped
 from tm2tfr.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.options import EVERY, MAX_STEPS, RunOptions
 from tm2tfr.runs.plan import Soft
@@ -35,7 +36,7 @@ def option(help: str, *names: str, panel: str = "", **kwargs: Any) -> Any:
     Args:
         help: its line in the help, which says the default in words.
     """
-    return typer.Option(*names, help=help, rich_help_panel=panel or None, show_default=False, **kwargs)
+    return typer.Option(*names, help=escaped(help), rich_help_panel=panel or None, show_default=False, **kwargs)
 
 
 def argument(name: str, complete: Callable[[str], list[str]] | None = None, **kwargs: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from copy import copy
 from typing import Any
 
 from tm2tfr.cli.asked import PARAMETERS, options_class
 from tm2tfr.cli.options import UNIVERSAL
+from tm2tfr.cli.reading import escaped
 from tm2tfr.options import CIRCUITS, CONSTRUCTION, EVERY, FORMULAS, PROGRAMS, CircuitOptions, fields_of
 
 TITLES = {kind: name[0].upper() + name[1:] for name, kind in EVERY.items()}
@@ -15,8 +15,6 @@ TITLES = {kind: name[0].upper() + name[1:] for name, kind in EVERY.items()}
 OWN = dict(zip(EVERY.values(), (UNIVERSAL, CIRCUITS, PROGRAMS, FORMULAS), strict=True))
 """The class of a construction's options -> the panel of what only its sources have."""
 MORE = "Machines, circuits, RASP programs and formulas have further options: name the source before --help, as in"
-_MARKUP = re.compile(r"(?=\[[a-z#/@])")
-"""What Rich would take for markup."""
 
 
 def for_help(command: Any, context: Any) -> Any:
@@ -31,9 +29,7 @@ def for_help(command: Any, context: Any) -> Any:
                 _of_kind(param, kind)
         if kind is None:
             shown.epilog = f"{MORE}: {context.command_path} palindromes --help"
-    for param in params:
-        param.help = escaped(param.help or "")
-    shown.help, shown.params = escaped(command.help or ""), params
+    shown.params = params
     return shown
 
 
@@ -43,7 +39,7 @@ def _of_kind(param: Any, kind: type[Any]) -> None:
         return
     known = fields_of(kind).get(param.name)
     if known is not None and known.about.help:
-        param.help = known.about.help
+        param.help = escaped(known.about.help)
         param.metavar = f"<{'|'.join(known.words)}>" if known.words else param.metavar
     param.rich_help_panel = TITLES[kind]
 
@@ -55,8 +51,3 @@ def kinds_of(param: Any) -> list[type[Any]]:
         return []
     named = [kind for kind in OWN if param.name in fields_of(kind) or (kind is CircuitOptions and param.name in PARAMETERS)]
     return named or [kind for kind, own in OWN.items() if own == panel]
-
-
-def escaped(text: str) -> str:
-    """Return a text that Rich prints as it is."""
-    return _MARKUP.sub(r"\\", text)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
 from tm2tfr import interrupts
@@ -31,8 +31,45 @@ WAITING = " (starting the fast engine; its first use compiles it)"
 COMPILING = "compiling the fast engine, once: this may take a minute or two"
 """Shown while code is compiled, once that has taken `PATIENCE` seconds."""
 PATIENCE = 1.5
+RATE = "{task.fields[rate]:,.0f} per second"
 QUIET = {"--quiet", "-q", "--json", "json", "--format=json"}
 """Whoever writes one of these on the command line is not told."""
+
+
+@contextmanager
+def updating(text: str, after: Callable[[], str], *, patience: float = 0.0, **kwargs: Any) -> Iterator[Callable[..., None]]:
+    """Yield a function that changes the fields of a line on a terminal; where there is no terminal, it does nothing.
+
+    Args:
+        text: the line, see `line`; kwargs: its fields at the beginning.
+        after: says how far the work got.
+        patience: the seconds after which the line is shown.
+
+    Raises:
+        Interrupted: on Ctrl-C, with what `after` says.
+    """
+    bar = line(text) if sys.stderr.isatty() else None
+    task = None if bar is None else bar.add_task("", total=None, **kwargs)
+    clock = threading.Timer(patience, lambda: None if bar is None else bar.start())
+    if patience:
+        clock.start()
+    elif bar is not None:
+        bar.start()
+
+    def update(**kwargs: Any) -> None:
+        if bar is not None and task is not None:
+            bar.update(task, **kwargs)
+
+    try:
+        yield update
+    except KeyboardInterrupt:
+        raise Interrupted(after()) from None
+    finally:
+        if patience:
+            clock.cancel()
+            clock.join()
+        if bar is not None:
+            bar.stop()
 
 
 @contextmanager
@@ -46,10 +83,6 @@ def showing(max_steps: int | None) -> Iterator[Shown]:
 
     standing = (0, 0)
     first: tuple[int, float] | None = None
-    bar = _bar(max_steps) if sys.stderr.isatty() else None
-    task = None if bar is None else bar.add_task("", total=None, rate=0.0, steps=0, note=WAITING)
-    clock = threading.Timer(1.0, bar.start if bar else lambda: None)
-    clock.start()
 
     def show(positions: int, steps: int) -> None:
         nonlocal standing, first
@@ -57,20 +90,15 @@ def showing(max_steps: int | None) -> Iterator[Shown]:
         if first is None or positions < first[0]:  # a resumed run begins where it stopped
             first = positions, now
         passed = max(now - first[1], 1e-9)
-        if bar is not None and task is not None:
-            bar.update(task, completed=positions, rate=(positions - first[0]) / passed, steps=steps, note="")
+        update(completed=positions, rate=(positions - first[0]) / passed, steps=steps, note="")
 
-    try:
-        with hearing() as stop:
-            yield Shown(show, stop)
-    except KeyboardInterrupt:
-        positions, steps = standing
-        raise Interrupted(f"interrupted at position {positions:,}, after {steps:,} steps") from None
-    finally:
-        clock.cancel()
-        clock.join()
-        if bar is not None:
-            bar.stop()
+    def after() -> str:
+        return f"interrupted at position {standing[0]:,}, after {standing[1]:,} steps"
+
+    most = "" if max_steps is None else f" of at most {max_steps:,}"
+    text = f"{{task.completed:,}} tokens, {RATE}, {{task.fields[steps]:,}} steps{most}{{task.fields[note]}}"
+    with updating(text, after, patience=1.0, rate=0.0, steps=0, note=WAITING) as update, hearing() as stop:
+        yield Shown(show, stop)
 
 
 @contextmanager
@@ -114,34 +142,23 @@ def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
     """
     standing, began = (0, 0), time.monotonic()
     first: tuple[int, float] | None = None
-    bar = None
-    if sys.stderr.isatty():
-        bar = line(
-            "{task.completed:,} of {task.fields[shards]} shards, "
-            "{task.fields[rows]:,} rows, {task.fields[rate]:,.0f} per second{task.fields[left]}"
-        )
-        task = bar.add_task("", total=None, shards="…", rows=0, rate=0.0, left="")
-        bar.start()
 
     def show(done: int, shards: int, rows: int) -> None:
         nonlocal standing, first
         standing, now = (done, shards), time.monotonic()
         first = first or (done, now)
-        if bar is not None:
-            rate = rows / max(now - began, 1e-9)
-            seconds = (shards - done) * (now - first[1]) / max(done - first[0], 1)
-            left = f", about {timedelta(seconds=round(seconds))} left, after" if done > first[0] else ""
-            bar.update(task, completed=done, shards=f"{shards:,}", rows=rows, rate=rate, left=left)
+        seconds = (shards - done) * (now - first[1]) / max(done - first[0], 1)
+        left = f", about {timedelta(seconds=round(seconds))} left, after" if done > first[0] else ""
+        update(completed=done, shards=f"{shards:,}", rows=rows, rate=rows / max(now - began, 1e-9), left=left)
 
-    try:
+    def after() -> str:
+        message = f"interrupted after {standing[0]:,} of {standing[1]:,} shards" if standing[1] else "interrupted"
+        return f"{message}{go_on and f': {go_on}'}"
+
+    shards = "{task.completed:,} of {task.fields[shards]} shards"
+    text = f"{shards}, {{task.fields[rows]:,}} rows, {RATE}{{task.fields[left]}}"
+    with updating(text, after, shards="…", rows=0, rate=0.0, left="") as update:
         yield show
-    except KeyboardInterrupt:
-        done, shards = standing
-        message = f"interrupted after {done:,} of {shards:,} shards" if shards else "interrupted"
-        raise Interrupted(f"{message}{go_on and f': {go_on}'}") from None
-    finally:
-        if bar is not None:
-            bar.stop()
 
 
 @contextmanager
@@ -152,27 +169,18 @@ def counting_inputs() -> Iterator[Progress]:
         Interrupted: on Ctrl-C, saying how many are done.
     """
     standing, began = (0, 0), time.monotonic()
-    shown = "{task.completed:,} of {task.fields[inputs]} inputs, {task.fields[rate]:,.0f} per second"
-    bar = line(shown) if sys.stderr.isatty() else None
-    task = None if bar is None else bar.add_task("", total=None, inputs="…", rate=0.0)
-    if bar is not None:
-        bar.start()
 
     def show(done: int, inputs: int) -> None:
         nonlocal standing
         standing = (done, inputs)
-        if bar is not None and task is not None:
-            rate = done / max(time.monotonic() - began, 1e-9)
-            bar.update(task, completed=done, inputs=f"{inputs:,}", rate=rate)
+        update(completed=done, rate=done / max(time.monotonic() - began, 1e-9), inputs=f"{inputs:,}")
 
-    try:
+    def after() -> str:
+        return f"interrupted after {standing[0]:,} of {standing[1]:,} inputs"
+
+    text = f"{{task.completed:,}} of {{task.fields[inputs]}} inputs, {RATE}"
+    with updating(text, after, inputs="…", rate=0.0) as update:
         yield show
-    except KeyboardInterrupt:
-        done, inputs = standing
-        raise Interrupted(f"interrupted after {done:,} of {inputs:,} inputs") from None
-    finally:
-        if bar is not None:
-            bar.stop()
 
 
 class Learning(NamedTuple):
@@ -190,36 +198,23 @@ def training() -> Iterator[Learning]:
     Raises:
         Interrupted: on Ctrl-C, where nothing asks `stop`.
     """
-    bar = line("{task.fields[words]}") if sys.stderr.isatty() else None
-    task = None if bar is None else bar.add_task("", total=None, words="starting")
     runs_done = (0, 0)
-    if bar is not None:
-        bar.start()
-
-    def told(words: str) -> None:
-        if bar is not None and task is not None:
-            bar.update(task, words=words)
 
     def show(done: int, steps: int, loss: float, match: float | None) -> None:
         found = "" if match is None else f", exact match {match:.4f}"
-        if bar is not None:
-            told(f"{done:,} of {steps:,} steps, loss {loss:.4f}{found}")
+        update(words=f"{done:,} of {steps:,} steps, loss {loss:.4f}{found}")
 
     def runs(done: int, every: int) -> None:
         nonlocal runs_done
         runs_done = (done, every)
-        told(f"{done:,} of {every:,} runs")
+        update(words=f"{done:,} of {every:,} runs")
 
-    try:
-        with hearing() as stop:
-            yield Learning(show, runs, stop)
-    except KeyboardInterrupt:
-        done, every = runs_done
-        after = f" after {done:,} of {every:,} runs" if every else ""
-        raise Interrupted(f"interrupted{after}: go on with --resume") from None
-    finally:
-        if bar is not None:
-            bar.stop()
+    def after() -> str:
+        what = f" after {runs_done[0]:,} of {runs_done[1]:,} runs" if runs_done[1] else ""
+        return f"interrupted{what}: go on with --resume"
+
+    with updating("{task.fields[words]}", after, words="starting") as update, hearing() as stop:
+        yield Learning(show, runs, stop)
 
 
 def drawing() -> AbstractContextManager[Callable[[int, int], None]]:
@@ -237,22 +232,9 @@ def making(things: str, meanwhile: str) -> Iterator[Callable[[int, int], None]]:
     Raises:
         Interrupted: on Ctrl-C; nothing is left behind.
     """
-    bar = line(f"{{task.completed:,}} of {{task.fields[every]}} {things}") if sys.stderr.isatty() else None
-    task = None if bar is None else bar.add_task("", total=None, every="…")
-    if bar is not None:
-        bar.start()
-
-    def show(done: int, every: int) -> None:
-        if bar is not None and task is not None:
-            bar.update(task, completed=done, every=f"{every:,}")
-
-    try:
-        yield show
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted while {meanwhile}: nothing is written") from None
-    finally:
-        if bar is not None:
-            bar.stop()
+    text = f"{{task.completed:,}} of {{task.fields[every]}} {things}"
+    with updating(text, lambda: f"interrupted while {meanwhile}: nothing is written", every="…") as update:
+        yield lambda done, every: update(completed=done, every=f"{every:,}")
 
 
 def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[object]:
@@ -290,16 +272,6 @@ def _compiling() -> Iterator[None]:
         clock.join()
         for bar in own:
             bar.stop()
-
-
-def _bar(max_steps: int | None) -> Bar:
-    most = "" if max_steps is None else f" of at most {max_steps:,}"
-    text = (
-        "{task.completed:,} tokens, {task.fields[rate]:,.0f} per second, {task.fields[steps]:,} steps"
-        + most
-        + "{task.fields[note]}"
-    )
-    return line(text)
 
 
 def line(text: str) -> Bar:

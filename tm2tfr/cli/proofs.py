@@ -11,7 +11,7 @@ import typer
 from tm2tfr.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
 from tm2tfr.cli import colour
 from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import DtypeOption, OutputOption, WordOption, choice, count, file, option, steps
 from tm2tfr.cli.output import write
 from tm2tfr.cli.subject import subject
@@ -81,7 +81,7 @@ def certify(
     engine: Annotated[str | None, choice("Default: all; dense with --max-steps or --max-positions.", of=CERTIFIED)] = None,
     dtype: Annotated[str | None, choice("Default: all; float64 with --max-steps or --max-positions.", of=DTYPES)] = None,
     output: Annotated[Path | None, file("Write the result to this .json file.", "-o")] = None,
-    asked: Annotated[Asked, but(takes_alone=True)],
+    asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
     """Prove from the weights, for every input: how long a machine's tokens stay right, or all bits of a circuit.
 

@@ -1,12 +1,21 @@
-"""How the parameters of a command read what was typed, and what they are called in messages."""
+"""How the parameters of a command read what was typed, and what they are called in messages and the help."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from typer.core import TyperArgument, TyperOption
 
 from tm2tfr.errors import UsageError
+
+_MARKUP = re.compile(r"(?=\[[a-z#/@])")
+"""What Rich would take for markup."""
+
+
+def escaped(text: str) -> str:
+    """Return a text of the help as Rich prints it unchanged."""
+    return _MARKUP.sub(r"\\", text)
 
 
 def read(param: TyperArgument | TyperOption, context: Any, value: Any) -> Any:

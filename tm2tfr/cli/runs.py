@@ -16,7 +16,7 @@ from tm2tfr.choices import TABLES
 from tm2tfr.cli import colour, wording
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import (
     ALL,
     BYTES,
@@ -109,7 +109,7 @@ def compile(
         count("The number of positions that --temperature auto covers. Default: 1,024.", least=1, panel=CONSTRUCTION),
     ] = None,
     softness: SoftGroup,
-    asked: Annotated[Asked, but(takes_alone=True)],
+    asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
     """Compile a machine, a circuit, a program or a formula: print a summary, write the weights, or explain them."""
     from tm2tfr.api.softness import compiled
@@ -250,7 +250,7 @@ def check(
     format: Annotated[str, choice("Lines for people, or one JSON object per run.", of=REPORTS)] = "text",
     plan: CheckGroup,
     softness: SoftGroup,
-    asked: Annotated[Asked, but(draws=True, seed=seed(RUN, RANDOM_SEED))],
+    asked: Annotated[Asked, But(draws=True, seed=seed(RUN, RANDOM_SEED))],
 ) -> None:
     """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""
     from tm2tfr.api.checking import check as checked

@@ -142,17 +142,20 @@ def bytes_in(subject: Subject | MachineList, contents: Path | None, word: str | 
     if contents is None:
         return word
     from tm2tfr.api.subject import Subject
-    from tm2tfr.sources.circuit.library.sha256 import hexadecimal
 
     if word is not None:
         raise UsageError("tm2tfr: --input and --file cannot be combined: omit one of them")
-    if not isinstance(subject, Subject) or not getattr(subject.program, "encoding", ""):
+    found = None
+    program, construction = (subject.program, subject.construction) if isinstance(subject, Subject) else (None, None)
+    if program is not None and construction is not None and construction.of_bytes is not None:
+        try:
+            found = construction.of_bytes(program, contents.read_bytes())
+        except OSError as error:
+            raise ReadError(f"{contents}: cannot be read ({error.strerror}): name another file") from None
+    if found is None:
         what = f"{visible(subject.name)} takes no bytes, and --file is for circuits that do, such as sha256"
         raise UsageError(f"tm2tfr: {what}: use --input")
-    try:
-        return hexadecimal(contents.read_bytes())
-    except OSError as error:
-        raise ReadError(f"{contents}: cannot be read ({error.strerror}): name another file") from None
+    return found
 
 
 def listed(asked: Asked) -> MachineList | None:

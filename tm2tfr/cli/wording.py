@@ -4,87 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tm2tfr.cli.about import about
 from tm2tfr.errors import counted, shortened, spaced, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tm2tfr.api.subject import Subject
-    from tm2tfr.sources.turing.spec import Machine
-    from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.trace.activations import Activation
     from tm2tfr.trace.check import Trace
 
-VERDICTS = {"accept": "ACC: the machine accepts", "reject": "REJ: the machine rejects", "halt": "HALT: the machine halts"}
-
 
 def heading(subject: Subject) -> str:
-    """Return the lines above a summary: the machine, and its missing rules."""
-    from tm2tfr.sources.turing.universal.program import Universal
-    from tm2tfr.transformer.provenance import option
-
-    if subject.construction is not None and subject.construction.labels is not None and subject.program is not None:
-        from tm2tfr.cli.labellers.about import about
-
-        return about(subject.construction).heading(subject.program, subject.decoder)
-    if isinstance(subject.program, Universal):
-        return _of_universal(subject.program)
-    if (machine := subject.machine) is None:
-        return subject.name if subject.program is None else str(subject.program).strip("<>") + "\n"
-    lines = _of_machine(machine)
-    if option(subject.decoder.provenance, "left_boundary") == "chapter":
-        lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
-    return "\n".join(lines) + "\n"
-
-
-def _of_universal(universal: Universal) -> str:
-    """Return the lines above the summary of a universal decoder: its class, and the machine in its prompt."""
-    tape = "one-way or two-way" if universal.tape == "both" else universal.tape
-    sizes = f"{counted(universal.states, 'state')} with rules and {counted(universal.symbols, 'symbol')}"
-    every = f"all machines with at most {sizes}, {tape} tape"
-    if universal.machine is None:
-        return f"Universal decoder for {every}: the machine is in the prompt (tm2tfr prompt)\n"
-    where = f"in the prompt of a universal decoder for {every}: {counted(len(universal.description), 'token')}"
-    order = "" if universal.seed is None else f", rules in the order of seed {universal.seed}"
-    return "\n".join([*_of_machine(universal.machine), f"{where}{order}"]) + "\n"
-
-
-def _of_machine(machine: Machine) -> list[str]:
-    lines = [str(machine).strip("<>")]
-    if missing := machine.missing_rules:
-        q, a = missing[0]
-        lines.append(
-            f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
-            f"the first is ({visible(q)}, {spaced(a)})"
-        )
-    return lines
+    """Return the lines above a summary: what the program is, or the name of weights without one."""
+    if subject.construction is None or subject.program is None:
+        return subject.name
+    return about(subject.construction).heading(subject.program, subject.decoder)
 
 
 def verdict(trace: Trace, subject: Subject) -> str:
     """Return the lines below a table: the verdict, the counts, and the result of the check."""
+    telling = about(None if trace.result is None else subject.construction)
     if trace.answer == "limit" and trace.divergence is not None and not trace.rows:
         where = "" if trace.divergence.column == "stop" else ", the first that differs"
         lines = [f"stopped at position {trace.divergence.position:,}{where}"]
     elif trace.answer == "limit" and trace.divergence is not None and trace.divergence.column == "stop":
         lines = [f"no verdict, {counted(trace.tokens, 'position')} processed"]
-    elif trace.T is None:
-        what = "stopped by --max-steps" if trace.noun == "circuit" else "no verdict within the limit of --max-steps"
-        lines = [f"{what}, {counted(trace.tokens, 'position')} processed"]
-    elif trace.noun == "circuit":
-        lines = [f"{counted(trace.T, 'gate')}: {_outputs(trace)}"]
-    elif trace.labels and trace.result is not None:
-        lines = [visible(trace.result.said)] if trace.divergence is None else []
     else:
-        said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
-        if (decoder := subject.decoder).positions is not None and not decoder.stop:
-            said = "the run ends where the position table does"
-        lines = [f"{said}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"]
-    if trace.result is not None and trace.noun == "machine":
-        truth = trace.result
-        lines.append(
-            f"simulator: {truth.outcome} after {counted(truth.steps, 'step')}, "
-            f"{counted(truth.cells_visited, 'cell')} visited, final tape {shortened(truth.tape)}"
-        )
+        lines = list(telling.ended(trace, subject.decoder))
+    if trace.result is not None:
+        lines += telling.concluded(trace.result)
     soft = "; softmax" if trace.soft else ""
     if trace.soft and trace.temperature:
         soft += f"{', temperature' if isinstance(trace.temperature, str) else ' at temperature'} {trace.temperature}"
@@ -97,13 +46,6 @@ def verdict(trace: Trace, subject: Subject) -> str:
     else:
         lines.append(f"check: FAILED after {counted(trace.compared, 'cell')}: {trace.divergence}")
     return "\n".join(lines)
-
-
-def _outputs(trace: Trace) -> str:
-    """Return the outputs of a circuit's run in words: where every bit agrees, those of the reference are the decoder's."""
-    if trace.divergence is not None:
-        return f"the run differs from the evaluator's at position {trace.divergence.position:,}"
-    return visible(trace.result.shown) if trace.result.shown else "it has no outputs"
 
 
 def input_line(trace: Trace) -> str:

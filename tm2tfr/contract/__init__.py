@@ -284,6 +284,10 @@ class Source(Generic[_Program]):
         labelling: (program, decoder) -> what has the labels of its runs, see `tm2tfr.labelling`. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
+        check_ending: (program, path): refuse a file that would be read as another kind of program. Raises OutputError.
+        of_bytes: (program, bytes) -> the input that they stand for; None: this program takes no bytes.
+        adapted: (program, input, verdict) -> the program with this input as its own and this verdict where it halts without
+            one, as far as they are given, and notes; None: it has neither. Raises InputError, ConversionError.
         causal: (program, input, decoder) -> its run as equations, see `tm2tfr.causality.CausalModel`; None: there is none.
         machine: program -> the Turing machine in it, None if there is none yet; None: its programs are something else.
         prompted: whether the decoder reads its program in the prompt, after weights that are the same for a whole class.
@@ -333,6 +337,9 @@ class Source(Generic[_Program]):
     labelling: Callable[[_Program, Decoder], Any] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     headings: Callable[[_Program], Mapping[str, str]] | None = None
+    check_ending: Callable[[_Program, Path], None] | None = None
+    of_bytes: Callable[[_Program, bytes], str | None] | None = None
+    adapted: Callable[[_Program, str | None, str | None], tuple[_Program, tuple[str, ...]]] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None
     machine: Callable[[_Program], Any] | None = None
     prompted: bool = False

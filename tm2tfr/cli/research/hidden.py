@@ -12,7 +12,7 @@ import typer
 from tm2tfr.cli.arguments import dimensions as dimensions_or_least
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import Asked, seed
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import argument, choice, count, file, option
 from tm2tfr.cli.progress import making
 from tm2tfr.cli.subject import subject
@@ -55,7 +55,7 @@ def disguise(
     suite: Annotated[bool, option("Write 40 hidden models of all sources to the folder --output, with keys.")] = False,
     resume: Annotated[bool, option("Resume a suite: make only what is missing.")] = False,
     asked: Annotated[
-        Asked, but(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
+        Asked, But(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
     ],
 ) -> None:
     """Write weights with the same function in which nothing can be read, and the key that says what is what.

@@ -10,7 +10,7 @@ import typer
 
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import RUN, DtypeOption, WordOption, choice, count, file, option
 from tm2tfr.cli.output import write_data
 from tm2tfr.cli.progress import counting
@@ -49,7 +49,7 @@ def intervene(
     ] = None,
     parquet: Annotated[bool, option("Write Parquet files beside the JSON Lines.", panel=RANDOM)] = False,
     resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
-    asked: Annotated[Asked, but(draws=True, seed=seed(RANDOM, RANDOM_SEED))],
+    asked: Annotated[Asked, But(draws=True, seed=seed(RANDOM, RANDOM_SEED))],
 ) -> None:
     """Set variables of a run at a position, and compare what must come out with what the weights answer.
 

@@ -11,7 +11,7 @@ import typer
 from tm2tfr.choices import DTYPES
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
-from tm2tfr.cli.expanding import but
+from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import RUN, EngineOption, SchedulerOption, WorkersOption, choice, count, file, option
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.subject import subject
@@ -51,7 +51,7 @@ def labels(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     engine: EngineOption = "auto",
-    asked: Annotated[Asked, but(draws=True, seed=seed("", RANDOM_SEED))],
+    asked: Annotated[Asked, But(draws=True, seed=seed("", RANDOM_SEED))],
 ) -> None:
     """Write tokens, every variable, and where each head looks, for many runs: Parquet that datasets.load_dataset reads.
 

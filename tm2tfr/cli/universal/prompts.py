@@ -57,7 +57,7 @@ def prompt(
         made = prompt_of(prompted(decoder.prompt, decoder.options())[0], word)
     else:
         found = subject(asked)
-        if decoder.universal is None and decoder.states is None and decoder.symbols is None and not found.universal:
+        if decoder.universal is None and decoder.states is None and decoder.symbols is None and not found.prompted:
             decoder = replace(decoder, universal=",".join(map(str, size_of(found.turing("prompt")))))
         chosen = decoder.options()
         made = prompt_of(found, word, universal=chosen.get("universal"), tape=chosen.get("tape"), seed=chosen.get("seed"))

@@ -120,6 +120,12 @@ def _own_input(circuit: Circuit) -> str:
     return read_input(circuit, "") if circuit.encoding else "0" * len(circuit.inputs)
 
 
+def _of_bytes(circuit: Circuit, message: bytes) -> str | None:
+    from tm2tfr.sources.circuit.library.sha256 import hexadecimal
+
+    return hexadecimal(message) if circuit.encoding else None
+
+
 def _inputs(circuit: Circuit) -> InputSpace:
     bits = len(circuit.inputs)
     return InputSpace(letters=("0", "1"), shortest=bits, length=bits, read=partial(read_input, circuit))
@@ -162,6 +168,7 @@ SOURCE = Source(
     page=later(_PAGE, "page"),
     part=later("tm2tfr.sources.circuit.drawing", "cone"),
     labelling=_labelling,
+    of_bytes=_of_bytes,
     causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
     cases=later("tm2tfr.sources.circuit.exported", "cases"),

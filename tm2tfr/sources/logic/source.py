@@ -93,6 +93,7 @@ SOURCE = Source(
     called=lambda program: program.noun,
     fed=_fed,
     labelling=later("tm2tfr.sources.logic.labelling.variables", "LogicVariables"),
+    check_ending=later(_CONVERSION, "check_ending"),
     causal=later("tm2tfr.sources.logic.causal", "causal_model"),
     labels=later("tm2tfr.sources.logic.truth", "LogicLabels"),
     examined=later("tm2tfr.sources.logic.truth", "examined"),

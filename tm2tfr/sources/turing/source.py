@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from tm2tfr.blocks import BlockReference
 from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
@@ -14,9 +15,6 @@ from tm2tfr.options import TuringOptions
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.weights import Decoder
-
-if TYPE_CHECKING:
-    pass
 
 
 def _compile(machine: Machine, options: Mapping[str, Any]) -> Decoder:
@@ -70,6 +68,15 @@ def report(name: str, asked: Questions) -> Callable[[Any], Any]:
     return made
 
 
+def _adapted(machine: Machine, word: str | None, verdict: Any) -> tuple[Machine, tuple[str, ...]]:
+    from tm2tfr.sources.turing.conversion import with_verdict
+
+    if word is not None:
+        machine = replace(machine, input=machine.check_input(word), yaml=None)
+    declared = None if verdict is None else with_verdict(machine, verdict)
+    return (machine, ()) if declared is None else (declared.machine, declared.notes)
+
+
 SOURCE = Source(
     name=NAME,
     noun="machine",
@@ -96,6 +103,7 @@ SOURCE = Source(
     prove=later("tm2tfr.sources.turing.proof", "prove"),
     limit=later("tm2tfr.sources.turing.proof", "limit"),
     labelling=later("tm2tfr.sources.turing.labelling", "TuringVariables"),
+    adapted=_adapted,
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
     exported=later("tm2tfr.sources.turing.exported", "ExportedMachine"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_prompt"),

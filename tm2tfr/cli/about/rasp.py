@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tm2tfr.cli.about.shape import concluded, ended, inputs_of, shape, with_heads
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.labellers.shape import inputs_of, shape, with_heads
 from tm2tfr.errors import listing, visible
 from tm2tfr.text.markdown import quoted
+
+__all__ = ["concluded", "described", "ended", "heading", "listed"]
 
 if TYPE_CHECKING:
     from tm2tfr.sources.rasp.program import Program

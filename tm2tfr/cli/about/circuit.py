@@ -13,8 +13,31 @@ from tm2tfr.text.markdown import quoted
 if TYPE_CHECKING:
     from tm2tfr.sources.circuit.library.registry import Generator, Parameter
     from tm2tfr.sources.circuit.netlist import Bus, Circuit
+    from tm2tfr.trace.check import Trace
+    from tm2tfr.transformer.weights import Decoder
 
 _MOST_NAMED = 12
+
+
+def heading(circuit: Circuit, decoder: Decoder) -> str:
+    """Return the line above a summary: what the circuit is."""
+    return str(circuit).strip("<>") + "\n"
+
+
+def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
+    """Yield how a run ended, with the outputs: where every bit agrees, those of the reference are the decoder's."""
+    if trace.T is None:
+        yield f"stopped by --max-steps, {counted(trace.tokens, 'position')} processed"
+        return
+    outputs = visible(trace.result.shown) if trace.result.shown else "it has no outputs"
+    if trace.divergence is not None:
+        outputs = f"the run differs from the evaluator's at position {trace.divergence.position:,}"
+    yield f"{counted(trace.T, 'gate')}: {outputs}"
+
+
+def concluded(result: Any) -> Iterator[str]:
+    """Yield nothing: the outputs are said."""
+    yield from ()
 
 
 def listed(*, as_json: bool, heading: bool) -> list[str]:

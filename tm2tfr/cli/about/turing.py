@@ -1,4 +1,4 @@
-"""The list of shipped machines, and the description of one machine: its rules, its examples, and commands to try."""
+"""Turing machines in words: the list of shipped ones, and of one its rules, its examples, and commands to try."""
 
 from __future__ import annotations
 
@@ -9,15 +9,62 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.cli.colour import styled
-from tm2tfr.errors import counted, spaced, visible
+from tm2tfr.errors import counted, shortened, spaced, visible
 
 if TYPE_CHECKING:
+    from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Example, Machine
+    from tm2tfr.trace.check import Trace
+    from tm2tfr.transformer.weights import Decoder
 
 MOST_RULES = 80
 """A table of δ with more cells than this is not printed: the state graph is clearer."""
+VERDICTS = {
+    "accept": "ACC: the machine accepts",
+    "reject": "REJ: the machine rejects",
+    "halt": "HALT: the machine halts",
+}
 WIDEST = 100
 """A wider table of δ is not printed either."""
+
+
+def heading(machine: Machine, decoder: Decoder) -> str:
+    """Return the lines above a summary: the machine, its missing rules, and the left boundary of the chapter."""
+    from tm2tfr.transformer.provenance import option
+
+    lines = named(machine)
+    if option(decoder.provenance, "left_boundary") == "chapter":
+        lines.append("left boundary as in the chapter: a move left at cell 0 goes wrong (Exercise 8.3)")
+    return "\n".join(lines) + "\n"
+
+
+def named(machine: Machine) -> list[str]:
+    """Return what a machine is, and its missing rules, a line each."""
+    lines = [str(machine).strip("<>")]
+    if missing := machine.missing_rules:
+        q, a = missing[0]
+        lines.append(
+            f"δ is partial: {len(missing)} (state, symbol) pairs have no rule and {machine.missing_outcome}; "
+            f"the first is ({visible(q)}, {spaced(a)})"
+        )
+    return lines
+
+
+def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
+    """Yield how a run ended, by the decoder."""
+    if trace.T is None:
+        yield f"no verdict within the limit of --max-steps, {counted(trace.tokens, 'position')} processed"
+        return
+    said = VERDICTS.get(trace.answer, f"{visible(trace.answer)}: the run ends")
+    if decoder.positions is not None and not decoder.stop:
+        said = "the run ends where the position table does"
+    yield f"{said}, after T = {trace.T:,} intermediate step{'' if trace.T == 1 else 's'}"
+
+
+def concluded(result: Result) -> Iterator[str]:
+    """Yield what the simulator says of the whole run."""
+    steps, cells = counted(result.steps, "step"), counted(result.cells_visited, "cell")
+    yield f"simulator: {result.outcome} after {steps}, {cells} visited, final tape {shortened(result.tape)}"
 
 
 def listed(*, as_json: bool) -> Iterator[str]:

@@ -1,14 +1,26 @@
-"""What the weights of a labeller are made of, in words."""
+"""Runs of labellers, and what their weights are made of, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tm2tfr.errors import counted
+from tm2tfr.errors import counted, visible
 
 if TYPE_CHECKING:
+    from tm2tfr.trace.check import Trace
     from tm2tfr.transformer.weights import Decoder, Layer
+
+
+def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
+    """Yield what came out."""
+    if trace.divergence is None:
+        yield visible(trace.result.said)
+
+
+def concluded(result: Any) -> Iterator[str]:
+    """Yield nothing: what came out is said."""
+    yield from ()
 
 
 def sublayers(layer: Layer) -> Iterator[str]:

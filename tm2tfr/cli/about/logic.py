@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tm2tfr.cli.about.shape import concluded, ended, inputs_of, shape
 from tm2tfr.cli.colour import styled
-from tm2tfr.cli.labellers.shape import inputs_of, shape
 from tm2tfr.errors import counted, listing, visible
 from tm2tfr.text.markdown import quoted
+
+__all__ = ["concluded", "described", "ended", "heading", "listed"]
 
 if TYPE_CHECKING:
     from tm2tfr.sources.logic.program import Language, LogicProgram
