@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.targets.matrices.programs import right_of
 from tm2tfr.api.targets import export_to
 from tm2tfr.dataset.folder import card as dataset_card
 from tm2tfr.dataset.machines.spec import MachineSpec
@@ -80,7 +81,7 @@ def test_model_cards_show_names_and_do_not_obey_them(to: str, tmp_path: Path) ->
 
 
 def test_the_line_that_says_how_to_check() -> None:
-    assert r"``tm2tfr verify-export . --input $'1`\n`1'``" in card.checking(hostile())
+    assert r"``tm2tfr verify-export . --input $'1`\n`1'``" in card.checking(right_of(hostile()))
 
 
 def test_the_card_of_a_data_set() -> None:

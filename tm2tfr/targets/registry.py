@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Unpack, cast
 
 from tm2tfr.errors import ExportError, did_you_mean
 from tm2tfr.targets.common.directory import document
 from tm2tfr.targets.common.exported import Exported
+from tm2tfr.targets.common.fitting import Options
 from tm2tfr.targets.common.verdict import Verdict
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder
@@ -25,16 +26,14 @@ class Exporter(Protocol):
         machine: Any,
         folder: str | Path,
         *,
-        positions: int | None,
-        max_head: int | None,
-        dtype: str,
         verify: bool,
-        **own: Any,
+        **options: Unpack[Options],
     ) -> Exported:
-        """Write `decoder` to `folder`; `own` are options that only this target takes, if any are given.
+        """Write `decoder` to `folder`.
 
         Args:
-            machine: the program that it was compiled from: a machine, or one of another construction; None: none is known.
+            machine: the program that it was compiled from; None: no program is known.
+            options: those that this target takes, if they are given.
         """
 
     def verified(self, folder: Path, decoder: Decoder | None, machine: Any, word: str | None) -> Verdict:

@@ -12,6 +12,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.gpt2.limits import Errors, conditions, fitted
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import Compared, carried, compared, fetched, sharpened
@@ -82,29 +83,29 @@ def test_what_does_not_fit_is_refused_with_what_would() -> None:
     machine = load("busy-beaver-4")
     decoder = compile_machine(machine)
     with pytest.raises(ExportError, match=r"3,000 positions with \|h\| ≤ 2,999 do not fit into float32") as caught:
-        fitted(decoder, machine, positions=3000, dtype="float32")
+        fitted(decoder, reference_of(machine, decoder), positions=3000, dtype="float32")
     assert "use --positions 2048, or --max-head 1404, or --dtype float64" in str(caught.value)
-    assert fitted(decoder, machine, positions=2048, dtype="float32").positions == 2048
-    assert fitted(decoder, machine, positions=3000, max_head=1404, dtype="float32").max_head == 1404
+    assert fitted(decoder, reference_of(machine, decoder), positions=2048, dtype="float32").positions == 2048
+    assert fitted(decoder, reference_of(machine, decoder), positions=3000, max_head=1404, dtype="float32").max_head == 1404
     with pytest.raises(ExportError, match="do not fit into float32"):
-        fitted(decoder, machine, positions=3000, max_head=1405, dtype="float32")
+        fitted(decoder, reference_of(machine, decoder), positions=3000, max_head=1405, dtype="float32")
     with pytest.raises(ExportError, match=r"float32 with GPT-2's own epsilon and GELU .*or omit --stock"):
-        fitted(decoder, machine, positions=200, dtype="float32", stock=True)
+        fitted(decoder, reference_of(machine, decoder), positions=200, dtype="float32", stock=True)
 
 
 def test_without_a_wish_it_is_1024_or_what_fits() -> None:
     machine = load("chapter")
     decoder = compile_machine(machine)
-    assert fitted(decoder, machine) == Gpt2Recipe(positions=1024, max_head=1023)
-    assert fitted(decoder, machine, dtype="float32", stock=True).positions == 128
+    assert fitted(decoder, reference_of(machine, decoder)) == Gpt2Recipe(positions=1024, max_head=1023)
+    assert fitted(decoder, reference_of(machine, decoder), dtype="float32", stock=True).positions == 128
 
 
 def test_weights_that_are_not_proved_right_are_refused() -> None:
     machine = load("left-edge")
     with pytest.raises(ExportError, match="not be proved right, see tm2tfr certify: layout: a move left at"):
-        fitted(compile_machine(machine, left_boundary="chapter"), machine)
+        fitted(odd := compile_machine(machine, left_boundary="chapter"), reference_of(machine, odd))
     with pytest.raises(ExportError, match="in float64 or float32, not in 'float16'"):
-        fitted(compile_machine(machine), machine, dtype="float16")
+        fitted(made := compile_machine(machine), reference_of(machine, made), dtype="float16")
 
 
 @pytest.mark.parametrize(("n", "h"), [(2048, 2047), (3696, 1400), (4096, 1000), (5318, 100)])

@@ -14,6 +14,7 @@ from tests.targets.gpt2.kernels import ORDERS, Ordered
 from tests.targets.gpt2.reference import Array, wrong
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated
@@ -28,7 +29,10 @@ Fit = tuple[int, int | None, str, bool]
 @lru_cache(maxsize=4)
 def exported(machine: Machine, positions: int, head: int | None, dtype: str, stock: bool) -> tuple[Gpt2, dict[str, Array]]:
     decoder = compile_machine(machine)
-    found = translated(decoder, fitted(decoder, machine, positions=positions, max_head=head, dtype=dtype, stock=stock))
+    found = translated(
+        decoder,
+        fitted(decoder, reference_of(machine, decoder), positions=positions, max_head=head, dtype=dtype, stock=stock),
+    )
     return found, dict(found.tensors())
 
 

@@ -16,6 +16,7 @@ from tm2tfr.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.gpt2.limits import fitted
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
@@ -26,7 +27,9 @@ from tm2tfr.transformer.weights import matrices, replaced
 
 def gpt2_of(machine: Machine, positions: int, dtype: str = "float64", *, stock: bool = False) -> Gpt2:
     decoder = compile_machine(machine)
-    return translated(decoder, fitted(decoder, machine, positions=positions, dtype=dtype, stock=stock))
+    return translated(
+        decoder, fitted(decoder, reference_of(machine, decoder), positions=positions, dtype=dtype, stock=stock)
+    )
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -60,7 +63,7 @@ def test_random_machines(case: tuple[Machine, str], recipe: tuple[str, bool]) ->
 def test_far_cells_that_are_written_again_and_again() -> None:
     machine = rewriter()
     decoder = compile_machine(machine)
-    recipe = fitted(decoder, machine, positions=1200, max_head=400, dtype="float32")
+    recipe = fitted(decoder, reference_of(machine, decoder), positions=1200, max_head=400, dtype="float32")
     assert wrong(translated(decoder, recipe), machine, "1" * 399) == []
 
 

@@ -84,7 +84,7 @@ def chosen(decoder: Decoder, right: ExportReference, **options: Unpack[Options])
     if right.in_prompt:
         return fitted_class(decoder, right, Requested(**options))
     if right.bounded:
-        return fitted(decoder, right.program, **options)
+        return fitted(decoder, right, **options)
     if is_hidden(decoder.provenance):
         return fitted_hidden(decoder, Requested(**options))
     raise ExportError("an export to GPT-2 has bounds for programs alone: name the program of these weights")

@@ -65,10 +65,10 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from tm2tfr.errors import ExportError
-from tm2tfr.sources.turing.proof import Proof, prove
+from tm2tfr.exported import ExportReference
+from tm2tfr.sources.turing.proof import Proof
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition
-from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.fitting import Options, Requested, check_dtype, fitting, proved
 from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
@@ -220,16 +220,16 @@ def _sum(sums: Sums, top: int) -> tuple[str, Callable[[int, int], Fraction]]:
     return f"4·({a:,} + {b:,}·H) < {top:,}", lambda _, h: Fraction(4 * (a + b * h), top)
 
 
-def fitted(decoder: Decoder, machine: Machine, **options: Unpack[Options]) -> Gpt2Recipe:
+def fitted(decoder: Decoder, right: ExportReference, **options: Unpack[Options]) -> Gpt2Recipe:
     """Return the recipe as requested; by default the usual number of positions, or as many as fit.
 
     Raises:
-        ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be `machine`.
+        ExportError: if the request does not fit (it says what would), or `decoder` could not be proved to be the machine.
     """
     refuse_export(decoder, "GPT-2")
     asked = Requested(**options)
-    found = conditions(prove(decoder, machine), asked.dtype, stock=asked.stock)
-    return Gpt2Recipe(**as_asked(found, machine.name, asked))
+    found = conditions(right.prove(), asked.dtype, stock=asked.stock)
+    return Gpt2Recipe(**as_asked(found, right.named(), asked))
 
 
 def as_asked(found: Sequence[Condition], name: str, asked: Requested) -> dict[str, Any]:

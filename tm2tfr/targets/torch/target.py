@@ -48,15 +48,9 @@ def files(right: ExportReference, recipe: Recipe, names: Mapping[str, Any]) -> d
 
 def code(decoder: Decoder) -> dict[str, str]:
     """Return `model.py`, the same in every export, and beside it what weights need that have more than it knows."""
-    more = (
-        [LABELLER]
-        if decoder.labeller
-        else [MORE]
-        if parts(decoder)
-        else [UNIVERSAL]
-        if in_prompt(decoder.provenance)
-        else []
-    )
+    more = [UNIVERSAL] if in_prompt(decoder.provenance) else []
+    if parts(decoder):
+        more = [LABELLER] if decoder.labeller else [MORE]
     found = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in (CODE, *more)}
     return {
         name: text.replace("from tm2tfr.targets.torch.model import", f"{UNCACHED}from model import")
