@@ -36,22 +36,21 @@ def results(
     reused: int,
     number: int,
 ) -> Iterator[Done]:
-    """Yield the results of the missing jobs of all, `number`, reporting progress."""
+    """Yield the results of the missing jobs of all, `number`, reporting progress.
+
+    Raises:
+        DatasetError: if a worker's versions differ from this process's, since the bytes could differ.
+    """
     rows, own = 0, versions()
     for place, done in enumerate(crew.map(task, missing, how), start=reused + 1):
-        refuse_other_versions(done.versions, own)
+        if (theirs := done.versions) != own:
+            names = [name for name in {**own, **theirs} if theirs.get(name) != own.get(name)]
+            shown = ", ".join(f"{name} {theirs.get(name, 'none')}, here {own.get(name, 'none')}" for name in names)
+            raise DatasetError(f"a worker has different versions ({shown}): install the same versions there as here")
         rows += done.tally.rows
         yield done
         if progress:
             progress(place, number, rows)
-
-
-def refuse_other_versions(theirs: dict[str, str], own: dict[str, str]) -> None:
-    """Raise DatasetError if a worker's versions differ from this process's, since the bytes could differ."""
-    if theirs != own:
-        names = [name for name in {**own, **theirs} if theirs.get(name) != own.get(name)]
-        shown = ", ".join(f"{name} {theirs.get(name, 'none')}, here {own.get(name, 'none')}" for name in names)
-        raise DatasetError(f"a worker has different versions ({shown}): install the same versions there as here")
 
 
 def kept(folder: Path, done: Done, shards: int) -> Record:
