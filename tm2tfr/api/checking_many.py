@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tm2tfr.runs.many import ComparedRuns
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher
-    from tm2tfr.trace.check import Progress, Trace
+    from tm2tfr.trace.check import Trace
 
 LONGEST = 40
 """The most symbols of a random input."""
 MANY = 16
 """From so many inputs on, ``auto`` is fast for all of them, whatever their length."""
 MOST_ROWS = 2**22
-"""The most rows that are in memory at once."""
+"""The most rows of one batch."""
 MOST_INPUTS_BY_DEFAULT, RANDOM_BY_DEFAULT = 10, 100
 """A circuit without examples is run on all inputs if it has at most so many; otherwise on so many random ones, seed 0."""
 
@@ -187,18 +187,22 @@ def together(
 
 
 def _together(subject: Subject, words: Sequence[str], max_steps: int, size: int, watch: Watcher) -> Iterator[Trace]:
-    """Yield the runs, so many in one call."""
-    from tm2tfr.runs.batches.carried import batch_of
+    """Yield the runs, so many in one batch."""
+    from tm2tfr.runs.batches.carried import batches_of
     from tm2tfr.runs.batches.checked import traces
+    from tm2tfr.runs.choose import cores
 
-    for start in range(0, len(words), size):
-        some = words[start : start + size]
-        with watch.inputs() as progress:
-
-            def show(done: int, _rows: int, start: int = start, told: Progress | None = progress) -> None:
-                if told is not None:
-                    told(start + done, len(words))
-
-            right, rows = subject.right, subject.machine is not None  # the rows say how far its head went
-            batch = batch_of(subject.decoder, right, some, checked=True, max_steps=max_steps, keep_rows=rows, progress=show)
-        yield from traces(batch)
+    with watch.inputs() as progress:
+        batches = batches_of(
+            subject.decoder,
+            subject.right,
+            words,
+            checked=True,
+            max_steps=max_steps,
+            workers=cores(),
+            keep_rows=False,
+            at_once=size,
+            progress=None if progress is None else lambda runs, _rows: progress(runs, len(words)),
+        )
+        for batch in batches:
+            yield from traces(batch)
