@@ -11,7 +11,7 @@ steps on n symbols has at most n + T + 2 positions.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -303,17 +303,21 @@ def collected(
     return tuple(sorted(refusals, key=lambda r: (r.layer, r.part))), sums
 
 
-_remembered = lru_cache(maxsize=8)(prove)
+def limits(proved: Callable[[Decoder, Any], Proof]) -> Callable[..., int | None]:
+    """Return the function that tells how far a proof reaches; the proofs of the last few decoders are cached."""
+    remembered = lru_cache(maxsize=8)(proved)
+
+    def limit(
+        decoder: Decoder, machine: Any, engine: str = "dense", dtype: str | None = None, max_head: int | None = None
+    ) -> int | None:
+        """Return the number of positions that are certified for |h| ≤ `max_head`; None: no limit; 0: none.
+
+        Raises:
+            EngineError: for an unknown engine or dtype.
+        """
+        return remembered(decoder, machine).largest(engine, dtype, max_head)
+
+    return limit
 
 
-def limit(
-    decoder: Decoder, machine: Machine, engine: str = "dense", dtype: str | None = None, max_head: int | None = None
-) -> int | None:
-    """Return the number of positions that are certified for |h| ≤ `max_head`; None: no limit; 0: none.
-
-    The proofs of the last few decoders are cached.
-
-    Raises:
-        EngineError: for an unknown engine or dtype.
-    """
-    return _remembered(decoder, machine).largest(engine, dtype, max_head)
+limit = limits(prove)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from tm2tfr.errors import ShapeError, counted
 from tm2tfr.sources.turing.proof.cases import Refusal
-from tm2tfr.sources.turing.proof.certificate import Proof, claimed, collected
+from tm2tfr.sources.turing.proof.certificate import Proof, claimed, collected, limits
 from tm2tfr.sources.turing.proof.embedding import layout_refusals, unclaimed
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.sources.turing.universal.program import Universal
@@ -127,17 +127,4 @@ def _witnessed(decoder: Decoder, universal: Universal, refusals: Sequence[Refusa
     return (first if run is None else replace(first, witness=f"{first.witness}; {run}"), *others)
 
 
-_remembered = lru_cache(maxsize=8)(prove)
-
-
-def limit(
-    decoder: Decoder, universal: Universal, engine: str = "dense", dtype: str | None = None, max_head: int | None = None
-) -> int | None:
-    """Return the number of positions that are certified for |h| ≤ `max_head`; None: no limit; 0: none.
-
-    The proofs of the last few decoders are cached.
-
-    Raises:
-        EngineError: for an unknown engine or dtype.
-    """
-    return _remembered(decoder, universal).largest(engine, dtype, max_head)
+limit = limits(prove)
