@@ -8,9 +8,10 @@ from fractions import Fraction
 import pytest
 
 import tm2tfr
-from tm2tfr.engines.decode import Observation, Patch, run_whole
+from tm2tfr.engines.decode import Observation, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
+from tm2tfr.engines.layers import Patch
 from tm2tfr.errors import EngineError
 
 DECODER = tm2tfr.compile("chapter")

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract import Truth
-from tm2tfr.engines.decode import Engine, Observation, Session, Watch
+from tm2tfr.engines.decode import Engine, Observation, Session
+from tm2tfr.engines.layers import Watch
 from tm2tfr.trace import check as checking
 from tm2tfr.trace.check import Progress, Trace
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts

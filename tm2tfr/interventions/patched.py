@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from tm2tfr.causality import CausalValue, CausalVariable, Settings
-from tm2tfr.engines.decode import Engine, Patch, generate, prompted, run_whole
+from tm2tfr.engines.decode import Engine, generate, prompted, run_whole
+from tm2tfr.engines.layers import Patch
 from tm2tfr.engines.reading import answered, plain_number
 from tm2tfr.specification import vector
 from tm2tfr.transformer.residual import Residual, Subspace
