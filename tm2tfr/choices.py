@@ -62,7 +62,6 @@ NO_TEMPERATURE: Literal["none"] = "none"
 RASP = "rasp"
 """The construction that compiles RASP programs, as the provenance of weights names it."""
 RaspMask = Literal["none", "future"]
-RASP_MASKS: tuple[RaspMask, ...] = get_args(RaspMask)
 """What the heads of a RASP program's or a formula's weights may see: every position, or none after their own."""
 
 LOGIC = "logic"
@@ -71,10 +70,8 @@ LogicCompare = Literal["lookup", "sign"]
 LOGIC_COMPARE: tuple[LogicCompare, ...] = get_args(LogicCompare)
 """How two numbers are compared: each is looked up (Theorem 20), or by one head that sees the sign of their difference."""
 LogicAnswers = Literal["all", "definitions"]
-LOGIC_ANSWERS: tuple[LogicAnswers, ...] = get_args(LogicAnswers)
 """Which parts of a formula or program its weights answer: every subformula, or what has a name alone."""
 LogicVariant = Literal["ours", "paper"]
-LOGIC_VARIANTS: tuple[LogicVariant, ...] = get_args(LogicVariant)
 """How the position before is found and the latest of equal keys is preferred: ours, or by parity and -1/j as printed."""
 
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")

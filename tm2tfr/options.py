@@ -225,8 +225,8 @@ class LogicOptions:
         mask: ``future``: a decoder, whose heads see no later position; ``none``: an encoder, which sees the whole word.
             None: a decoder if nothing looks right.
         compare: how numbers are compared, see `tm2tfr.choices.LOGIC_COMPARE`.
-        variant: see `tm2tfr.choices.LOGIC_VARIANTS`.
-        answers: which nodes are outputs, see `tm2tfr.choices.LOGIC_ANSWERS`.
+        variant: see `tm2tfr.choices.LogicVariant`.
+        answers: which nodes are outputs, see `tm2tfr.choices.LogicAnswers`.
         steep: whether queries grow with the position, so that softmax needs no temperature; for ⊖ and since alone.
 
     Raises:
@@ -295,6 +295,11 @@ EVERY: Mapping[str, type[Any]] = {
 """What is compiled -> the class of its options."""
 
 
+def option_called(name: str) -> str:
+    """Return an option as messages name it: ``--left-boundary``."""
+    return f"--{name.replace('_', '-')}"
+
+
 def fields_of(kind: type[Any]) -> dict[str, Declaration]:
     """Return the options of a class by name, those of a class that it extends behind its own."""
     hints, found = get_type_hints(kind, include_extras=True), {}
@@ -353,7 +358,7 @@ def _whole(option: Declaration, value: Any) -> int:
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
         number = int(value)
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
-        name = f"--{option.name.replace('_', '-')}"
+        name = option_called(option.name)
         raise CompileError(f"{name} must be a whole number from 1 to {most:,}, not {value!r}: use for example 10")
     return number
 

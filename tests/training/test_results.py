@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.recordings import recorded_text
+
 HERE = Path(__file__).parents[2] / "docs" / "learned"
 pytestmark = pytest.mark.skipif(
     not HERE.exists(), reason="the documentation is not here: run the tests in a copy of the source"
@@ -47,6 +49,7 @@ def test_a_changed_record_changes_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["table-1", "table-1-16", "longer", "control", "weak-16", "section-6", "noise"])
 def test_every_run_of_a_grid_has_its_record(name: str) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
+    recorded_text(HERE / f"{name}.jsonl", f"train it, and run 'python docs/learned/results.py collect FOLDER {name}'")
     from tm2tfr.training.grid.reader import load_grid
     from tm2tfr.training.options import plain
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.softness import for_run
@@ -66,7 +65,7 @@ def attention_of(
         engine=engine,
         layer=layer,
         head=number,
-        symbols=nets_of(found),
+        symbols=[name for name, _ in found.nets] or None,
         max_positions=MOST_MAPPED,
         first=len(tokens) if is_turing(found.decoder.layout) and described(tokens) and not prompt else 0,
     )
@@ -114,7 +113,7 @@ def scores_of(
         engine=engine,
         layer=layer,
         head=number,
-        symbols=nets_of(found),
+        symbols=[name for name, _ in found.nets] or None,
         max_positions=MOST_MAPPED,
     )
 
@@ -167,14 +166,6 @@ def _asked(
         what = f"a map has a row for each position, and {decoder.positions:,} are too many"
         raise EngineError(f"{found.name}: {what}: use at most {MOST_MAPPED:,}, of a smaller circuit")
     return found, engine_named("dense", dtype), layer, number
-
-
-def nets_of(found: Subject) -> Sequence[str] | None:
-    """Return the names of the positions of a run; None if they have none."""
-    construction, program = found.construction, found.program
-    if construction is None or construction.nets is None or program is None:
-        return None
-    return tuple(name for name, _ in construction.nets(program))
 
 
 def _place(decoder: Decoder, head: str) -> tuple[int, int]:

@@ -68,9 +68,7 @@ def moments(
         limit = None if found.decoder.positions is not None and max_steps == MAX_STEPS else max_steps
         right = judge.program if machine is None else judge.right
         recording = recorded(found, right, judge.word(word), dtype=dtype, max_steps=limit, progress=progress)
-    construction, program = found.construction, found.program
-    nets = construction.nets(program) if construction is not None and construction.nets and program is not None else ()
-    return Moments(recording, nets=nets, window=window)
+    return Moments(recording, nets=found.nets, window=window)
 
 
 def recorded(

@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.explorer import Explorer
     from tm2tfr.trace.check import Progress
+    from tm2tfr.transformer.weights import Decoder
 
 MOST_EXPLORED = 50_000
 """The largest number of steps in a page: the dense engine takes a minute for them, and the file has about 15 MB."""
-_SOFT, _EVERY_PAIR = (
-    "the page shows where hard attention looks, and these weights are soft",
-    "the page shows every pair of positions",
-)
 
 
 def explore(
@@ -70,8 +67,8 @@ def explore(
             raise CompileError("these weights are already compiled, so there is nothing to compare with: name the machine")
         decoders.append(Subject.of(found.right, options={"left_boundary": compare}).decoder)
     right = judge.program if machine is None else judge.right
-    if any(decoder.soft for decoder in decoders):
-        raise CompileError(f"{_SOFT}: explore the {found.noun} instead, with hard attention, as it is compiled by default")
+    for decoder in decoders:
+        _refuse_soft(decoder, found)
     limit: int | None = max_steps
     if found.decoder.positions is not None and max_steps == MAX_STEPS:
         limit = None  # the run has an end: the default limit is for those that may have none
@@ -101,19 +98,20 @@ def labelled(
     from tm2tfr.api.moments import observed
     from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
 
-    if found.decoder.soft:
-        raise CompileError(f"{_SOFT}: explore the {found.noun} instead, with hard attention, as it is compiled by default")
-    trace, tokens, seen = observed(found, word, machine, dtype, most=MOST_IN_A_PAGE, what=_EVERY_PAIR)
+    _refuse_soft(found.decoder, found)
+    what = "the page shows every pair of positions"
+    trace, tokens, seen = observed(found, word, machine, dtype, most=MOST_IN_A_PAGE, what=what)
     drawings: list[tuple[str, Callable[[], str]]] = []
     names: Mapping[tuple[int, int], str] = {}
     fed: Sequence[str] | None = tokens
-    if found.program is not None and found.kind.draw_run is not None:
-        drawings.append(("The run, layer by layer", lambda: draw_run(found, trace.input, attention=True)))
-        fed = None  # the drawing of the run has them
-    if found.program is not None and found.kind.picture is not None and program:
-        drawings.append(found.kind.picture(found.right, found.decoder))
-    if found.program is not None and found.kind.head_names is not None:
-        names = found.kind.head_names(found.right, found.decoder)
+    if found.program is not None:
+        if found.kind.draw_run is not None:
+            drawings.append(("The run, layer by layer", lambda: draw_run(found, trace.input, attention=True)))
+            fed = None  # the drawing of the run has them
+        if found.kind.picture is not None and program:
+            drawings.append(found.kind.picture(found.program, found.decoder))
+        if found.kind.head_names is not None:
+            names = found.kind.head_names(found.program, found.decoder)
     drawn, ends = [(heading, _drawn(draw)) for heading, draw in drawings], _ends(found, trace.input)
     return labeller_page(trace, found.decoder, seen, drawn, tokens=fed, ends=ends, called=names, live=live)
 
@@ -133,6 +131,13 @@ def _drawn(draw: Callable[[], str]) -> str:
         return draw()
     except Tm2tfrError as reason:
         return str(reason)
+
+
+def _refuse_soft(decoder: Decoder, found: Subject) -> None:
+    """Raise CompileError for weights with softmax."""
+    if decoder.soft:
+        what = "the page shows where hard attention looks, and these weights are soft"
+        raise CompileError(f"{what}: explore the {found.noun} instead, with hard attention, as it is compiled by default")
 
 
 def _refuse_more(number: int | None, what: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.errors import CompileError, InputError, SpecWarning, UsageError, did_you_mean
 from tm2tfr.files import is_weights
-from tm2tfr.text.words import tokens_in
+from tm2tfr.options import CircuitOptions, everything, fields_of, option_called
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
@@ -78,21 +78,19 @@ class Subject:
                 f"{self.name}: a subject has a Machine, a Circuit, a Program or a LogicProgram as its source, "
                 "a Decoder as its weights, or both"
             )
-        if self.options and self.construction is not None:
-            for option in self.options:
-                self._refuse(option, self.construction)
+        for option in self.options:
+            self._refuse_other(option)
         if self.options and self.source is None:
             remedy = f"omit {option_called(next(iter(self.options)))}"
             if "universal" in self.options:
                 remedy = "give the machine, and weights as its universal option"
             raise CompileError(f"{self.name}: these weights are already compiled: {remedy}")
 
-    def _refuse(self, option: str, construction: Source[Any]) -> None:
+    def _refuse_other(self, option: str) -> None:
         """Raise CompileError if `option` is another construction's."""
-        from tm2tfr.options import fields_of
         from tm2tfr.sources.registry import whose
 
-        if option not in fields_of(construction.options):
+        if self.construction is not None and option not in fields_of(self.construction.options):
             why = whose(option)
             name = "this" if self.name == self.noun else self.name
             raise CompileError(f"{name} is a {self.noun}, and {why}: omit {option_called(option)}")
@@ -215,6 +213,13 @@ class Subject:
         return self.construction is not None and self.construction.prompted and self.program is not None
 
     @property
+    def nets(self) -> Sequence[tuple[str, int]]:
+        """The name of each position, and the number of operands of its gate; nothing where positions have no names."""
+        if self.program is None or self.construction is None or self.construction.nets is None:
+            return ()
+        return self.construction.nets(self.program)
+
+    @property
     def noun(self) -> str:
         """What its program is called, such as ``machine``; what weights that say nothing of theirs are taken for."""
         if self.construction is None:
@@ -313,6 +318,8 @@ class Subject:
         Raises:
             InputError: see `word`; for weights without a program whose tokens have several characters, and a text.
         """
+        from tm2tfr.text.words import tokens_in
+
         given, program, construction = self.word(word), self.program, self.construction
         if program is None:
             return tokens_in(given, self.decoder.vocabulary)
@@ -340,7 +347,6 @@ def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, A
     Raises:
         UsageError: for what is neither an option of a construction nor a parameter of this circuit.
     """
-    from tm2tfr.options import CircuitOptions, everything, fields_of
     from tm2tfr.sources.registry import built, parameters_of
 
     names = everything()
@@ -356,11 +362,6 @@ def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, A
         raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*mine, *known))}")
     circuit = built(str(getattr(given, "name", given)), {name: asked.pop(name) for name in own}).program
     return circuit, asked
-
-
-def option_called(name: str) -> str:
-    """Return an option of a construction as messages name it: ``--left-boundary``."""
-    return f"--{name.replace('_', '-')}"
 
 
 def outside() -> int:

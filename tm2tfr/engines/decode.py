@@ -161,25 +161,30 @@ class LayerByLayer(ABC):
             check_patches(own, self._depth, self._width)
 
         def staged(i: int, x: Any, layer: int, part: str) -> None:
+            patched(x, patches.get(i, ()), layer, part)
+            if part == "feed_forward":
+                self._checked(x, layer, i)
             if i in watches:
                 watches[i].stage(layer, part, x.copy())
 
-        streams = []
+        streams, plain = [], not (watches or patches)  # most positions are: a session feeds millions of them
         for i, token in enumerate(tokens, first):
             streams.append(x := self._embedded(token, i))
-            patched(x, patches.get(i, ()), -1, "embedding")
-            staged(i, x, -1, "embedding")
+            if not plain:
+                staged(i, x, -1, "embedding")
         for n in range(self._depth):
             reads = [self._taken(n, x, i) for i, x in enumerate(streams, first)]
+            for i, (x, read) in enumerate(zip(streams, reads, strict=True), first):
+                if read is not None:
+                    self._attend(n, x, read, i, end, watches.get(i))
             for i, x in enumerate(streams, first):
-                self._attend(n, x, reads[i - first], i, end, watches.get(i))
-            for i, x in enumerate(streams, first):
-                patched(x, patches.get(i, ()), n, "attention")
-                staged(i, x, n, "attention")
-                self._feed_forward(n, x, i)
-                patched(x, patches.get(i, ()), n, "feed_forward")
-                self._checked(x, n, i)
-                staged(i, x, n, "feed_forward")
+                if plain:
+                    self._feed_forward(n, x, i)
+                    self._checked(x, n, i)
+                else:
+                    staged(i, x, n, "attention")
+                    self._feed_forward(n, x, i)
+                    staged(i, x, n, "feed_forward")
         return [Passed(x, self._answers(x, i)) for i, x in enumerate(streams, first)]
 
     @abstractmethod
@@ -188,7 +193,7 @@ class LayerByLayer(ABC):
 
     @abstractmethod
     def _taken(self, n: int, x: Any, position: int) -> Any:
-        """Keep the keys and values of layer n for a position, and return what its heads read there."""
+        """Keep the keys and values of layer n for a position, and return what its heads read there; None: it has none."""
 
     @abstractmethod
     def _attend(self, n: int, x: Any, reads: Any, position: int, length: int, watch: Watch | None) -> None:

@@ -108,10 +108,10 @@ class DenseSession(LayerByLayer):
             direction = first_infinite(x, self._decoder.layout.directions)
             raise too_large(where, position, f"direction {direction!r} of the stream", self._dtype.name)
 
-    def _taken(self, n: int, x: Vector, position: int) -> Vector:
+    def _taken(self, n: int, x: Vector, position: int) -> Vector | None:
         layer = self._layers[n]
         if not layer.heads:
-            return x
+            return None
         reads = read(layer.attention_norm, x, position)
         for head in layer.heads:
             head.take(reads)

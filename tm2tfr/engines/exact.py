@@ -144,10 +144,10 @@ class ExactSession(LayerByLayer):
             _add(x, self._table[position])
         return x
 
-    def _taken(self, n: int, x: list[Rational], position: int) -> list[Rational]:
+    def _taken(self, n: int, x: list[Rational], position: int) -> list[Rational] | None:
         for head in self._layers[n][0]:
             head.take(x)
-        return x
+        return x if self._layers[n][0] else None
 
     def _attend(
         self, n: int, x: list[Rational], reads: list[Rational], position: int, length: int, watch: Watch | None

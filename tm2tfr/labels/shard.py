@@ -21,8 +21,6 @@ from tm2tfr.labels.runs import LabelledRuns, LabelRows
 # ── Labels as Parquet: always the same bytes for the same labels.
 GROUP = 1 << 18
 """Rows of a row group."""
-FIRST = ("run", "position", "token", "token_id")
-"""The columns before the variables; then there are ``answer`` and ``answer_id``, if answers are labels."""
 _OPTIONS: dict[str, Any] = {
     "compression": "zstd",
     "compression_level": 1,

@@ -179,6 +179,13 @@ def short_words(alphabet: Iterable[_Token]) -> Iterator[tuple[_Token, ...]]:
         yield from all_words(some, length)
 
 
+def words_to_try(examples: Iterable[Sequence[Any]], alphabet: Sequence[Any]) -> list[str]:
+    """Return the examples that are over the alphabet, as people write them; if there are none, a few short words."""
+    known = set(alphabet)
+    own = [written(word) for word in examples if set(word) <= known]
+    return own or list(islice(map(written, short_words(alphabet)), FEW))
+
+
 # ── Text -> YAML that every reader reads alike: unquoted only where no version of YAML would take it for something else.
 _PLAIN = re.compile("[A-Za-z][A-Za-z0-9_-]*|_|[0-9]")
 _TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})

@@ -94,7 +94,7 @@ class _Worker:
     """What one thread needs."""
 
     session: ManyRuns | _OneByOne
-    rows: int = ROWS
+    rows: int
 
 
 class Running:
@@ -116,7 +116,7 @@ class Running:
     ) -> None:
         self._decoder, self._reference, self._probes, self._engine = decoder, reference, probes, engine
         self._workers, self._idle = workers, list[_Worker]()
-        self._coming = 0
+        self._coming, self._at_once = 0, ROWS if probes.labels or probes.numbers else 4 * ROWS  # of tokens alone more fit
         self._runs = self._rows = 0  # of all parts so far
 
     def parts(self, given: Prompts, limit: Ints, later: int = 0) -> Iterator[BatchPart]:
@@ -134,7 +134,7 @@ class Running:
         if first:
             yield self._noted(self._part(given, limit, 0, first))
         each = max(1, self._rows // max(1, self._runs))
-        size = max(1, min(MOST, ROWS // each))
+        size = max(1, min(MOST, self._at_once // each))
         self._coming = each * (runs - first + later)
         places = deque((start, min(start + size, runs)) for start in range(first, runs, size))
         with ExitStack() as stack:
@@ -182,13 +182,13 @@ class Running:
 
     def _new(self) -> _Worker:
         if self._engine is not None:
-            return _Worker(_OneByOne(self._decoder, self._engine))
+            return _Worker(_OneByOne(self._decoder, self._engine), self._at_once)
         try:
             session = ManyRuns(self._decoder, labels=self._probes.labels, numbers=self._probes.numbers)
         except EngineError as error:
             what = str(error).removesuffix(": use the dense engine")
             raise EngineError(f"{what}: run these inputs one by one, with the dense engine") from error
-        return _Worker(session)
+        return _Worker(session, self._at_once)
 
     def _compared(
         self, first: int, fed: Callable[[], NDArray[np.int32]], found: RowsInTurn, expected: RightRun | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import SOp
-from tm2tfr.text.words import FEW, read_word, short_words, written
+from tm2tfr.text.words import read_word, words_to_try
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -62,9 +61,7 @@ def head_names(program: Program, decoder: Decoder) -> Mapping[tuple[int, int], s
 
 def tried(program: Program, examples: Sequence[Any]) -> Iterable[str]:
     """Return inputs to try: those of its examples, otherwise short ones."""
-    known = set(program.alphabet)
-    own = [written(each.input) for each in program.examples if not each.error and set(each.input) <= known]
-    return own or islice(map(written, short_words(program.alphabet)), FEW)
+    return words_to_try((each.input for each in program.examples if not each.error), program.alphabet)
 
 
 def heads_of(decoder: Decoder, drawn: Flow) -> Mapping[tuple[int, int], tuple[int, int]]:

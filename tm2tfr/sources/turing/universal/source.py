@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,34 +50,10 @@ def _fed(universal: Universal, word: str, decoder: Decoder) -> Sequence[str]:
     return prompt(universal, word)
 
 
-def _convert(universal: Universal, format: str) -> Any:
-    from tm2tfr.sources.turing.conversion import convert
-
-    return convert(universal.right, format)
-
-
-def _dot(universal: Universal) -> str:
-    from tm2tfr.sources.turing.drawing import to_dot
-
-    return to_dot(universal.right)
-
-
-def _draw(universal: Universal, output: Path) -> None:
-    from tm2tfr.sources.turing.drawing import save
-
-    save(universal.right, output)
-
-
-def _graph(universal: Universal) -> Any:
-    from tm2tfr.sources.turing.graph import to_graph
-
-    return to_graph(universal.right)
-
-
-def _tried(universal: Universal, examples: Sequence[Any]) -> Iterable[str]:
-    from tm2tfr.sources.turing.page import tried
-
-    return tried(universal.right, examples)
+def _of_machine(module: str, function: str) -> Callable[..., Any]:
+    """Return a function of Turing machines, for the machine in the prompt."""
+    call = later(module, function)
+    return lambda universal, *rest: call(universal.right, *rest)
 
 
 def _page(universal: Universal) -> Page:
@@ -111,13 +87,13 @@ SOURCE = Source(
     inputs=lambda universal: inputs(universal.right),
     given=_given,
     targets=(*WRITABLE, *PICTURES),
-    convert=_convert,
+    convert=_of_machine("tm2tfr.sources.turing.conversion", "convert"),
     format_for=later("tm2tfr.sources.turing.conversion", "format_for"),
     drawn=DRAWN,
-    dot=_dot,
-    draw=_draw,
-    graph=_graph,
-    tried=_tried,
+    dot=_of_machine("tm2tfr.sources.turing.drawing", "to_dot"),
+    draw=_of_machine("tm2tfr.sources.turing.drawing", "save"),
+    graph=_of_machine("tm2tfr.sources.turing.graph", "to_graph"),
+    tried=_of_machine("tm2tfr.sources.turing.page", "tried"),
     machine=lambda universal: universal.machine,
     prompted=True,
     class_named=_class_named,
