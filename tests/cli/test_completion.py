@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
+from tm2tfr.cli import main
 from tm2tfr.cli.guarded import COMPLETION
 from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, shelf
 from tm2tfr.sources.circuit.library.registry import GENERATORS
@@ -102,4 +103,28 @@ def test_a_start_file_that_cannot_be_changed_is_named(
 
 def test_another_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("shellingham.detect_shell", lambda: ("tcsh", "/bin/tcsh"))
-    assert tm2tfr_here(capsys, "--install-completion") == (1, ["Shell tcsh is not supported."])
+    known = "bash, zsh, fish, powershell, pwsh"
+    for option in ("--install-completion", "--show-completion"):
+        assert tm2tfr_here(capsys, option)[0] == 2
+        assert said(capsys, option, "fsh") == (
+            f"tm2tfr: there is no completion for the shell 'fsh' (did you mean 'fish'?): use one of {known}"
+        )
+    with pytest.raises(SystemExit):
+        main(["--show-completion"])
+    assert (
+        capsys.readouterr().err
+        == f"Shell tcsh not supported.\ntm2tfr: name a shell behind --show-completion, one of {known}\n"
+    )
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "pwsh"])
+def test_a_shell_that_is_named(
+    shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("tcsh", "/bin/tcsh"))
+    code, lines = tm2tfr_here(capsys, "--show-completion", shell)
+    assert (code, any(COMPLETION in line for line in lines)) == (0, True)
+    if shell != "pwsh":  # which has to be there
+        assert tm2tfr_here(capsys, "--install-completion", shell)[0] == 0
+        assert any(COMPLETION in path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file())

@@ -8,18 +8,23 @@ from importlib import import_module
 from typing import Any, cast
 
 import typer
+from typer.completion import install_callback, show_callback
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tm2tfr.cli import usage
 from tm2tfr.cli.reading import Argument, Option, escaped
-from tm2tfr.errors import OutputError
+from tm2tfr.errors import OutputError, UsageError, did_you_mean
 
 HELP = ("-h", "--help")
 OLDER = {"verify-checkpoint": "verify-export", "machines": "list", "figure-1": "soften --figure 1"}
 """The older name of a command -> its name, with the option that says which part of it."""
 OLDER_OPTIONS = {"trace": {"--out": "--output"}, "check": {"--out": "--output"}, "convert": {"--format": "--from"}}
 """A command -> the older names of its options, which still work, and are not shown."""
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+"""The shells that Typer completes words in."""
+COMPLETIONS = {"--show-completion": show_callback, "--install-completion": install_callback}
+"""Typer's options for completion -> what it does for each, for the shell that it finds or for one that is named."""
 
 
 class OwnParameters:
@@ -123,13 +128,21 @@ class Group(OwnParameters, TyperGroup):
     """The commands, in panels; what cannot be understood raises `UsageError`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line up to the command.
+        """Read the command line up to the command; behind the options for completion a shell may be named.
 
         Raises:
+            UsageError: if there is no completion for the shell.
             OutputError: if completion cannot be installed.
         """
+        option = next((word for word in args[:1] if word in COMPLETIONS), "")
         try:
+            if option and len(args) == 2 and not ctx.resilient_parsing:
+                COMPLETIONS[option](ctx, self.params[0], _shell(args[1]))
             return super().parse_args(ctx, args)
+        except typer.Exit as end:
+            if option and end.exit_code:
+                raise UsageError(f"tm2tfr: name a shell behind {option}, one of {', '.join(SHELLS)}") from None
+            raise
         except (OSError, UnicodeError) as error:
             name = getattr(error, "filename", None) or ("the shell's start file" if isinstance(error, UnicodeError) else "")
             if not name:
@@ -150,6 +163,14 @@ class Group(OwnParameters, TyperGroup):
         if not ctx.resilient_parsing and name not in self.commands and not name.startswith("-"):
             raise usage.unknown_command(name, rest, self.commands)
         return super().resolve_command(ctx, [name, *rest])
+
+
+def _shell(name: str) -> str:
+    """Return the name of a shell that has completion. Raises UsageError for another."""
+    if name not in SHELLS:
+        what = f"tm2tfr: there is no completion for the shell {name!r}{did_you_mean(name, SHELLS)}"
+        raise UsageError(f"{what}: use one of {', '.join(SHELLS)}")
+    return name
 
 
 def _positional(arguments: Sequence[str]) -> bool:
