@@ -122,6 +122,9 @@ def test_any_number_of_workers_and_parts_of_any_size(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(running, "MOST", most)
         for workers in (1, 2, 3):
             assert equal(one, tm2tfr.check_batch("palindromes", words, workers=workers))
+    monkeypatch.setattr(running, "FIRST", 32)
+    monkeypatch.setattr(running, "ROWS", 1)
+    assert equal(one, tm2tfr.check_batch("palindromes", words, workers=2)), "the first part is too large"
     alone = tm2tfr.check_batch("palindromes", words, keep_rows=False)
     assert (alone.rows, len(alone.answers), alone.T.tolist()) == (one.rows, 0, one.T.tolist())
     assert equal(tm2tfr.run_batch("palindromes", words, workers=1), tm2tfr.run_batch("palindromes", words, workers=2))

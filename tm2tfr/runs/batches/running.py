@@ -132,7 +132,9 @@ class Running:
         runs, known = len(limit), self._decoder.positions or 1
         first = min(FIRST, runs, max(1, 4 * ROWS // known)) if not self._runs else 0
         if first:
-            yield self._noted(self._part(given, limit, 0, first))
+            part = self._noted(self._part(given, limit, 0, first))
+            first = part.runs  # fewer, if it was too large
+            yield part
         each = max(1, self._rows // max(1, self._runs))
         size = max(1, min(MOST, self._at_once // each))
         self._coming = each * (runs - first + later)
