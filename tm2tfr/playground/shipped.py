@@ -13,7 +13,7 @@ from tm2tfr.playground.query import MOST_SOURCE
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.library import registry as circuits
 from tm2tfr.sources.turing.library import load_with_warnings
-from tm2tfr.text.parts import title_in
+from tm2tfr.text.headers import title_in
 
 
 class _Shipped(NamedTuple):

@@ -59,7 +59,7 @@ def listed(language: Language, *, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped formula, or program."""
     from tm2tfr.shelf import shipped, shipped_text
     from tm2tfr.sources.logic.library import ENDINGS, SHELVES, load
-    from tm2tfr.text.parts import title_in
+    from tm2tfr.text.headers import title_in
 
     kind = SHELVES[ENDINGS.index(f".{language}")]
     names, noun = shipped(kind), "formula" if language == "tl" else "program"

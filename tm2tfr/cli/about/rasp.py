@@ -40,7 +40,7 @@ def listed(*, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped program."""
     from tm2tfr import shelf
     from tm2tfr.sources.rasp.library import load, shipped
-    from tm2tfr.text.parts import title_in
+    from tm2tfr.text.headers import title_in
 
     names = shipped()
     if as_json:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from tm2tfr.errors import CompileError, did_you_mean
 from tm2tfr.sources.logic.nodes import Node, needed
-from tm2tfr.text.parts import header_alphabet, header_lines
+from tm2tfr.text.headers import header_alphabet, header_lines
 from tm2tfr.text.source import Log, Mark
 from tm2tfr.text.words import broken_list, read_word
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tm2tfr.errors import CompileError, did_you_mean
 from tm2tfr.sources.rasp.sops import Atom, Selector, SOp
-from tm2tfr.text.parts import header_alphabet, header_lines
+from tm2tfr.text.headers import header_alphabet, header_lines
 from tm2tfr.text.source import Log, Mark
 from tm2tfr.text.words import read_word
 

@@ -6,10 +6,12 @@ The graph ignores the tape: a path in it is a run that the tape may or may not a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from tm2tfr.sources.turing.spec import Machine
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 # ── which states a run can reach, and from which it can halt, whatever the tape says ──────────────────
@@ -63,6 +65,8 @@ def to_graph(machine: Machine) -> nx.MultiDiGraph[str]:
     δ(q, a) = (r, b, m) goes from q to r, its key is ``a``, and it has the attributes ``rule``, ``read``
     (a), ``write`` (b) and ``move`` (m: -1, 0 or +1).
     """
+    import networkx as nx  # noqa: PLC0415  (it takes longer to import than a short run takes)
+
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=machine.name)
     accept, reject = set(machine.accept_states), set(machine.reject_states)
     for q in machine.states:
@@ -75,6 +79,8 @@ def to_graph(machine: Machine) -> nx.MultiDiGraph[str]:
 
 def components(machine: Machine) -> tuple[frozenset[str], ...]:
     """Return the strongly connected components, in the order of their first states in the machine."""
+    import networkx as nx  # noqa: PLC0415
+
     place = {q: i for i, q in enumerate(machine.states)}
     found = (frozenset(part) for part in nx.strongly_connected_components(to_graph(machine)))
     return tuple(sorted(found, key=lambda part: min(place[q] for q in part)))
