@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract import Source
+from tm2tfr.dataset.runs import Failure
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.whole import WholeDense
@@ -28,15 +29,6 @@ from tm2tfr.transformer.weights import Decoder
 
 WORDS, PAIRS = 8_192, 1 << 20
 """At most this many words of one length are labelled at once, and at most this many pairs of their positions."""
-
-
-@dataclass(frozen=True)
-class Differs:
-    """The first run that differs from the reference, with the reason; agreed: the number of runs before it."""
-
-    word: str
-    why: str
-    agreed: int
 
 
 @dataclass(frozen=True)
@@ -148,7 +140,7 @@ class LabelledRuns:
         """Return these runs in the dense engine, of at most so many steps; runs of one length cannot be shortened."""
         return self if self._length is not None else replace(self, engine="dense", max_steps=min(self.max_steps, steps))
 
-    def labelled(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None, tuple[int, ...]]:
+    def labelled(self, words: Sequence[str]) -> tuple[LabelRows, Failure | None, tuple[int, ...]]:
         """Run some inputs and return their labels, up to the first that differs from the reference's.
 
         Returns:
@@ -166,7 +158,7 @@ class LabelledRuns:
         return LabelRows(tuple(words), raw.offsets, raw.tokens, raw.answers, columns, {}, attended, tuple(outcomes), cells)
 
     # ── runs that generate tokens: each compared with the reference's, cell by cell
-    def _batch(self, words: Sequence[str], engine: Engine) -> tuple[LabelRows, Differs | None]:
+    def _batch(self, words: Sequence[str], engine: Engine) -> tuple[LabelRows, Failure | None]:
         """Run all inputs in column blocks; of inputs of one length, whose columns follow from the tokens, compare these."""
         from tm2tfr.runs.batches.carried import batches_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
@@ -186,7 +178,7 @@ class LabelledRuns:
         agreed, differs = len(batch), None
         if len(wrong):
             agreed = int(wrong[0])
-            differs = Differs(words[agreed], str(batch.divergence(agreed) or batch.trace(agreed).result), agreed)
+            differs = Failure(self.program, words[agreed], str(batch.divergence(agreed) or batch.trace(agreed).result))
         rows = int(batch.offsets[agreed])
         columns = {name: values[:rows].astype(np.int32) for name, values in batch.columns.items()}
         sizes = np.array([len(word) for word in words[:agreed]], dtype=np.int64)
@@ -195,14 +187,14 @@ class LabelledRuns:
         outcomes = batch.outcomes if batch.results is None else batch.results.outcomes
         return self._labels(words[:agreed], raw, outcomes[:agreed].tolist(), cells), differs
 
-    def _in_turn(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None]:
+    def _in_turn(self, words: Sequence[str]) -> tuple[LabelRows, Failure | None]:
         """Run one input after the other, row by row."""
         options = RunOptions(engine=self.engine, max_steps=self.max_steps)
         differs, parts = None, list[LabelRows]()
         for word in words:
             trace = carried_out(self.decoder, word, self.program, options)
             if not trace.agrees:
-                differs = Differs(word, str(trace.divergence or f"{trace.tokens} tokens, {trace.result}"), len(parts))
+                differs = Failure(self.program, word, str(trace.divergence or f"{trace.tokens} tokens, {trace.result}"))
                 break
             parts.append(self._labels([word], self._rows(trace, len(word)), [trace.answer], trace.compared))
         return (LabelRows.together(parts, np.arange(len(parts))) if parts else NO_ROWS), differs
@@ -232,7 +224,7 @@ class LabelledRuns:
             for numbers in (same[first : first + size] for first in range(0, len(same), size)):
                 yield numbers, tokens[start[numbers][:, None] + np.arange(length)].astype(np.int64)
 
-    def _whole(self, words: Sequence[str]) -> tuple[LabelRows, Differs | None, tuple[int, ...]]:
+    def _whole(self, words: Sequence[str]) -> tuple[LabelRows, Failure | None, tuple[int, ...]]:
         """Label words of one length at a time, and put their rows in the order of the words."""
         engine, parts, kept = WholeDense(self.decoder, "float64"), list[LabelRows](), list[Ints]()
         out: list[int] = []
@@ -248,7 +240,7 @@ class LabelledRuns:
                 kept.append(own)
         if wrong:
             first = min(wrong)
-            return NO_ROWS, Differs(words[first], self._why(words[first]), first - sum(n < first for n in out)), ()
+            return NO_ROWS, Failure(self.program, words[first], self._why(words[first])), ()
         return LabelRows.together(parts, np.argsort(np.concatenate(kept), kind="stable")), None, tuple(sorted(out))
 
     def _of_words(self, words: Sequence[str], found: LabelledWords) -> LabelRows:

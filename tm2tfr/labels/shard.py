@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.dataset.jobs import Job, arrow_or_error
-from tm2tfr.dataset.runs import Failure, versions
+from tm2tfr.dataset.runs import versions
 from tm2tfr.dataset.shard import Done
 from tm2tfr.dataset.tally import Tally
 from tm2tfr.labelling import Ragged, Scheme
@@ -136,12 +136,11 @@ def labelled_shard(job: Job, labelling: Labelling) -> Done:
     """Run the inputs of a job and make its files; after a run that differs there are none."""
     done = Done(job.number, Tally(), versions=versions())
     runs, words = labelling.runs, job.pieces[0].words
-    rows, differs, undefined = runs.labelled(words)
+    rows, done.failure, undefined = runs.labelled(words)
     done.tally.runs, done.tally.rows, done.tally.cells = len(rows.words), int(rows.offsets[-1]), rows.cells
     done.tally.outcomes.update(outcome for outcome in rows.outcomes if outcome in runs.scheme.ends)
     done.left_out = len(undefined)
-    if differs is not None:
-        done.failure = Failure(runs.program, differs.word, differs.why)
+    if done.failure is not None:
         return done
     kept = np.delete(np.arange(len(words)), list(undefined))
     numbers = (job.number * labelling.shard_size + kept).astype(np.int32)
