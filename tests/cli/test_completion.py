@@ -91,7 +91,8 @@ def test_a_start_file_that_cannot_be_changed_is_named(
     monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
     (tmp_path / ".bashrc").write_bytes(b"alias l='ls'  # caf\xe9")
     answer = said(capsys, "--install-completion")
-    assert answer.startswith("the shell's start file: completion cannot be installed ('utf-8' codec can't decode byte 0xe9")
+    assert answer.startswith("the shell's start file: completion cannot be installed (")
+    assert "codec can't decode byte 0xe9" in answer  # the locale's
     assert answer.endswith(": use --show-completion, and save what it prints yourself")
     assert (tmp_path / ".bashrc").read_bytes() == b"alias l='ls'  # caf\xe9"
     (tmp_path / ".bashrc").unlink()
