@@ -252,7 +252,7 @@ def check(
     softness: SoftGroup,
     asked: Annotated[Asked, But(draws=True, seed=seed(RUN, RANDOM_SEED))],
 ) -> None:
-    """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""
+    """Compare the decoder with its reference at every position: simulator, evaluator, or interpreter."""
     from tm2tfr.api.checking import check as checked
     from tm2tfr.cli.watching import Terminal
 
