@@ -104,5 +104,7 @@ def test_the_library_takes_them_as_keywords() -> None:
     for source in ("palindromes", "full-adder", "histogram", "every-a-answered"):
         with pytest.raises(tm2tfr.Tm2tfrError, match="compile has no option 'attention': use one of "):
             tm2tfr.compile(source, attention="softmax")  # type: ignore[call-arg]
-    with pytest.raises(tm2tfr.Tm2tfrError, match="palindromes: --bits is a parameter of shipped circuits: omit it"):
+    with pytest.raises(
+        tm2tfr.Tm2tfrError, match="palindromes is not a shipped circuit, and only these have parameters: omit --bits"
+    ):
         tm2tfr.compile("palindromes", bits=3)

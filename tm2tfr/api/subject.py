@@ -357,10 +357,10 @@ def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, A
     if not own:
         return given, asked
     unknown = next((name for name in sorted(own) if name not in known), "")
-    close = did_you_mean(unknown, names)
+    applying = (*(fields_of(CircuitOptions) if known else names), *known)  # what has parameters is a circuit
+    close = did_you_mean(unknown, applying)
     if close or (unknown and unknown not in CircuitParameters.__annotations__):
-        mine = fields_of(CircuitOptions) if known else names  # what has parameters is a circuit
-        raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*mine, *known))}")
+        raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join(applying)}")
     circuit = built(str(getattr(given, "name", given)), {name: asked.pop(name) for name in own}).program
     return circuit, asked
 

@@ -61,7 +61,7 @@ def choice(
 
 def metavar_of(of: Sequence[str]) -> str:
     """Return the words of an option as its help lists them; with spaces if they need more than one line at 80 columns."""
-    return f"<{('|' if sum(map(len, of)) + len(of) <= 26 else ' | ').join(of)}>"
+    return f"<{('|' if sum(map(len, of)) + len(of) <= 25 else ' | ').join(of)}>"
 
 
 def count(help: str, *names: str, least: int = 0, metavar: str = "N", **kwargs: Any) -> Any:

@@ -342,7 +342,8 @@ def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     if found is None:
         given, known = f"--{next(iter(parameters))}", ", ".join(library.GENERATORS)
         close = did_you_mean(name, library.GENERATORS)
-        raise UsageError(f"{name}: {given} is a parameter of shipped circuits{close}: omit it, or name one of {known}")
+        what = f"{name} is not a shipped circuit{close}, and only these have parameters"
+        raise UsageError(f"{what}: omit {given}, or name one of {known}")
     return LoadedProgram(library.load(found.name, **parameters))
 
 
