@@ -136,7 +136,7 @@ def test_every_public_function_is_tried() -> None:
         "claim_template": "a key, in tests/disguises/test_claims.py",
         "score_claim": "a key, likewise",
         "verify_disguise": "hidden weights and a key, likewise",
-        "make_suite": "nothing, in tests/disguises/test_suite.py",
+        "make_suite": "nothing, in tests/disguises/test_disguise.py",
         "check_batch": "every subject, in tests/runs/batches",
         "run_batch": "likewise",
         "draw_requests": "RASP programs alone, in tests/sources/rasp/drawing",
@@ -516,7 +516,7 @@ def test_a_length_beside_a_temperature_is_refused() -> None:
 
 def test_errors_say_what_to_do() -> None:
     with pytest.raises(
-        NotFoundError, match=r"3 \(int\) is neither a machine nor a decoder, nor the name of one: use a Machine"
+        NotFoundError, match=r"3 \(int\) is not a machine, circuit, program, formula or decoder, nor the name of one: use"
     ):
         tm2tfr.check(3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="an input word must be text, not 11: write for example '11'"):

@@ -347,7 +347,7 @@ def read_options(kind: type[_Options], options: Mapping[str, Any]) -> _Options:
 def _valid(option: Declaration, value: Any) -> Any:
     if option.kind == "words" and value not in option.words:
         noun, close = option.about.noun or option.name, did_you_mean(str(value), option.words)
-        raise CompileError(f"there is no {noun} {value!r}{close}: use {' or '.join(option.words)}")
+        raise CompileError(f"unknown {noun} {value!r}{close}: use {' or '.join(option.words)}")
     if option.kind == "flag":
         return value not in (False, "False")
     return _whole(option, value) if option.kind == "count" else value

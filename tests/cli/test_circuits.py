@@ -36,8 +36,8 @@ from tm2tfr.transformer.weights import matrices, replaced
             "convert chapter --basis nor",
             "chapter is a machine, and a basis is that of a circuit's gates: omit --basis",
         ),
-        ("trace full-adder --bits 3", "full-adder: there is no parameter --bits: it has none"),
-        ("trace parity --seed 3", "parity: there is no parameter --seed: it has --bits"),
+        ("trace full-adder --bits 3", "full-adder: unknown parameter --bits: omit it, this circuit has no parameters"),
+        ("trace parity --seed 3", "parity: unknown parameter --seed: use --bits"),
         (
             "check parity --seed 3",
             "parity: --seed is that of random inputs, and none are asked for: add --random K, or omit --seed",

@@ -219,7 +219,7 @@ def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         ("trace full-adder --steep", "full-adder is a circuit, and steep queries are those of the weights of a formula: "
          "omit --steep"),
         ("trace full-adder --variant ours", "unknown variant 'ours': use lookup, paper-hard, paper"),
-        ("trace since-b --variant lookup", "there is no variant of formulas 'lookup': use ours or paper"),
+        ("trace since-b --variant lookup", "unknown variant of formulas 'lookup': use ours or paper"),
         ("trace chapter -f Q[a]", "tm2tfr: a name and --formula cannot be combined: give one thing to work on"),
         ("check since-b --all", "tm2tfr check: --all is for circuits, and formulas have inputs of any length: use "
          "--all-up-to"),

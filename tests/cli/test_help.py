@@ -88,6 +88,15 @@ def test_the_help_behind_nothing_that_can_be_read_is_the_help(capsys: pytest.Cap
     assert tm2tfr_here(capsys, "trace", "nonsense", "--help") == tm2tfr_here(capsys, "trace", "--help")
 
 
+@pytest.mark.parametrize("name", LISTED)
+def test_no_value_is_broken_within_a_word_at_80_columns(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, lines = tm2tfr_here(capsys, name, "--help")
+    text = " ".join(lines)
+    shown = [each for each in params(name) if isinstance(each, TyperOption) and each.opts[0] in text and each.metavar]
+    words = {word for each in shown if "|" in str(each.metavar) for word in str(each.metavar).split()}
+    assert [word for word in words if not any(word in line for line in lines)] == []
+
+
 def test_the_help_says_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'once Q[a] & !Q[b]'" in " ".join(tm2tfr_here(capsys, "trace", "--help")[1])
 
@@ -129,7 +138,7 @@ def test_a_soft_table(tmp_path: Path) -> None:
     ("command", "words"),
     [
         ("trace", "the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs."),
-        ("trace", "The input: a word, or a JSON list of tokens; of a circuit bits, numbers such as 0x3A+7, or text."),
+        ("trace", "The input: a word, or a JSON list of tokens; for a circuit: bits, numbers such as 0x3A+7, or text."),
         ("sweep", "Compare decoders with the reference on every program and every input of a spec"),
         ("soften", "auto|local|theorem-26|τ"),
     ],

@@ -74,8 +74,8 @@ def test_every_option_says_whose_it_is_and_every_shown_one_what_it_does() -> Non
 @pytest.mark.parametrize(
     ("kind", "options", "said"),
     [
-        (RaspOptions, {"mask": "past"}, "there is no mask 'past': use none or future"),
-        (LogicOptions, {"compare": "sing"}, "there is no way to compare 'sing' (did you mean 'sign'?): use lookup or sign"),
+        (RaspOptions, {"mask": "past"}, "unknown mask 'past': use none or future"),
+        (LogicOptions, {"compare": "sing"}, "unknown way to compare 'sing' (did you mean 'sign'?): use lookup or sign"),
         (RaspOptions, {"max_length": 0}, "--max-length must be a whole number from 1 to 10,000, not 0: use for example 10"),
         (RaspOptions, {"max_values": True}, "--max-values must be a whole number from 1 to 1,000,000,000, not True"),
         (LogicOptions, {"steep": "True", "mask": "none"}, "--steep is for decoders: omit --mask none"),
@@ -101,3 +101,10 @@ def test_the_library_takes_them_as_keywords() -> None:
     assert tm2tfr.compile("parity", bits=3).positions == tm2tfr.compile("parity", bits=3, variant=None).positions
     with pytest.raises(tm2tfr.Tm2tfrError, match="compile has no option 'varient' .did you mean 'variant'"):
         tm2tfr.compile("parity", varient="paper")  # type: ignore[call-arg]
+    for source in ("palindromes", "full-adder", "histogram", "every-a-answered"):
+        with pytest.raises(tm2tfr.Tm2tfrError, match="compile has no option 'attention': use one of "):
+            tm2tfr.compile(source, attention="softmax")  # type: ignore[call-arg]
+    with pytest.raises(
+        tm2tfr.Tm2tfrError, match="palindromes is not a shipped circuit, and only these have parameters: omit --bits"
+    ):
+        tm2tfr.compile("palindromes", bits=3)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.errors import CompileError, InputError, SpecWarning, UsageError, did_you_mean
 from tm2tfr.files import is_weights
-from tm2tfr.options import CircuitOptions, everything, fields_of, option_called
+from tm2tfr.options import CircuitOptions, CircuitParameters, everything, fields_of, option_called
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
@@ -357,9 +357,10 @@ def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, A
     if not own:
         return given, asked
     unknown = next((name for name in sorted(own) if name not in known), "")
-    if close := did_you_mean(unknown, names):
-        mine = fields_of(CircuitOptions) if known else names  # what has parameters is a circuit
-        raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*mine, *known))}")
+    applying = (*(fields_of(CircuitOptions) if known else names), *known)  # what has parameters is a circuit
+    close = did_you_mean(unknown, applying)
+    if close or (unknown and unknown not in CircuitParameters.__annotations__):
+        raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join(applying)}")
     circuit = built(str(getattr(given, "name", given)), {name: asked.pop(name) for name in own}).program
     return circuit, asked
 

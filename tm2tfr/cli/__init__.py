@@ -41,8 +41,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "list": ("machines:list_", "List what is shipped, or describe one entry", "binary-adder"),
     },
     "Verify": {
-        "check": ("runs:check", "Compare a decoder with what is right, on examples or inputs", "palindromes --input abba"),
-        "sweep": ("datasets:sweep", "Compare them on every program and input of a spec", "two-states"),
+        "check": ("runs:check", "Compare a decoder with its reference, on examples or inputs", "palindromes --input abba"),
+        "sweep": ("datasets:sweep", "Check every program of a spec on every input", "two-states"),
         "certify": (
             "proofs:certify",
             "Prove, for every input, how long a run stays right",

@@ -45,8 +45,8 @@ def seed(panel: str, help: str) -> Any:
 
 
 PARAMETERS: Mapping[str, Any] = {
-    "bits": option("Of a shipped circuit, such as binary-adder: the number of bits.", metavar="N", panel=CIRCUITS),
-    "order": option("Of binary-adder: the order of its gates, paper-1 or paper-2.", metavar="ORDER", panel=CIRCUITS),
+    "bits": option("The number of bits of a shipped circuit, such as binary-adder.", metavar="N", panel=CIRCUITS),
+    "order": option("The order of the gates, paper-1 or paper-2 (binary-adder only).", metavar="ORDER", panel=CIRCUITS),
     **{name: option("", hidden=True) for name in ("select", "number", "inputs", "gates", "kinds")},
     "seed": seed(CONSTRUCTION, "The seed of the circuit 'random', and of the rules' order in prompts."),
 }

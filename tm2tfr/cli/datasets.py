@@ -28,7 +28,7 @@ def dataset(
     resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
     max_length: Annotated[
         int | None,
-        count("Of a program or a formula: train on words of up to N tokens, test on longer ones, up to 4·N.", least=1),
+        count("Train on words of up to N tokens, test on longer ones, up to 4·N (programs and formulas only).", least=1),
     ] = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,

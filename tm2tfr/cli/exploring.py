@@ -124,7 +124,7 @@ def explore(
 ) -> None:
     """Write one HTML page that shows how the transformer computes, offline and with every number.
 
-    A machine or a circuit is played step by step. The page of a RASP program or a formula stands still: all positions are
+    A machine or a circuit is played step by step. The page of a RASP program or a formula is static: all positions are
     computed at once, so everything is side by side.
     """
     from tm2tfr.places import check_file

@@ -169,7 +169,7 @@ def convert(
     verdict: Annotated[
         HaltVerdict | None,
         choice(
-            "Of a machine that halts without verdicts: take every halt to accept or to reject, for formats in which "
+            "For a machine that halts without verdicts: take every halt to accept or to reject, for formats in which "
             "every run does one of the two. Where a rule is missing, accepting takes one more step.",
             of=HALT_VERDICTS,
         ),

@@ -53,8 +53,15 @@ def choice(
     help: str, *names: str, of: Sequence[str], metavar: str = "", commands: Mapping[str, str] | None = None, **kwargs: Any
 ) -> Any:
     """Return an option that takes one of several words; of others it may be known which command is meant."""
-    shown, reader = metavar or f"<{'|'.join(of)}>", arguments.one_of(of, commands or {})
-    return option(help, *names, metavar=shown, parser=reader, autocompletion=arguments.among(of), **kwargs)
+    reader = arguments.one_of(of, commands or {})
+    return option(
+        help, *names, metavar=metavar or metavar_of(of), parser=reader, autocompletion=arguments.among(of), **kwargs
+    )
+
+
+def metavar_of(of: Sequence[str]) -> str:
+    """Return the words of an option as its help lists them; with spaces if they need more than one line at 80 columns."""
+    return f"<{('|' if sum(map(len, of)) + len(of) <= 25 else ' | ').join(of)}>"
 
 
 def count(help: str, *names: str, least: int = 0, metavar: str = "N", **kwargs: Any) -> Any:
@@ -71,8 +78,8 @@ def number(help: str, *names: str, **kwargs: Any) -> Any:
 WordOption: TypeAlias = Annotated[
     str | None,
     option(
-        "The input: a word, or a JSON list of tokens; of a circuit bits, numbers such as 0x3A+7, or text. Default: "
-        "the program's own, its first example, or of a circuit zeros.",
+        "The input: a word, or a JSON list of tokens; for a circuit: bits, numbers such as 0x3A+7, or text. Default: "
+        "the source's own input, its first example, or zeros for a circuit.",
         "--input",
         "-i",
         metavar="WORD",
@@ -89,7 +96,7 @@ def bytes_of(text: str) -> Path:
 
 
 BYTES = option(
-    "The input is what this file contains, byte for byte: of sha256.",
+    "The input is what this file contains, byte for byte (sha256 only).",
     "--file",
     metavar="FILE",
     parser=bytes_of,
@@ -133,7 +140,7 @@ TemperatureOption: TypeAlias = Annotated[
     option(
         "Softmax: divide queries by it, e.g. 2^-10. auto (default): by each head's own bound, or Theorem 26.",
         "--temperature",
-        metavar="auto|local|theorem-26|none|τ",
+        metavar="auto | local | theorem-26 | none | τ",
         panel=CONSTRUCTION,
     ),
 ]

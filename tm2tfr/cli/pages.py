@@ -6,7 +6,7 @@ from copy import copy
 from typing import Any
 
 from tm2tfr.cli.asked import PARAMETERS, options_class
-from tm2tfr.cli.options import UNIVERSAL
+from tm2tfr.cli.options import UNIVERSAL, metavar_of
 from tm2tfr.cli.reading import escaped
 from tm2tfr.options import CIRCUITS, CONSTRUCTION, EVERY, FORMULAS, PROGRAMS, CircuitOptions, fields_of
 
@@ -40,7 +40,7 @@ def _of_kind(param: Any, kind: type[Any]) -> None:
     known = fields_of(kind).get(param.name)
     if known is not None and known.about.help:
         param.help = escaped(known.about.help)
-        param.metavar = f"<{'|'.join(known.words)}>" if known.words else param.metavar
+        param.metavar = metavar_of(known.words) if known.words else param.metavar
     param.rich_help_panel = TITLES[kind]
 
 

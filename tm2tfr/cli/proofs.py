@@ -128,7 +128,7 @@ def soften(
     length: Annotated[
         int | None,
         count(
-            f"Of the figure: the longest words, behind {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to "
+            f"The longest words of the figure, after {SHORTEST}, {2 * SHORTEST}, … tokens: from {SHORTEST} to "
             f"{MOST}. Default: {LONGEST}.",
             least=1,
         ),

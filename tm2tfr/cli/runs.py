@@ -223,8 +223,8 @@ class CheckGroup(RecordedGroup, Plan):
     all_up_to: Annotated[
         int | None,
         count(
-            "All inputs of up to N tokens. Default of programs and formulas: as long as there are at most 20,000, "
-            "then random ones.",
+            "All inputs of up to N tokens. Default for programs and formulas: the largest N with at most 20,000 inputs, "
+            "and random inputs beyond it.",
             least=1,
             panel=RUN,
         ),
@@ -252,7 +252,7 @@ def check(
     softness: SoftGroup,
     asked: Annotated[Asked, But(draws=True, seed=seed(RUN, RANDOM_SEED))],
 ) -> None:
-    """Compare the decoder with what is right at every position: simulator, evaluator, or interpreter."""
+    """Compare the decoder with its reference at every position: simulator, evaluator, or interpreter."""
     from tm2tfr.api.checking import check as checked
     from tm2tfr.cli.watching import Terminal
 

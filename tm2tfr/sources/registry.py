@@ -100,8 +100,9 @@ def of_object(given: object) -> LoadedProgram:
     if isinstance(given, LoadedProgram):
         return given
     if of_program(given) is None:
-        what = f"{given!r} ({type(given).__name__}) is neither a machine nor a decoder, nor the name of one"
-        raise NotFoundError(f"{what}: use a Machine, a Decoder, a path, or the name of a shipped machine")
+        kinds = "a machine, circuit, program, formula or decoder"
+        what = f"{given!r} ({type(given).__name__}) is not {kinds}, nor the name of one"
+        raise NotFoundError(f"{what}: use one of these, a path, or a name that 'tm2tfr list' lists")
     return LoadedProgram(given)
 
 
@@ -341,7 +342,8 @@ def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     if found is None:
         given, known = f"--{next(iter(parameters))}", ", ".join(library.GENERATORS)
         close = did_you_mean(name, library.GENERATORS)
-        raise UsageError(f"{name}: {given} is a parameter of shipped circuits{close}: omit it, or name one of {known}")
+        what = f"{name} is not a shipped circuit{close}, and only these have parameters"
+        raise UsageError(f"{what}: omit {given}, or name one of {known}")
     return LoadedProgram(library.load(found.name, **parameters))
 
 

@@ -45,26 +45,29 @@ class TaskGroup:
         ),
     ] = None
     label: Annotated[
-        str | None, option("Of a program or formula: learn this s-op or node.", metavar="NAME", panel=TASK)
+        str | None, option("Learn this s-op or node (programs and formulas only).", metavar="NAME", panel=TASK)
     ] = None
     program: Annotated[
-        str | None, option("Of several machines or circuits: learn this one.", metavar="NAME", panel=TASK)
+        str | None, option("Learn this one of several machines or circuits.", metavar="NAME", panel=TASK)
     ] = None
-    bits: Annotated[int | None, count("Of binary-adder: bits of each number. Default: 8.", least=1, panel=TASK)] = None
+    bits: Annotated[int | None, count("Bits of each number (binary-adder only). Default: 8.", least=1, panel=TASK)] = None
     order: Annotated[
-        Any, option("Of binary-adder: paper-1, or paper-2. Default: paper-2.", metavar="ORDER", panel=TASK)
+        Any, option("Gate order, paper-1 or paper-2 (binary-adder only). Default: paper-2.", metavar="ORDER", panel=TASK)
     ] = None
     intermediates: Annotated[
         Any,
-        choice("Of binary-adder: all gates, or the carry bits alone. Default: gates.", of=("gates", "carries"), panel=TASK),
+        choice(
+            "All gates, or the carry bits alone (binary-adder only). Default: gates.", of=("gates", "carries"), panel=TASK
+        ),
     ] = None
     examples: Annotated[
-        int | None, count("Of binary-adder: training examples. Default: 10,000, or all there are.", least=1, panel=TASK)
+        int | None,
+        count("Training examples (binary-adder only). Default: 10,000, or all if there are fewer.", least=1, panel=TASK),
     ] = None
     test_examples: Annotated[
-        int | None, count("Of binary-adder: unseen examples. Default: 1,000, at most a quarter.", least=1, panel=TASK)
+        int | None, count("Unseen examples (binary-adder only). Default: 1,000, at most a quarter.", least=1, panel=TASK)
     ] = None
-    data_seed: Annotated[int | None, count("Of binary-adder: the seed of the pairs. Default: 0.", panel=TASK)] = None
+    data_seed: Annotated[int | None, count("The seed of the pairs (binary-adder only). Default: 0.", panel=TASK)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,13 +93,15 @@ class ModelGroup(ModelOptions):
     dropout: Annotated[float, number("The share of values set to 0 in training. Default: 0.", panel=MODEL)] = 0.0
     spread: Annotated[
         float | None,
-        number("Of mingpt: the weights' standard deviation at the start. Default: as torch draws them.", panel=MODEL),
+        number("Standard deviation of the initial weights (mingpt only). Default: PyTorch's own.", panel=MODEL),
     ] = None
-    frozen: Annotated[bool, option("Of gpt2: its body stays random.", panel=MODEL)] = False
-    noise: Annotated[float, number("Of compiled: what is added to the weights. Default: 0.", panel=MODEL)] = 0.0
-    config: Annotated[Any, option("Of gpt2: more of its configuration.", metavar="JSON", parser=_config, panel=MODEL)] = (
-        field(default_factory=dict)
+    frozen: Annotated[bool, option("Keep the random weights of the body, and train the rest (gpt2 only).", panel=MODEL)] = (
+        False
     )
+    noise: Annotated[float, number("Noise added to the weights (compiled only). Default: 0.", panel=MODEL)] = 0.0
+    config: Annotated[
+        Any, option("Further fields of the configuration (gpt2 only).", metavar="JSON", parser=_config, panel=MODEL)
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Labels of circuits: the bits of a run, the gate that each position answers, and where its operands are.
 
 Gates, operands and where heads look are the same in all runs; only bits differ. See
-`tm2tfr.sources.circuit.specification`, which says the same of one position after the other.
+`tm2tfr.sources.circuit.truth`, which says the same of one position after the other.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def test_an_unknown_name(name: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("binary-adder", {"bit": 8}, "there is no parameter --bit (did you mean 'bits'?): it has --bits, --order"),
-        ("c17", {"bits": 8}, "there is no parameter --bits: it has none"),
+        ("binary-adder", {"bit": 8}, "unknown parameter --bit (did you mean 'bits'?): use --bits, --order"),
+        ("c17", {"bits": 8}, "unknown parameter --bits: omit it, this circuit has no parameters"),
         ("binary-adder", {"bits": 0}, "--bits: '0' is not possible: use a whole number from 1 to 4096"),
         ("binary-adder", {"bits": "4097"}, "--bits: '4097' is not possible: use a whole number from 1 to 4096"),
         ("binary-adder", {"bits": "-1"}, "--bits: '-1' is not possible: use a whole number from 1 to 4096"),

@@ -112,7 +112,7 @@ def test_the_s_op_that_is_assigned_last_is_compiled_as_well_where_the_text_is_wr
         ({"alphabet": "aba"}, "the alphabet has the token 'a' twice: list each token once"),
         ({"alphabet": 3}, "the alphabet must be tokens, not 3: use for example abc, or ['a', 'bc', 3]"),
         ({"max_length": 0}, "--max-length must be a whole number from 1 to 10,000, not 0: use for example 10"),
-        ({"mask": "past"}, "there is no mask 'past': use none or future"),
+        ({"mask": "past"}, "unknown mask 'past': use none or future"),
         (
             {"variant": "lookup"},
             "reverse is a program, and a variant says how a decoder finds the operands of a circuit's gates",

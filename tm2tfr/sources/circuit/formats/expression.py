@@ -84,7 +84,7 @@ def parsed(source: SourceText, draft: NetDraft) -> list[ast.stmt]:
         line = max(0, min((error.lineno or 1), len(source.lines)) - 1)
         indent = len(source.lines[line]) - len(source.lines[line].lstrip())
         mark = Mark(line, max(0, (error.offset or 1) - 1) + indent)
-        draft.log.add(source.span(mark), f"this is no expression in Python's syntax ({error.msg})", _REMEDY)
+        draft.log.add(source.span(mark), f"this is not an expression in Python's syntax ({error.msg})", _REMEDY)
     except (RecursionError, MemoryError, ValueError):
         draft.error(None, None, "the expression is nested too deep", "give parts of it names: t = a & b; s = t ^ c")
     raise draft.log.failure()

@@ -185,7 +185,7 @@ def load(name: str, **parameters: object) -> Circuit:
     known = [parameter.name for parameter in found.parameters]
     for given in parameters:
         if given not in known:
-            remedy = f"it has --{', --'.join(known)}" if known else "it has none"
-            raise UsageError(f"{name}: there is no parameter --{given}{did_you_mean(given, known)}: {remedy}")
+            remedy = f"use --{', --'.join(known)}" if known else "omit it, this circuit has no parameters"
+            raise UsageError(f"{name}: unknown parameter --{given}{did_you_mean(given, known)}: {remedy}")
     values = {p.name: p.value(name, parameters.get(p.name, p.default)) for p in found.parameters}
     return replace(found.build(**values), description=found.description, source=found.source)

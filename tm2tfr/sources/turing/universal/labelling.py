@@ -1,7 +1,7 @@
 """Labels of a machine in the prompt of a universal decoder: those of the chapter, and what heads find in the prompt.
 
 The prompt is the same in all runs but for the input, so what its positions hold is found once, as
-`tm2tfr.sources.turing.universal.specification` has it.
+`tm2tfr.sources.turing.universal.truth` has it.
 """
 
 from __future__ import annotations
