@@ -88,6 +88,14 @@ def test_the_help_behind_nothing_that_can_be_read_is_the_help(capsys: pytest.Cap
     assert tm2tfr_here(capsys, "trace", "nonsense", "--help") == tm2tfr_here(capsys, "trace", "--help")
 
 
+def test_the_help_is_there_where_the_width_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    code, lines = tm2tfr_here(capsys, "trace", "--help")
+    assert (code, titles(lines)[:2]) == (0, ["Arguments", "Options"])
+
+
 def test_the_help_says_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'once Q[a] & !Q[b]'" in " ".join(tm2tfr_here(capsys, "trace", "--help")[1])
 
