@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-
 from tm2tfr.cli import main
 from tm2tfr.disguises.disguise import FloatEquality
 
