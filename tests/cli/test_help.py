@@ -97,6 +97,14 @@ def test_no_value_is_broken_within_a_word_at_80_columns(name: str, capsys: pytes
     assert [word for word in words if not any(word in line for line in lines)] == []
 
 
+def test_the_help_is_there_where_the_width_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    code, lines = tm2tfr_here(capsys, "trace", "--help")
+    assert (code, titles(lines)[:2]) == (0, ["Arguments", "Options"])
+
+
 def test_the_help_says_brackets_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'once Q[a] & !Q[b]'" in " ".join(tm2tfr_here(capsys, "trace", "--help")[1])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import tm2tfr
 from tm2tfr.cli import main
 from tm2tfr.disguises.disguise import FloatEquality
 
@@ -119,6 +120,9 @@ def test_hidden_weights_are_called_that_where_they_cannot_be_used(
     ):
         code, _, err = said(capsys, *arguments)
         assert (code, words in err) == (2, True), err
+    for call in (tm2tfr.to_graph, tm2tfr.check_many):
+        with pytest.raises(tm2tfr.Tm2tfrError, match="these weights are hidden: they say neither"):
+            call(hidden)
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,15 @@ def test_a_run_that_differs_ends_the_labels(name: str, path: str, words: list[st
     assert len(rows.words) in (0, agreed)
 
 
+def test_a_circuit_has_no_limit_its_inputs_are_its_first_answers_and_its_bits_are_counted() -> None:
+    subject = tm2tfr.Subject.of("full-adder")
+    rows, differs, _ = LabelledRuns(subject.decoder, subject.program, "dense", max_steps=1).labelled(("110", "101"))
+    assert differs is None
+    assert rows.answers is not None
+    assert "".join(subject.decoder.vocabulary[n] for n in rows.answers) == "1001" + "0101"
+    assert (rows.outcomes, rows.cells) == (("01", "01"), 2 * 2)
+
+
 def test_texts_do_not_depend_on_what_was_labelled_before() -> None:
     """Their lists are those of the rows at hand, in order: files are the same whichever process made others before."""
     subject = tm2tfr.Subject.of("histogram")

@@ -199,7 +199,7 @@ class Subject:
             CompileError: if it is not known, as of weights that do not say it.
         """
         if self.construction is None:
-            raise CompileError(f"{self.name}: nothing is known of its kind")
+            raise CompileError(f"{self.name}: nothing is known of the kind of {type(self.right).__name__}")
         return self.construction
 
     @property

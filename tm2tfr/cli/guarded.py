@@ -24,6 +24,8 @@ OUT_OF_MEMORY = "out of memory: the run is too long for this engine: lower --max
 def guarded(app: Any, arguments: list[str]) -> int:
     """Run a group of commands, or a command, and return the exit code; errors become messages on standard error."""
     warnings.simplefilter("ignore")
+    if os.environ.get("COLUMNS") == "0":  # where the width is not known, which would leave nothing of a page of help
+        del os.environ["COLUMNS"]
     streams.prepare()
     warn_once.cache_clear()
     code = _ran(app, streams.decoded(arguments))

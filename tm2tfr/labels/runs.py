@@ -20,8 +20,9 @@ from tm2tfr.labelling import HeadColumn, LabelledWords, RunRows, Scheme, joined,
 from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.choose import for_cases
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
+from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.matrix import Ints
@@ -159,19 +160,23 @@ class LabelledRuns:
 
     # ── runs that generate tokens: each compared with the reference's, cell by cell
     def _batch(self, words: Sequence[str], engine: Engine) -> tuple[LabelRows, Failure | None]:
-        """Run all inputs in column blocks; of inputs of one length, whose columns follow from the tokens, compare these."""
+        """Run all inputs in column blocks; of inputs of one length, whose columns follow from the tokens, compare these.
+
+        Their runs have one length as well, and no limit; what is answered before the last token of an input is that input.
+        """
         from tm2tfr.runs.batches.carried import batches_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
+        one_length = self._length is not None
         [batch] = batches_of(
             self.decoder,
             self.program,
             words,
             checked=True,
-            max_steps=self.max_steps,
+            max_steps=MAX_STEPS if one_length else self.max_steps,
             workers=1,
             keep_rows=True,
             at_once=len(words) + 1,
-            tokens_alone=self._length is not None,
+            tokens_alone=one_length,
             engine=None if engine.name == "fast" else engine,
         )
         wrong = np.flatnonzero((batch.differs >= 0) | (batch.compared == 0))
@@ -182,8 +187,12 @@ class LabelledRuns:
         rows = int(batch.offsets[agreed])
         columns = {name: values[:rows].astype(np.int32) for name, values in batch.columns.items()}
         sizes = np.array([len(word) for word in words[:agreed]], dtype=np.int64)
-        raw = RunRows(batch.offsets[: agreed + 1], sizes, batch.tokens[:rows], batch.answers[:rows], columns)
+        offsets, tokens, answers = batch.offsets[: agreed + 1], batch.tokens[:rows], batch.answers[:rows]
         cells = int(batch.compared[:agreed].sum())
+        if one_length:
+            answers = np.where(np.isin(np.arange(rows), offsets[1:] - 1), answers, np.roll(tokens, -1))
+            cells = agreed * (blocks_of(self.program, self.decoder, None).answers or 0)
+        raw = RunRows(offsets, sizes, tokens, answers, columns)
         outcomes = batch.outcomes if batch.results is None else batch.results.outcomes
         return self._labels(words[:agreed], raw, outcomes[:agreed].tolist(), cells), differs
 
