@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.lines import EVERY, said
-from tests.cli.test_commands import tm2tfr_here
+from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
 from tm2tfr.cli.arguments import whole_number
 
 
@@ -137,3 +139,7 @@ def test_a_run_of_1e2_steps(capsys: pytest.CaptureFixture[str]) -> None:
         0,
         ["never-halts on ''", "no verdict within the limit of --max-steps, 101 positions processed"],
     )
+
+
+def test_an_empty_name_is_not_the_default(tmp_path: Path) -> None:
+    assert failed(2, tm2tfr("trace", "", cwd=tmp_path)).startswith("'': this is a folder")

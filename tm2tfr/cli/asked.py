@@ -150,7 +150,8 @@ class Asked:
     @property
     def argument(self) -> str:
         """The name, the path, or the text that the machine is given by."""
-        return self.machine or (self.decoder.universal if self.alone else None) or "chapter"
+        given = self.decoder.universal if self.alone else self.machine
+        return "chapter" if given is None else given
 
     @property
     def given(self) -> str:

@@ -220,9 +220,10 @@ def compare(
 
         checked(plot)
     from tm2tfr.api.training import compare as comparison
-    from tm2tfr.training.compare.report import comparison_report, plot_comparison
 
     found = comparison(run, inputs=inputs)
+    from tm2tfr.training.compare.report import comparison_report, plot_comparison  # imports torch, which was asked for
+
     typer.echo(found.json() if as_json else comparison_report(found), nl=not as_json)
     if plot is not None:
         plot_comparison(found, plot)
