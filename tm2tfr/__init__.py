@@ -1,4 +1,4 @@
-"""tm2tfr: a Turing machine goes in, the weights of a transformer decoder come out, every token is checked.
+"""tm2tfr: compiles Turing machines, circuits, RASP programs and formulas to transformer weights, and checks every token.
 
 The names are listed in `__init__.pyi` and loaded when they are first used, so that ``import tm2tfr`` costs nothing.
 """

@@ -108,7 +108,7 @@ def _root(
 ) -> None:
     """Compile Turing machines, Boolean circuits, RASP programs and formulas of temporal logic to transformer weights.
 
-    Every token that the weights answer is checked against a reference that knows nothing of transformers.
+    Every token that the weights answer is checked against an independent reference.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), nl=False)
