@@ -329,6 +329,13 @@ def parameters_of(name: str) -> tuple[str, ...]:
     return () if found is None else tuple(parameter.name for parameter in found.parameters)
 
 
+def is_parameter(name: str) -> bool:
+    """Return whether some shipped circuit has a parameter of that name."""
+    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+
+    return any(name in parameters_of(circuit) for circuit in GENERATORS)
+
+
 def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     """Return a shipped circuit with these parameters.
 
