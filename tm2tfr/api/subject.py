@@ -347,7 +347,7 @@ def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, A
     Raises:
         UsageError: for what is neither an option of a construction nor a parameter of this circuit.
     """
-    from tm2tfr.sources.registry import built, is_parameter, parameters_of
+    from tm2tfr.sources.registry import built, parameters_of
 
     names = everything()
     flags = {name for name, known_as in names.items() if known_as[0].kind == "flag"}
@@ -357,7 +357,7 @@ def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, A
     if not own:
         return given, asked
     unknown = next((name for name in sorted(own) if name not in known), "")
-    if (close := did_you_mean(unknown, names)) or not (known or is_parameter(unknown)):
+    if (close := did_you_mean(unknown, names)) or not (known or unknown in parameters_of(None)):
         mine = fields_of(CircuitOptions) if known else names  # what has parameters is a circuit
         raise UsageError(f"compile has no option {unknown!r}{close}: use one of {', '.join((*mine, *known))}")
     circuit = built(str(getattr(given, "name", given)), {name: asked.pop(name) for name in own}).program

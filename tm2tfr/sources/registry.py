@@ -323,17 +323,12 @@ def generator_named(name: str) -> Generator | None:
     return GENERATORS.get(name) if kind == names.CIRCUIT else None
 
 
-def parameters_of(name: str) -> tuple[str, ...]:
-    """Return the names of the parameters of a shipped circuit; of anything else none."""
-    found = generator_named(name)
-    return () if found is None else tuple(parameter.name for parameter in found.parameters)
-
-
-def is_parameter(name: str) -> bool:
-    """Return whether some shipped circuit has a parameter of that name."""
+def parameters_of(name: str | None) -> tuple[str, ...]:
+    """Return the names of the parameters of a shipped circuit, of all circuits for None; of anything else none."""
     from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
 
-    return any(name in parameters_of(circuit) for circuit in GENERATORS)
+    found = GENERATORS.values() if name is None else filter(None, [generator_named(name)])
+    return tuple(parameter.name for circuit in found for parameter in circuit.parameters)
 
 
 def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
