@@ -159,6 +159,7 @@ def test_the_help_speaks_of_all_that_goes_in(command: str, words: str, capsys: p
     ("command", "panel"),
     [
         ("check", "Running"),
+        ("convert", "The construction"),
         ("disguise", None),
         ("intervene", "Random interventions"),
         ("labels", None),

@@ -46,6 +46,7 @@ def test_one_machine_as_json_and_one_of_ones_own(capsys: pytest.CaptureFixture[s
     found = json.loads(line)
     assert (found["states"], found["symbols"], len(found["rules"]), found["examples"]) == (3, 2, 4, [])
     assert "did you mean 'chapter'" in said(capsys, "list", "chaptr")
+    assert "an empty name names nothing" in said(capsys, "list", "")
 
 
 @pytest.mark.parametrize(("line", "now"), [("machines", "list machines"), ("machines palindromes", "list palindromes")])

@@ -39,10 +39,11 @@ def draw_run(subject: Given, word: str | None = None, *, attention: bool = False
     from tm2tfr.tables.scores import attention_map
 
     found = Subject.of(subject)
+    program = found.right
     if found.kind.draw_run is None:
         raise _refusal(found)
     if not attention:
-        return found.kind.draw_run(found.right, found.word(None) if word is None else word, None)
+        return found.kind.draw_run(program, found.word(None) if word is None else word, None)
     decoder, given, engine = found.decoder, found.word(word), engine_named("dense", None)
     tokens = found.prompt(given)
 
@@ -52,7 +53,7 @@ def draw_run(subject: Given, word: str | None = None, *, attention: bool = False
         ).weights.tolist()
         return matrix
 
-    return found.kind.draw_run(found.right, given, (decoder, look))
+    return found.kind.draw_run(program, given, (decoder, look))
 
 
 def draw_requests(subject: Given) -> str:
@@ -64,12 +65,13 @@ def draw_requests(subject: Given) -> str:
         OutputError: if an input is too long.
     """
     found = Subject.of(subject)
+    program = found.right
     if found.kind.draw_requests is None:
         raise _refusal(found)
-    drawn = found.kind.draw_requests(found.right, found.name)
+    drawn = found.kind.draw_requests(program, found.name)
     if drawn is None:
         what = f"{found.name}: the program has no 'draw' statement"
-        raise CompileError(f'{what}: add one, such as draw({found.right.chosen}, "abc"); or give the input of a run')
+        raise CompileError(f'{what}: add one, such as draw({program.chosen}, "abc"); or give the input of a run')
     return drawn
 
 

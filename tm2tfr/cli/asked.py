@@ -185,8 +185,9 @@ class Asked:
         return {name: each for name, each in given.items() if each is not None}
 
 
-NOT_COMPILED = But(dict.fromkeys([*(set(COMPILED) - {"basis", "define"}), *(each.name for each in fields(UniversalGroup))]))
-"""What a command changes that compiles nothing: only the options that choose or rewrite a part are asked for."""
+_UNIVERSAL = {each.name for each in fields(UniversalGroup)}
+NOT_COMPILED = But(dict.fromkeys({*COMPILED, *_UNIVERSAL} - {"basis", "define", *PARAMETERS}))
+"""What a command changes that compiles nothing: only what chooses, draws or rewrites a source or a part is asked for."""
 
 
 def check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:

@@ -265,6 +265,8 @@ def list_(
     from tm2tfr.sources import names
 
     as_json = format == "json"
+    if what == "":
+        raise UsageError("tm2tfr list: an empty name names nothing: omit it to list everything, or name what to describe")
     if what in ("machines", "circuits", "programs", "formulas", None):
         headed = what is None and not as_json
         lines = list(turing.listed(as_json=as_json)) if what in ("machines", None) else []
