@@ -12,7 +12,6 @@ import tm2tfr
 from tests.explorer import browser
 from tests.explorer.browser import Open, follow, gone_to, position, settled
 from tm2tfr.explorer import Explorer
-from tm2tfr.explorer import moments as programs
 from tm2tfr.tables.sheet import Line, Stretch, lines
 from tm2tfr.trace.check import Trace
 
@@ -90,7 +89,7 @@ def test_the_graph_of_the_chapter_is_whole_on_a_laptop(
     page = opened(chapter, **LAPTOP)
     page.wait_for_selector(".graph .node")
     assert hidden(page, "seen") == []
-    monkeypatch.setattr(programs, "svg_or_none", lambda machine, **_: None)
+    monkeypatch.setattr("tm2tfr.sources.turing.page.svg_or_none", lambda machine, **_: None)
     page = opened(tm2tfr.explore("chapter", "11"), **LAPTOP)
     page.wait_for_selector(".graph .node")
     assert hidden(page, "seen") == []

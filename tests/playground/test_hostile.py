@@ -15,7 +15,7 @@ from tm2tfr.playground.answer import answer
 from tm2tfr.playground.query import Query
 from tm2tfr.playground.shipped import shipped_text
 
-LONGEST = 3.0
+LONGEST = 10.0
 """Seconds of a processor; the slowest takes 0.4 of an idle one."""
 
 

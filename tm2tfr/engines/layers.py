@@ -130,7 +130,6 @@ class LayerByLayer(ABC):
                 positions in the position table, and for a patch that does not fit.
         """
         first, end = self._position, self._position + len(tokens)
-        self._position = end
         for own in patches.values():
             check_patches(own, self._depth, self._width)
 
@@ -146,6 +145,7 @@ class LayerByLayer(ABC):
             streams.append(x := self._embedded(token, i))
             if not plain:
                 staged(i, x, -1, "embedding")
+        self._position = end
         for n in range(self._depth):
             reads = [self._taken(n, x, i) for i, x in enumerate(streams, first)]
             for i, (x, read) in enumerate(zip(streams, reads, strict=True), first):

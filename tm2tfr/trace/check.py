@@ -44,7 +44,7 @@ class Divergence:
     expected_row: AnyRow | None = None
     found_row: AnyRow | None = None
     cause: Cause | None = None
-    how: str = ""
+    how: str = field(default="", repr=False)
 
     def __str__(self) -> str:
         """Return the divergence in a few lines."""
