@@ -50,13 +50,11 @@ def test_everything_fits(deck: Any) -> None:
 
 
 def test_keys_turn_them_and_show_the_notes(deck: Any) -> None:
-    def now() -> str:
-        top = "x => Math.abs(x.getBoundingClientRect().top) < 2"
-        return str(deck.evaluate(f"[...document.querySelectorAll('section')].find({top}).id + ' ' + location.hash"))
-
+    top = "x => Math.abs(x.getBoundingClientRect().top) < 2"
+    now = f"[...document.querySelectorAll('section')].find({top})?.id + ' ' + location.hash"
     for key, slide in (("ArrowRight", 2), (" ", 3), ("PageDown", 4), ("ArrowLeft", 3), ("End", SLIDES), ("Home", 1)):
         deck.keyboard.press(key)
-        assert now() == f"{slide} #{slide}"
+        deck.wait_for_function(f"({now}) === '{slide} #{slide}'", timeout=10_000)  # the address follows what is in sight
     assert not deck.locator("aside").first.is_visible()
     deck.keyboard.press("n")
     assert deck.locator("aside").first.is_visible()
