@@ -36,7 +36,7 @@ def is_there(name: str) -> bool:
     """Whether a dotted name is that of a module, or of something that the module mentions."""
     first, *rest = name.split(".")
     where, rest = (ROOT / first, rest) if first in ("tm2tfr", "tests", "benchmarks") else (PACKAGE, [first, *rest])
-    while rest and (where / rest[0]).is_dir():
+    while rest and (where / rest[0]).is_dir() and not (where / f"{rest[0]}.py").is_file():  # a folder may be left over
         where /= rest.pop(0)
     if rest and (where / f"{rest[0]}.py").is_file():
         where = where / f"{rest.pop(0)}.py"
