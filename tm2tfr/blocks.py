@@ -46,7 +46,7 @@ def numbered(points: NDArray[np.uint32], alphabet: Sequence[str]) -> NDArray[np.
 
 @dataclass(frozen=True, eq=False)
 class CodedTexts(Sequence[str]):
-    """CodedTexts as numbers: those of text n are ``cells[offsets[n] : offsets[n + 1]]``, places in an alphabet."""
+    """Texts as numbers: those of text n are ``cells[offsets[n] : offsets[n + 1]]``, places in an alphabet."""
 
     alphabet: tuple[str, ...]
     offsets: Ints

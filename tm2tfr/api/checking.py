@@ -160,8 +160,7 @@ def _findings(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
         given = subject.word(word)
         if subject.machine is not None:
             subject.machine.check_input(given)
-    construction = subject.construction
-    if construction is not None and construction.labels is not None:
+    if subject.labeller:
         from tm2tfr.api.checking_words import of_words
 
         return of_words(subject, plan, watch)

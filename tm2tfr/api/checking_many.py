@@ -122,7 +122,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
             raise UsageError(f"tm2tfr check: {one} runs a circuit to its last gate: omit --max-steps")
         if plan.saved:
             raise UsageError("tm2tfr check: there are many runs, and a checkpoint contains one: omit it")
-        if subject.construction is None or subject.construction.enumerated is None:
+        if subject.kind.enumerated is None:
             from tm2tfr.sources.registry import parameters_of
 
             if parameters_of(subject.name):
@@ -131,7 +131,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
             what = f"{subject.name} is not a circuit, and --all goes through the inputs of one"
             raise CompileError(f"{what}: use --all-up-to")
         return _of_bits(subject, plan, plan.random, watch)
-    if plan.inputs or subject.examples or subject.construction is None or subject.construction.enumerated is None:
+    if plan.inputs or subject.examples or subject.kind.enumerated is None:
         return None
     if plan.max_steps is not None or plan.saved:
         one = "--max-steps and a checkpoint are for one run, and a circuit without examples has many"

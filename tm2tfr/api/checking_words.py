@@ -16,7 +16,7 @@ from tm2tfr.text.words import MANY, applied, joined, number_of
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.contract.labellers import Examined
+    from tm2tfr.contract import Examined
     from tm2tfr.runs.many import ComparedRuns
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher

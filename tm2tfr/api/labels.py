@@ -99,8 +99,7 @@ def make_labels(
         longest=longest,
         seed=seed,
     )
-    labels = found.construction.labels is not None
-    if labels and engine not in (AUTO, "dense"):
+    if found.labeller and engine not in (AUTO, "dense"):
         what = f"{found.name} answers all positions of a word at once, which the dense engine does for many words"
         raise EngineError(f"{what}: omit --engine")
     return make(
@@ -109,7 +108,7 @@ def make_labels(
         found.construction,
         folder,
         asked,
-        engine="dense" if labels else engine if found.decoder.positions is not None else for_many_runs(engine),
+        engine="dense" if found.labeller else engine if found.decoder.positions is not None else for_many_runs(engine),
         max_steps=MAX_STEPS if max_steps is None else max_steps,
         positions=positions,
         dtype=dtype,

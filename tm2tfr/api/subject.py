@@ -323,9 +323,7 @@ class Subject:
         given, program, construction = self.word(word), self.program, self.construction
         if program is None:
             return tokens_in(given, self.decoder.vocabulary)
-        if construction is None or construction.fed is None:
-            return given
-        return construction.fed(program, given, self.decoder)
+        return given if construction is None else construction.prompt(program, given, self.decoder)
 
     def word(self, word: str | None) -> str:
         """Return the input `word`, or without one the program's own; without a program the empty word.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tm2tfr.blocks import BlockReference, ManyLabels
-from tm2tfr.contract.labellers import Examined
 from tm2tfr.contract.shown import AttentionOf, Page, Questions
 from tm2tfr.errors import ShapeError
 from tm2tfr.specification import Specification
@@ -230,6 +229,40 @@ class LabellerTruth(Protocol):
         return None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """An example of a program's author, compared with the reference.
+
+    Args:
+        of: the name of what the example is of.
+        word: its input, as people write it.
+        expected, found: the author's values and those of the reference, as text; one text: that there are none.
+        runs, why: whether the weights are to be run on it, and why not.
+        kind, reference, numbers: what has the values, ``sop``; what says what is right; whether they are numbers.
+    """
+
+    of: str
+    word: str
+    expected: tuple[str, ...] | str
+    found: tuple[str, ...] | str
+    runs: bool
+    why: str = ""
+    kind: str = "sop"
+    reference: str = "interpreter"
+    numbers: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the reference says what the author does."""
+        return self.expected == self.found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        plain: dict[str, Any] = {self.kind: self.of, "input": self.word, "met": self.met}
+        said = (each if isinstance(each, str) else list(each) for each in (self.expected, self.found))
+        return plain | dict(zip(("expected", self.reference), said, strict=True))
+
+
 _Program = TypeVar("_Program")
 AnyClass = type[Any]
 
@@ -355,3 +388,7 @@ class Source(Generic[_Program]):
     def noun_of(self, program: _Program) -> str:
         """Return what a program is called."""
         return self.noun if self.called is None else self.called(program)
+
+    def prompt(self, program: _Program, word: str, decoder: Decoder) -> Sequence[str]:
+        """Return the tokens that `decoder` is fed for an input, without BOS: see `fed`."""
+        return word if self.fed is None else self.fed(program, word, decoder)

@@ -65,8 +65,8 @@ def carried_out(
 def _length(decoder: Decoder, program: Any, word: str, fed: Sequence[str] | None) -> int:
     """Return the number of tokens before BOS; of a labeller, whose engine it does not decide, of characters."""
     construction = None if program is None or decoder.labeller else of_program(program)
-    if fed is None and construction is not None and construction.fed is not None:
-        fed = construction.fed(program, word, decoder)
+    if fed is None and construction is not None:
+        fed = construction.prompt(program, word, decoder)
     return len(word if fed is None else fed)
 
 

@@ -137,14 +137,15 @@ class Batch:
         if not 0 <= run < len(self):
             raise InputError(f"there is no run number {run}: use 0 to {len(self) - 1}")
         options = RunOptions(engine=self.engine, max_steps=self.max_steps, keep_rows=keep_rows)
-        program, word, fed = self.program, self.inputs[run], None
+        program, word = self.program, self.inputs[run]
+        fed: Sequence[str] | None = None
         construction = None if program is None else of_program(program)
         if construction is not None:
             word = construction.given(program, word)
         if self.results is None:
             program = None
-            if construction is not None and construction.fed is not None:
-                fed = construction.fed(self.program, word, self.decoder)
+            if construction is not None:
+                fed = construction.prompt(self.program, word, self.decoder)
         return carried_out(self.decoder, word, program, options, fed=fed)
 
     def divergence(self, run: int) -> Divergence | None:

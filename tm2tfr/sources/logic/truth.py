@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ANY, BOTTOM, LabellerTruth
-from tm2tfr.contract.labellers import Examined
+from tm2tfr.contract import ANY, BOTTOM, Examined, LabellerTruth
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
 from tm2tfr.sources.logic.evaluate_many import Grid, ManyRows, ManyWords

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import LabellerTruth
-from tm2tfr.contract.labellers import Examined
+from tm2tfr.contract import Examined, LabellerTruth
 from tm2tfr.errors import CompileError, visible
 from tm2tfr.sources.rasp.evaluate import Stages, Undefined, evaluate
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs, ManyValues
