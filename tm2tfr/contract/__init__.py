@@ -283,107 +283,114 @@ class Source(Generic[_Program]):
     Args:
         name: as the provenance of weights names it.
         noun: what one of its programs is called: ``machine``.
+        called: program -> what this very program is called, where its kind has several nouns.
         type: the class of its programs.
         options: the class of the options of its compiler, see `tm2tfr.options`.
-        compile: (program, options) -> weights. Raises CompileError for options that do not apply to the program.
-        truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
-        read: (text, file) -> the program that is stored with weights. Raises SpecError.
-        own_input: the input of a program when none is given.
-        inputs: program -> what its inputs are made of, see `tm2tfr.text.words.InputSpace`.
-        given: (program, input as people write it) -> the input. Raises InputError.
-        targets: the formats that a program is written in.
-        convert: (program, format) -> it in that format, ``text`` (or bytes) and ``notes``. Raises ConversionError.
-        format_for: (path) -> the format of such a file. Raises OutputError.
-        drawn: the endings of drawings; dot: program -> its graph in DOT.
-        draw: (program, path): write a drawing, of what kind its ending says.
-        graph: program -> its graph, for networkx.
-        tried: (program, the examples of its text) -> inputs to suggest where there is room for a few.
-        part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
-        prove: (decoder, program) -> its certificate; None: there is none.
-        limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
-        cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
-        exported: (decoder, source, program) -> its own `tm2tfr.exported.ExportReference`; None: nothing is special.
-        canonical: (decoder, program) -> the weights as they are exported; None: as they are.
-        split: (text of a prompt, vocabulary) -> its tokens, where the prompt begins with a program; None: it does not.
-        prepare: (program, options) -> the program that these options are about, which also says what is right.
-        cautions: (program as it is prepared, options, warnings about its text) -> the warnings that hold; None: the same.
-        restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
-            were compiled from; None: what was read.
-        called: program -> what this very program is called, where its kind has several nouns.
-        fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
-        blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.blocks`; None: of words.
-        enumerated: (program, the number of random inputs or None: all, seed) -> inputs, where all have one length.
-        labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
-        labelling: (program, decoder) -> what has the labels of its runs, see `tm2tfr.labelling`. Raises CompileError.
-        examined: (program, decoder) -> the examples of its author, compared with the reference.
-        headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
-        check_ending: (program, path): refuse a file that would be read as another kind of program. Raises OutputError.
-        of_bytes: (program, bytes) -> the input that they stand for; None: this program takes no bytes.
-        adapted: (program, input, verdict) -> the program with this input as its own and this verdict where it halts without
-            one, as far as they are given, and notes; None: it has neither. Raises InputError, ConversionError.
-        causal: (program, input, decoder) -> its run as equations, see `tm2tfr.causality.CausalModel`; None: there is none.
         machine: program -> the Turing machine in it, None if there is none yet; None: its programs are something else.
         prompted: whether the decoder reads its program in the prompt, after weights that are the same for a whole class.
         class_named: (program, options) -> the arguments that name this class on the command line.
-        nets: program -> the name of each position, and the number of operands that its gate has; None: they have no names.
+        read: (text, file) -> the program that is stored with weights. Raises SpecError.
+        restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
+            were compiled from; None: what was read.
+        prepare: (program, options) -> the program that these options are about, which also says what is right.
+        cautions: (program as it is prepared, options, warnings about its text) -> the warnings that hold; None: the same.
+        adapted: (program, input, verdict) -> the program with this input as its own and this verdict where it halts without
+            one, as far as they are given, and notes; None: it has neither. Raises InputError, ConversionError.
+        part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
+        targets: the formats that a program is written in.
+        convert: (program, format) -> it in that format, ``text`` (or bytes) and ``notes``. Raises ConversionError.
+        format_for: (path) -> the format of such a file. Raises OutputError.
+        check_ending: (program, path): refuse a file that would be read as another kind of program. Raises OutputError.
+        inputs: program -> what its inputs are made of, see `tm2tfr.text.words.InputSpace`.
+        own_input: the input of a program when none is given.
+        given: (program, input as people write it) -> the input. Raises InputError.
+        of_bytes: (program, bytes) -> the input that they stand for; None: this program takes no bytes.
+        fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
+        tried: (program, the examples of its text) -> inputs to suggest where there is room for a few.
+        enumerated: (program, the number of random inputs or None: all, seed) -> inputs, where all have one length.
+        cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
+        compile: (program, options) -> weights. Raises CompileError for options that do not apply to the program.
+        prove: (decoder, program) -> its certificate; None: there is none.
+        limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
         report: (name of the subject, questions) -> its proof -> the report. Raises UsageError for questions of others.
+        truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
+        blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.blocks`; None: of words.
+        labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
+        examined: (program, decoder) -> the examples of its author, compared with the reference.
+        labelling: (program, decoder) -> what has the labels of its runs, see `tm2tfr.labelling`. Raises CompileError.
+        causal: (program, input, decoder) -> its run as equations, see `tm2tfr.causality.CausalModel`; None: there is none.
+        drawn: the endings of drawings; dot: program -> its graph in DOT.
+        draw: (program, path): write a drawing, of what kind its ending says.
+        graph: program -> its graph, for networkx.
+        headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
+        nets: program -> the name of each position, and the number of operands that its gate has; None: they have no names.
         page: program -> what an explorer page says of it beside its runs; None: its page is that of a labeller.
         draw_run: (program, input, the weights and where their heads look, or None) -> a run as SVG; None: none is drawn.
         draw_requests: (program, the file that it is from) -> the runs that its text asks to draw, as SVG; None: none.
         picture: (program, decoder) -> a heading, and the function that draws the program as SVG, for a labeller's page.
         head_names: (program, decoder) -> layer and head of the weights, from 0 -> the name of that head in its drawings.
+        exported: (decoder, source, program) -> its own `tm2tfr.exported.ExportReference`; None: nothing is special.
+        canonical: (decoder, program) -> the weights as they are exported; None: as they are.
+        split: (text of a prompt, vocabulary) -> its tokens, where the prompt begins with a program; None: it does not.
     """
 
+    # what it is
     name: str
     noun: str
+    called: Callable[[_Program], str] | None = None
     type: type[_Program]
     options: AnyClass
-    compile: Callable[[_Program, Mapping[str, Any]], Decoder]
-    truth: Callable[[_Program, str, Decoder, int | None], Truth]
+    machine: Callable[[_Program], Any] | None = None
+    prompted: bool = False
+    class_named: Callable[[_Program, Mapping[str, Any]], str] | None = None
+    # its programs as text
     read: Callable[[str, str], _Program]
-    own_input: Callable[[_Program], str]
-    inputs: Callable[[_Program], InputSpace]
-    given: Callable[[_Program, str], str]
+    restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
+    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
+    cautions: Callable[[_Program, Mapping[str, Any], Sequence[str]], tuple[str, ...]] | None = None
+    adapted: Callable[[_Program, str | None, str | None], tuple[_Program, tuple[str, ...]]] | None = None
+    part: Callable[[_Program, str], _Program] | None = None
     targets: tuple[str, ...]
     convert: Callable[[_Program, str], Any]
     format_for: Callable[[Path], str]
+    check_ending: Callable[[_Program, Path], None] | None = None
+    # inputs
+    inputs: Callable[[_Program], InputSpace]
+    own_input: Callable[[_Program], str]
+    given: Callable[[_Program, str], str]
+    of_bytes: Callable[[_Program, bytes], str | None] | None = None
+    fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
+    tried: Callable[[_Program, Sequence[Any]], Iterable[str]]
+    enumerated: Callable[[_Program, int | None, int], Sequence[str]] | None = None
+    cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
+    # weights
+    compile: Callable[[_Program, Mapping[str, Any]], Decoder]
+    prove: Callable[[Decoder, _Program], Any] | None = None
+    limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
+    report: Callable[[str, Questions], Callable[[Any], Any]] | None = None
+    # what is right
+    truth: Callable[[_Program, str, Decoder, int | None], Truth]
+    blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
+    labels: Callable[[_Program, Decoder], ManyLabels] | None = None
+    examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
+    labelling: Callable[[_Program, Decoder], Any] | None = None
+    causal: Callable[[_Program, str, Decoder], Any] | None = None
+    # pages and drawings
     drawn: tuple[str, ...]
     dot: Callable[[_Program], str]
     draw: Callable[[_Program, Path], None]
     graph: Callable[[_Program], Any]
-    tried: Callable[[_Program, Sequence[Any]], Iterable[str]]
-    part: Callable[[_Program, str], _Program] | None = None
-    prove: Callable[[Decoder, _Program], Any] | None = None
-    limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
-    cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
-    exported: Callable[[Any, _Program, Decoder], Any] | None = None
-    canonical: Callable[[Decoder, _Program], Decoder] | None = None
-    split: Callable[[str, Collection[str]], Sequence[str]] | None = None
-    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
-    cautions: Callable[[_Program, Mapping[str, Any], Sequence[str]], tuple[str, ...]] | None = None
-    restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
-    called: Callable[[_Program], str] | None = None
-    fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
-    blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
-    enumerated: Callable[[_Program, int | None, int], Sequence[str]] | None = None
-    labels: Callable[[_Program, Decoder], ManyLabels] | None = None
-    labelling: Callable[[_Program, Decoder], Any] | None = None
-    examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
     headings: Callable[[_Program], Mapping[str, str]] | None = None
-    check_ending: Callable[[_Program, Path], None] | None = None
-    of_bytes: Callable[[_Program, bytes], str | None] | None = None
-    adapted: Callable[[_Program, str | None, str | None], tuple[_Program, tuple[str, ...]]] | None = None
-    causal: Callable[[_Program, str, Decoder], Any] | None = None
-    machine: Callable[[_Program], Any] | None = None
-    prompted: bool = False
-    class_named: Callable[[_Program, Mapping[str, Any]], str] | None = None
     nets: Callable[[_Program], Sequence[tuple[str, int]]] | None = None
-    report: Callable[[str, Questions], Callable[[Any], Any]] | None = None
     page: Callable[[_Program], Page] | None = None
     draw_run: Callable[[_Program, str, tuple[Decoder, AttentionOf] | None], str] | None = None
     draw_requests: Callable[[_Program, str], str | None] | None = None
     picture: Callable[[_Program, Decoder], tuple[str, Callable[[], str]]] | None = None
     head_names: Callable[[_Program, Decoder], Mapping[tuple[int, int], str]] | None = None
+    # exports
+    exported: Callable[[Any, _Program, Decoder], Any] | None = None
+    canonical: Callable[[Decoder, _Program], Decoder] | None = None
+    split: Callable[[str, Collection[str]], Sequence[str]] | None = None
 
     def noun_of(self, program: _Program) -> str:
         """Return what a program is called."""
