@@ -14,7 +14,7 @@ import numpy as np
 from tm2tfr.api.attention import attention_of
 from tm2tfr.api.cases import check_many
 from tm2tfr.api.subject import Subject
-from tm2tfr.choices import CIRCUIT_VARIANTS
+from tm2tfr.base.choices import CIRCUIT_VARIANTS
 from tm2tfr.sources.circuit.library.registry import load
 
 ORDERS = ("paper-1", "paper-2")

@@ -17,9 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import tm2tfr
-from tm2tfr.dataset.machines.spec import MachineSpec
-from tm2tfr.dataset.make import make
-from tm2tfr.dataset.reader import read
+from tm2tfr.lab.datasets.machines.spec import MachineSpec
+from tm2tfr.lab.datasets.make import make
+from tm2tfr.lab.datasets.reader import read
 
 ONE_MACHINE = """\
 name: one machine

@@ -21,11 +21,11 @@ from benchmarks.machines import five_states
 from benchmarks.run import line, seconds
 from tm2tfr.api.targets import export_to
 from tm2tfr.engines.dense import Dense
+from tm2tfr.runs.trace.check import check
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.targets.common.comparison import Model, compared
 from tm2tfr.targets.onnx.target import OnnxRunning as InOnnx
 from tm2tfr.targets.torch.target import TorchRunning as InTorch
-from tm2tfr.trace.check import check
 
 POSITIONS, SHORT = 10_000, 2_048
 MACHINE = five_states()

@@ -19,7 +19,7 @@ from tests.explorer.test_live_engine import in_a_worker
 from tm2tfr.api.subject import Subject
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import Dense
-from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
+from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 
 POSITIONS = 5_000
 RUNS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -24,11 +24,11 @@ from benchmarks.run import line, positions_a_second
 from benchmarks.simulators import Steps, with_c, with_dict, with_numba
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.proof import limit
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.check import Trace
 
 WHOLE = 50_000_000
 SHORT = 5_000_000

@@ -12,10 +12,10 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from tm2tfr.playground.answer import answer, read
-from tm2tfr.playground.pages import ran
-from tm2tfr.playground.query import Query
-from tm2tfr.playground.shipped import shipped_text
+from tm2tfr.web.playground.answer import answer, read
+from tm2tfr.web.playground.pages import ran
+from tm2tfr.web.playground.query import Query
+from tm2tfr.web.playground.shipped import shipped_text
 
 TARGET = 200
 """Milliseconds for the whole answer about a machine of ten states."""

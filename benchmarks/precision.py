@@ -14,9 +14,9 @@ import numpy as np
 
 import tm2tfr
 from benchmarks.machines import rewriter, runner
-from tm2tfr.choices import Float
+from tm2tfr.base.choices import Float
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.read import formula

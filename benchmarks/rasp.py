@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.run import line
+from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.program import Program

@@ -20,11 +20,11 @@ from benchmarks.machines import five_states
 from benchmarks.run import line
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder
 
 SIZES = ((5, 2), (8, 4))

@@ -1,10 +1,10 @@
-// Bundles src/ into the assets of tm2tfr/explorer and tm2tfr/playground, readable: nothing is minified. With a folder as
+// Bundles src/ into the assets of tm2tfr/web/explorer and tm2tfr/web/playground, readable: nothing is minified. With a folder as
 // argument, into its folders explorer/ and playground/.
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
 const here = (path) => new URL(path, import.meta.url).pathname;
-const assets = (part) => (process.argv[2] ? `${process.argv[2]}/${part}` : here(`../tm2tfr/${part}/assets`));
+const assets = (part) => (process.argv[2] ? `${process.argv[2]}/${part}` : here(`../tm2tfr/web/${part}/assets`));
 const [explorer, playground] = [assets("explorer"), assets("playground")];
 const version = async (name) => JSON.parse(await readFile(here(`node_modules/${name}/package.json`))).version;
 const copied = async (folder, out, ...names) => {

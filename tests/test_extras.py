@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr import extras
-from tm2tfr.errors import ExportError, OutputError
+from tm2tfr.base import extras
+from tm2tfr.base.errors import ExportError, OutputError
 
 
 def test_modules_that_are_there_are_returned() -> None:

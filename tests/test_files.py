@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tm2tfr.errors import OutputError
-from tm2tfr.files import refusal, write_bytes, write_text
+from tm2tfr.base.errors import OutputError
+from tm2tfr.base.files import refusal, write_bytes, write_text
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 

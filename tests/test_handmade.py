@@ -14,8 +14,8 @@ from markdown_it import MarkdownIt
 import tm2tfr
 from tests.handmade import HANDMADE, majority
 from tests.html import Cells
+from tm2tfr.base.errors import CompileError, Tm2tfrError
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError, Tm2tfrError
 from tm2tfr.tables.stream import EXTENSIONS
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr import leftovers
-from tm2tfr.files import write_text
+from tm2tfr.base import leftovers
+from tm2tfr.base.files import write_text
 from tm2tfr.sources.turing.drawing import save
 from tm2tfr.sources.turing.library import load
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 HALF = """
 import os, signal, sys
 from pathlib import Path
-from tm2tfr.files import write_whole
+from tm2tfr.base.files import write_whole
 def half(file):
     file.write(b"half"); file.flush()
     print("writing", flush=True)

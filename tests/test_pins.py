@@ -12,7 +12,7 @@ import pytest
 import tm2tfr
 from tests import pins
 from tests.recordings import Recordings
-from tm2tfr.errors import CheckpointError
+from tm2tfr.base.errors import CheckpointError
 
 RIGHT: Recordings[dict[str, Any]] = Recordings(
     json.loads(pins.PINS.read_text(encoding="utf-8")), of="digests of a shipped machine", make="run 'python -m tests.pins'"

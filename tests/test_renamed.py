@@ -21,8 +21,8 @@ from tests.explorer.reading import buffer, column, embedded
 from tests.renaming import STYLES, Renamed, nameless, renamed
 from tests.strategies import machines_with_inputs, some
 from tests.trace.test_sabotage import sabotages
-from tm2tfr.errors import ExportError
-from tm2tfr.softness.report import report as softness_report
+from tm2tfr.base.errors import ExportError
+from tm2tfr.lab.softness.report import report as softness_report
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.proof import prove
 from tm2tfr.sources.turing.proof.report import report

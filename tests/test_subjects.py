@@ -20,12 +20,12 @@ import tm2tfr
 from tests.cli.lines import params
 from tests.handmade import normed, tabled
 from tests.targets.matrices.programs import needs_torch
+from tm2tfr.base.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
+from tm2tfr.base.native import folder
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.engines import engine
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
-from tm2tfr.native import folder
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

@@ -3,7 +3,7 @@
 The names are listed in `__init__.pyi` and loaded when they are first used, so that ``import tm2tfr`` costs nothing.
 """
 
-from tm2tfr import interrupts
+from tm2tfr.base import interrupts
 
 if interrupts.starts_command():
     interrupts.prepare()

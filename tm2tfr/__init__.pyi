@@ -30,16 +30,16 @@ from .api.softness import measure_softness, soften
 from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
 from .api.training import compare, train, train_grid, training_examples
-from .errors import SpecError, SpecWarning, Tm2tfrError
-from .interventions.intervened import From
+from .base.errors import SpecError, SpecWarning, Tm2tfrError
+from .lab.interventions.intervened import From
 from .runs.options import RunOptions
 from .runs.plan import CheckReport, Plan, Soft
+from .runs.trace.check import Trace
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule
 from .sources.turing.universal.program import Universal
 from .tables.table import table
-from .trace.check import Trace
 from .transformer.weights import Decoder
 
 __all__ = [

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
+from tm2tfr.base.text.source import Log, SourceText
+from tm2tfr.base.text.words import read_alphabet
 from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language.scope import RaspFunction, StatementRefused, is_atom, sort_of
 from tm2tfr.sources.rasp.language.syntax import MOST_NODES, TooManyNodes, call_it
@@ -23,8 +25,6 @@ from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import elaborated
 from tm2tfr.sources.rasp.sops import Atom, Node, Relation, Selector, SOp, needed
 from tm2tfr.sources.rasp.write import written
-from tm2tfr.text.source import Log, SourceText
-from tm2tfr.text.words import read_alphabet
 
 _LIBRARY = elaborated(Log(SourceText("", "library")), (), library=True, folder=None)
 _MAKE = _LIBRARY.elaborator.make

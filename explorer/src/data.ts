@@ -1,4 +1,4 @@
-// The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/explorer/document.py writes both).
+// The data of the page: JSON, and columns of numbers in one deflated buffer (tm2tfr/web/explorer/document.py writes both).
 
 import type { DecoderSpec } from "./live/decoder";
 import type { BoxSpec } from "./live/inputs";

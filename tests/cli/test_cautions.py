@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.test_start import imported
 from tm2tfr.api.tracing import SURELY
-from tm2tfr.dataset.machines.family import Family
+from tm2tfr.lab.datasets.machines.family import Family
 from tm2tfr.sources.turing import proof
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped

@@ -11,9 +11,9 @@ import pytest
 
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
+from tm2tfr.base.resources import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, shelf
 from tm2tfr.cli import main
 from tm2tfr.cli.guarded import COMPLETION
-from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, shelf
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.turing.library import shipped
 

@@ -10,7 +10,7 @@ from typer.core import TyperArgument
 
 from tests.cli.lines import EVERY, said
 from tests.cli.test_commands import tm2tfr
-from tm2tfr.choices import READABLE
+from tm2tfr.base.choices import READABLE
 from tm2tfr.cli.commands import Command
 
 WITHOUT_A_SUBJECT = {"dataset", "sweep"}

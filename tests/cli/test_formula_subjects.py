@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import tm2tfr
+from tm2tfr.base.errors import NotFoundError
 from tm2tfr.cli import main
-from tm2tfr.errors import NotFoundError
 
 NAMES = ("since-b", "hop-1")
 """A formula and a program, each over a, b, c."""

@@ -12,8 +12,8 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import said
+from tm2tfr.base.errors import EngineError, InputError, SpecWarning
 from tm2tfr.cli import main
-from tm2tfr.errors import EngineError, InputError, SpecWarning
 from tm2tfr.transformer.weights import matrices, replaced
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.targets.matrices.programs import needs_onnx, rewritten
 from tm2tfr.api.targets import export_to
+from tm2tfr.base.errors import InputError, visible
 from tm2tfr.cli import main
-from tm2tfr.errors import InputError, visible
 from tm2tfr.sources.turing.formats import morphett, native, registry
 from tm2tfr.sources.turing.spec import Example, Machine, MachineError
 

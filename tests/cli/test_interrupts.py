@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr import interrupts
+from tm2tfr.base import interrupts
 
 ROOT = Path(__file__).parents[2]
 ASKED = ("check", "chapter", "--input", "11")
@@ -41,7 +41,7 @@ def run(folder: Path, press: str | None) -> subprocess.CompletedProcess[str]:
 def modules(folder: Path) -> list[str]:
     names = run(folder, None).stdout.splitlines()[-1].split()
     assert len(names) > 300
-    return list(dict.fromkeys(names[names.index("tm2tfr.interrupts") + 1 :]))
+    return list(dict.fromkeys(names[names.index("tm2tfr.base.interrupts") + 1 :]))
 
 
 @pytest.mark.slow

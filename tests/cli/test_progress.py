@@ -37,7 +37,7 @@ with counting() as show:
 COMPILE = """
 import time
 from tm2tfr.cli import progress
-from tm2tfr.native.function import compiling
+from tm2tfr.base.native.function import compiling
 progress.PATIENCE = {patience}
 with progress.telling_of_compiling({arguments}):
     {around}

@@ -11,7 +11,7 @@ import tm2tfr as library
 from tests.cli.lines import said
 from tests.cli.test_commands import failed, tm2tfr
 from tm2tfr.cli import main
-from tm2tfr.softness.figure_1 import measured
+from tm2tfr.lab.softness.figure_1 import measured
 from tm2tfr.transformer.storage import dumps, loads
 from tm2tfr.transformer.weights import matrices
 

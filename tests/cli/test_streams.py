@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tm2tfr.base.errors import OutputError
 from tm2tfr.cli import cautions, main, output
-from tm2tfr.errors import OutputError
 
 ROOT = Path(__file__).parents[2]
 GREEK = """\

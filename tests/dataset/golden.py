@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.sources.turing.formats import golden
-from tm2tfr.dataset.reader import read
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.lab.datasets.reader import read
 
 COMPLAINTS = Path(__file__).parent / "complaints.txt"
 CIRCUIT_COMPLAINTS = Path(__file__).parent / "circuit_complaints.txt"

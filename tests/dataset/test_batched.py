@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from tm2tfr.dataset.machines import shard
-from tm2tfr.dataset.machines import shard as batched
-from tm2tfr.dataset.machines.prompting import MachineHow
-from tm2tfr.dataset.machines.runs import Runs
-from tm2tfr.dataset.machines.shard import made
-from tm2tfr.dataset.machines.spec import MachineSpec
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.shard import Done, Making
+from tm2tfr.lab.datasets.machines import shard
+from tm2tfr.lab.datasets.machines import shard as batched
+from tm2tfr.lab.datasets.machines.prompting import MachineHow
+from tm2tfr.lab.datasets.machines.runs import Runs
+from tm2tfr.lab.datasets.machines.shard import made
+from tm2tfr.lab.datasets.machines.spec import MachineSpec
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.shard import Done, Making
 from tm2tfr.sources.turing.library import load
 
 pytest.importorskip("numba", reason="the fast engine needs Numba: pip install numba")

@@ -16,16 +16,16 @@ from tests.cli.test_commands import tm2tfr as command
 from tests.dataset.golden import CIRCUIT_COMPLAINTS, said
 from tests.dataset.test_sweep import again
 from tests.sources.turing.formats.golden import Case, cases
-from tm2tfr.dataset.circuits.shard import ChosenCircuit, circuit_fingerprint, made_circuits
-from tm2tfr.dataset.circuits.spec import CircuitSpec
-from tm2tfr.dataset.jobs import Splitting
-from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.make import dataset_report, make
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.runs import Failure
-from tm2tfr.dataset.spec import Inputs, Random
-from tm2tfr.dataset.sweep import sweep, sweep_report
-from tm2tfr.errors import CompileError, DatasetError, EngineError
+from tm2tfr.base.errors import CompileError, DatasetError, EngineError
+from tm2tfr.lab.datasets.circuits.shard import ChosenCircuit, circuit_fingerprint, made_circuits
+from tm2tfr.lab.datasets.circuits.spec import CircuitSpec
+from tm2tfr.lab.datasets.jobs import Splitting
+from tm2tfr.lab.datasets.library import load_spec
+from tm2tfr.lab.datasets.make import dataset_report, make
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.runs import Failure
+from tm2tfr.lab.datasets.spec import Inputs, Random
+from tm2tfr.lab.datasets.sweep import sweep, sweep_report
 from tm2tfr.sources.circuit import blocks as judged
 from tm2tfr.sources.circuit import compiler
 from tm2tfr.sources.circuit.evaluate import evaluate

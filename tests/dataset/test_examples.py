@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from tests.trace.checking import check
-from tm2tfr.dataset.machines.prompting import MachineHow
-from tm2tfr.dataset.machines.runs import CheckedRun, Runs
-from tm2tfr.dataset.machines.shard import made
-from tm2tfr.dataset.machines.spec import MachineSpec
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.runs import Failure
-from tm2tfr.dataset.shard import Done
 from tm2tfr.engines.fast import available
+from tm2tfr.lab.datasets.machines.prompting import MachineHow
+from tm2tfr.lab.datasets.machines.runs import CheckedRun, Runs
+from tm2tfr.lab.datasets.machines.shard import made
+from tm2tfr.lab.datasets.machines.spec import MachineSpec
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.runs import Failure
+from tm2tfr.lab.datasets.shard import Done
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import configurations, result
 from tm2tfr.sources.turing.spec import Machine
@@ -175,7 +175,7 @@ def test_a_run_that_differs_ends_its_job_without_files(engine: str) -> None:
 @pytest.mark.skipif(not available(), reason="Numba is not installed: pip install 'tm2tfr[fast]'")
 @pytest.mark.parametrize("lie", ["steps", "tape"])
 def test_a_compiled_simulator_that_lies_about_the_end_is_found_out(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.dataset.machines import runs
+    from tm2tfr.lab.datasets.machines import runs
 
     honest = result(load("chapter"), "11")
     told = honest.__class__(**{**honest.__dict__, lie: 7 if lie == "steps" else "x"})

@@ -14,11 +14,11 @@ import pytest
 import tm2tfr
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
-from tm2tfr.dataset.machines.prompting import rule_fingerprint
-from tm2tfr.dataset.machines.spec import MachineSpec
-from tm2tfr.dataset.make import dataset_report
-from tm2tfr.dataset.reader import read
-from tm2tfr.errors import CompileError, DatasetError, SpecError
+from tm2tfr.base.errors import CompileError, DatasetError, SpecError
+from tm2tfr.lab.datasets.machines.prompting import rule_fingerprint
+from tm2tfr.lab.datasets.machines.spec import MachineSpec
+from tm2tfr.lab.datasets.make import dataset_report
+from tm2tfr.lab.datasets.reader import read
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine

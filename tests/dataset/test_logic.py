@@ -11,13 +11,13 @@ import pytest
 
 from tests.dataset.golden import said
 from tm2tfr.api.datasets import make_dataset
-from tm2tfr.dataset.labels.of_logic import labelled
-from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.make import dataset_report, make
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.sweep import sweep
-from tm2tfr.errors import CompileError, DatasetError
+from tm2tfr.base.errors import CompileError, DatasetError
+from tm2tfr.lab.datasets.labels.of_logic import labelled
+from tm2tfr.lab.datasets.labels.spec import LabelSpec
+from tm2tfr.lab.datasets.library import load_spec
+from tm2tfr.lab.datasets.make import dataset_report, make
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.sweep import sweep
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.truth import shown_value

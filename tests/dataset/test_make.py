@@ -22,14 +22,14 @@ import pytest
 import tm2tfr
 from tests import readme
 from tests.cli.test_commands import tm2tfr_alone
-from tm2tfr.dataset import make as making
-from tm2tfr.dataset.machines import shard
-from tm2tfr.dataset.machines import spec as machines
-from tm2tfr.dataset.machines.prompting import fingerprint
-from tm2tfr.dataset.make import dataset_report
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.runs import Failure
-from tm2tfr.errors import DatasetError, EngineError, OutputError
+from tm2tfr.base.errors import DatasetError, EngineError, OutputError
+from tm2tfr.lab.datasets import make as making
+from tm2tfr.lab.datasets.machines import shard
+from tm2tfr.lab.datasets.machines import spec as machines
+from tm2tfr.lab.datasets.machines.prompting import fingerprint
+from tm2tfr.lab.datasets.make import dataset_report
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.runs import Failure
 from tm2tfr.sources.turing.library import load, shipped_text
 
 pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
@@ -297,7 +297,7 @@ def test_a_worker_of_a_cluster_that_is_killed_loses_nothing(words: Path, tmp_pat
 @with_dask
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_has_no_workers_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.dataset import pool
+    from tm2tfr.lab.datasets import pool
 
     monkeypatch.setattr(pool, "PATIENCE", 3.0)  # to reach the scheduler takes a part of a second
     with (
@@ -311,7 +311,7 @@ def test_a_cluster_that_has_no_workers_is_not_waited_for_for_ever(tmp_path: Path
 @with_dask
 @pytest.mark.filterwarnings("ignore")
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.dataset import pool
+    from tm2tfr.lab.datasets import pool
 
     monkeypatch.setattr(pool, "PATIENCE", 1.0)
     with pytest.raises(DatasetError, match="tcp://127.0.0.1:1: this scheduler cannot be reached .*: use the address that"):
@@ -445,7 +445,7 @@ def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
 
 
 def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tm2tfr.dataset.shard.versions", lambda: {**making.versions(), "numpy": "1.0"})
+    monkeypatch.setattr("tm2tfr.lab.datasets.shard.versions", lambda: {**making.versions(), "numpy": "1.0"})
     with pytest.raises(
         DatasetError, match=r"a worker has different versions \(numpy 1\.0, here .*\): install the same versions"
     ):
@@ -454,7 +454,7 @@ def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pyte
 
 # ── what is wrong is not in the data ────────────────────────────────────────────────────────────────────────
 def test_a_divergence_ends_it_all_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.dataset.machines import runs
+    from tm2tfr.lab.datasets.machines import runs
 
     honest = runs.Runs.on
 
@@ -488,7 +488,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.slow
 def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
     loaded = "print([n for n in ('numba', 'dask', 'distributed', 'pyarrow') if n in sys.modules])"
-    script = f"import sys\nimport tm2tfr.dataset.make, tm2tfr.dataset.sweep\n{loaded}"
+    script = f"import sys\nimport tm2tfr.lab.datasets.make, tm2tfr.lab.datasets.sweep\n{loaded}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout == "[]\n"
 

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tm2tfr.dataset.jobs import Job, Splitting
-from tm2tfr.dataset.machines.family import Family, Members, drawn
-from tm2tfr.dataset.machines.prompting import fingerprint
-from tm2tfr.dataset.machines.spec import MachineSpec
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.spec import Inputs, Random
+from tm2tfr.base.text.words import number_of
+from tm2tfr.lab.datasets.jobs import Job, Splitting
+from tm2tfr.lab.datasets.machines.family import Family, Members, drawn
+from tm2tfr.lab.datasets.machines.prompting import fingerprint
+from tm2tfr.lab.datasets.machines.spec import MachineSpec
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.spec import Inputs, Random
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.words import number_of
 
 
 # ── machines ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tm2tfr.dataset.jobs import Job
-from tm2tfr.dataset.pool import AHEAD, Cluster, Pool
-from tm2tfr.errors import DatasetError
+from tm2tfr.base.errors import DatasetError
+from tm2tfr.lab.datasets.jobs import Job
+from tm2tfr.lab.datasets.pool import AHEAD, Cluster, Pool
 
 distributed: Any = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'tm2tfr[cluster]'")
 JOBS = [Job(number, ()) for number in range(20)]

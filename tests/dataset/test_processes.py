@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr.dataset.jobs import Job
-from tm2tfr.dataset.pool import LIVES, Pool, Processes
-from tm2tfr.errors import DatasetError, Diagnostic, SpecError
+from tm2tfr.base.errors import DatasetError, Diagnostic, SpecError
+from tm2tfr.lab.datasets.jobs import Job
+from tm2tfr.lab.datasets.pool import LIVES, Pool, Processes
 
 pytestmark = pytest.mark.slow  # every worker imports what it needs anew
 
@@ -138,7 +138,7 @@ def test_workers_do_not_hear_an_interrupt_and_their_parent_does() -> None:
 
 UNGUARDED = """
 from tests.dataset.test_processes import jobs, numbered
-from tm2tfr.dataset.pool import Pool
+from tm2tfr.lab.datasets.pool import Pool
 print(list(Pool(2).map(numbered, jobs(3), 1)))
 """
 
@@ -162,7 +162,7 @@ def test_a_script_without_a_guard_is_told_to_have_one(tmp_path: Path) -> None:
 ORPHANS = """
 import os, time
 from tests.dataset.test_processes import jobs, slow
-from tm2tfr.dataset.pool import Pool
+from tm2tfr.lab.datasets.pool import Pool
 
 if __name__ == "__main__":
     results = Pool(2).map(slow, jobs(30), 0.2)

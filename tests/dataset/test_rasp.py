@@ -12,17 +12,17 @@ import pytest
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tests.dataset.golden import said
-from tm2tfr.dataset.labels.of_rasp import labelled
-from tm2tfr.dataset.labels.spec import LabelSpec
-from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.make import dataset_report, make
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.sweep import sweep
-from tm2tfr.errors import CompileError, DatasetError
+from tm2tfr.base.errors import CompileError, DatasetError
+from tm2tfr.base.text.words import all_words
+from tm2tfr.lab.datasets.labels.of_rasp import labelled
+from tm2tfr.lab.datasets.labels.spec import LabelSpec
+from tm2tfr.lab.datasets.library import load_spec
+from tm2tfr.lab.datasets.make import dataset_report, make
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.sweep import sweep
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.library import load, shipped, word_of
 from tm2tfr.sources.rasp.program import shown_atom
-from tm2tfr.text.words import all_words
 
 HALVES = """\
 # alphabet: ["a", "b", "cd", 0]

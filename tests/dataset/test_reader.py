@@ -8,12 +8,12 @@ import pytest
 
 from tests.dataset.golden import COMPLAINTS, said
 from tests.sources.turing.formats.golden import Case, cases
-from tm2tfr import shelf
-from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.machines.family import Family, Members
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.spec import Inputs, Random
-from tm2tfr.errors import NotFoundError, ReadError
+from tm2tfr.base import resources as shelf
+from tm2tfr.base.errors import NotFoundError, ReadError
+from tm2tfr.lab.datasets.library import load_spec
+from tm2tfr.lab.datasets.machines.family import Family, Members
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.spec import Inputs, Random
 
 FULL = """\
 name: everything

@@ -11,13 +11,13 @@ import pytest
 
 import tm2tfr
 from tests.strategies import DEPTH
-from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.machines.prompting import PromptedHow
-from tm2tfr.dataset.machines.runs import CheckedRun, Runs
-from tm2tfr.dataset.machines.spec import MachineSpec
-from tm2tfr.dataset.reader import read
-from tm2tfr.dataset.sweep import sweep, sweep_report
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
+from tm2tfr.lab.datasets.library import load_spec
+from tm2tfr.lab.datasets.machines.prompting import PromptedHow
+from tm2tfr.lab.datasets.machines.runs import CheckedRun, Runs
+from tm2tfr.lab.datasets.machines.spec import MachineSpec
+from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.sweep import sweep, sweep_report
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder, matrices, replaced

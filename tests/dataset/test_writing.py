@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tm2tfr.dataset import files
-from tm2tfr.dataset.files import ExampleColumn, Lists, Texts, columns_of, encoded
-from tm2tfr.dataset.jobs import Tokens
+from tm2tfr.lab.datasets import files
+from tm2tfr.lab.datasets.files import ExampleColumn, Lists, Texts, columns_of, encoded
+from tm2tfr.lab.datasets.jobs import Tokens
 
 pq: Any = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 WORDS = ["a", "ä", "", "(q0,1,+1)", "c"]

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 import tm2tfr
-from tm2tfr.disguises.disguise import Disguised
 from tm2tfr.engines.decode import Engine, generate, run_whole
 from tm2tfr.engines.reading import answered
+from tm2tfr.lab.hidden.disguise import Disguised
 from tm2tfr.transformer.weights import Decoder
 
 MACHINES = ("chapter", "busy-beaver-3", "parity", "palindromes", "binary-increment", "never-halts", "left-edge")

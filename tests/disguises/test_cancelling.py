@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tests.disguises.cases import answers, hidden
-from tm2tfr.disguises.dead_code import DeadCode, dead_code, prompts_of
-from tm2tfr.disguises.key import Key, load_key
-from tm2tfr.disguises.score import by_dead_code
-from tm2tfr.disguises.truth import NOTHING, answer
-from tm2tfr.disguises.verify import verified
 from tm2tfr.engines.exact import Exact
+from tm2tfr.lab.hidden.dead_code import DeadCode, dead_code, prompts_of
+from tm2tfr.lab.hidden.key import Key, load_key
+from tm2tfr.lab.hidden.score import by_dead_code
+from tm2tfr.lab.hidden.truth import NOTHING, answer
+from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

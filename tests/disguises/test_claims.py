@@ -11,10 +11,10 @@ import pytest
 
 import tm2tfr
 from tests.disguises.cases import hidden
-from tm2tfr.disguises.claim import HiddenClaim, perfect, read_claim, template
-from tm2tfr.disguises.score import ClaimScores, Score, score, shared
-from tm2tfr.disguises.truth import HiddenTruth, answer, orthonormal
-from tm2tfr.errors import DisguiseError, SpecError
+from tm2tfr.base.errors import DisguiseError, SpecError
+from tm2tfr.lab.hidden.claim import HiddenClaim, perfect, read_claim, template
+from tm2tfr.lab.hidden.score import ClaimScores, Score, score, shared
+from tm2tfr.lab.hidden.truth import HiddenTruth, answer, orthonormal
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 import tm2tfr
 from tm2tfr.cli import main
-from tm2tfr.disguises.disguise import FloatEquality
+from tm2tfr.lab.hidden.disguise import FloatEquality
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -68,7 +68,7 @@ def test_weights_are_compressed_proved_and_their_error_is_said(tmp_path: Path, c
 def test_where_no_input_is_known_nothing_is_called_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tm2tfr.disguises.disguise.prompts_of", lambda *_, **__: [])
+    monkeypatch.setattr("tm2tfr.lab.hidden.disguise.prompts_of", lambda *_, **__: [])
     hidden, key = str(tmp_path / "hidden.safetensors"), str(tmp_path / "key.json")
     code, out, _ = said(capsys, "disguise", "half-adder", "--grade", "1", "-o", hidden, "--key", key)
     assert (code, "the same logits as the original for every input" in out) == (0, True)
@@ -84,7 +84,7 @@ def test_an_answer_that_is_another_is_exit_1_in_float64_and_a_finding_in_float32
     def found(*_: object, fed: object = None, dtype: str = "float64") -> FloatEquality:
         return FloatEquality(4, 12, 3, (("1",),) if fed is not None and dtype in wrong else (), dtype)
 
-    monkeypatch.setattr("tm2tfr.disguises.disguise.compared", found)
+    monkeypatch.setattr("tm2tfr.lab.hidden.disguise.compared", found)
     given = ("disguise", "half-adder", "--grade", "1", "--all-up-to", "2", "-o", str(tmp_path / "h.safetensors"))
     runs = "all 4 inputs of up to 2 tokens, 12 positions"
     for dtype, code in (("float32", 0), ("float64", 1)):

@@ -12,14 +12,14 @@ import tm2tfr
 from tests.disguises.cases import NAMES, answers, hidden
 from tests.strategies import DEPTH, some
 from tests.targets.matrices.programs import needs_torch
-from tm2tfr.disguises.claim import template
-from tm2tfr.disguises.dead_code import prompts_of
-from tm2tfr.disguises.key import load_key, of_dict
-from tm2tfr.disguises.suite import MEMBERS, Member, make_suite, members
-from tm2tfr.disguises.truth import answer
-from tm2tfr.disguises.verify import verified
+from tm2tfr.base.errors import DisguiseError
 from tm2tfr.engines.exact import Exact
-from tm2tfr.errors import DisguiseError
+from tm2tfr.lab.hidden.claim import template
+from tm2tfr.lab.hidden.dead_code import prompts_of
+from tm2tfr.lab.hidden.key import load_key, of_dict
+from tm2tfr.lab.hidden.suite import MEMBERS, Member, make_suite, members
+from tm2tfr.lab.hidden.truth import answer
+from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import dumps
 from tm2tfr.transformer.weights import replaced

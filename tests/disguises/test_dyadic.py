@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tm2tfr.disguises.dyadic import Dyadic, Turn, is_orthogonal, padded, product, rounds_for
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
+from tm2tfr.lab.hidden.dyadic import Dyadic, Turn, is_orthogonal, padded, product, rounds_for
 
 
 def by_fractions(left: Dyadic, right: Dyadic) -> list[list[Fraction]]:

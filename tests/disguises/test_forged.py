@@ -10,11 +10,11 @@ import pytest
 
 import tm2tfr
 from tests.disguises.cases import answers, hidden
-from tm2tfr.disguises.dyadic import Turn
-from tm2tfr.disguises.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
-from tm2tfr.disguises.verify import verified
-from tm2tfr.disguises.wide import Wide, WideLayer, WideUnit, widened, written
 from tm2tfr.engines.exact import Exact
+from tm2tfr.lab.hidden.dyadic import Turn
+from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
+from tm2tfr.lab.hidden.verify import verified
+from tm2tfr.lab.hidden.wide import Wide, WideLayer, WideUnit, widened, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, Norm, matrices, replaced

@@ -18,14 +18,14 @@ import tm2tfr
 from tests.disguises.cases import answers, hidden
 from tests.mutations import ADDED, STRUCTURED, in_scales, mutated, power, scaled_direction, scaled_norm
 from tests.strategies import tries
-from tm2tfr.disguises.dyadic import Turn
-from tm2tfr.disguises.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
-from tm2tfr.disguises.narrow import Forms, narrowed
-from tm2tfr.disguises.verify import verified
+from tm2tfr.base.errors import Tm2tfrError
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.errors import Tm2tfrError
+from tm2tfr.lab.hidden.dyadic import Turn
+from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
+from tm2tfr.lab.hidden.narrow import Forms, narrowed
+from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm
 

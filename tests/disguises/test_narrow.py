@@ -11,19 +11,19 @@ import pytest
 
 import tm2tfr
 from tests.disguises.cases import answers, hidden
-from tm2tfr.disguises.claim import perfect, read_claim
-from tm2tfr.disguises.dead_code import prompts_of
-from tm2tfr.disguises.disguise import compared
-from tm2tfr.disguises.dyadic import product
-from tm2tfr.disguises.key import load_key
-from tm2tfr.disguises.narrow import matrix_of, narrowed, spanned
-from tm2tfr.disguises.score import score
-from tm2tfr.disguises.truth import answer
-from tm2tfr.disguises.verify import verified
-from tm2tfr.disguises.wide import widened
+from tm2tfr.base.errors import DisguiseError, ShapeError
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.errors import DisguiseError, ShapeError
+from tm2tfr.lab.hidden.claim import perfect, read_claim
+from tm2tfr.lab.hidden.dead_code import prompts_of
+from tm2tfr.lab.hidden.disguise import compared
+from tm2tfr.lab.hidden.dyadic import product
+from tm2tfr.lab.hidden.key import load_key
+from tm2tfr.lab.hidden.narrow import matrix_of, narrowed, spanned
+from tm2tfr.lab.hidden.score import score
+from tm2tfr.lab.hidden.truth import answer
+from tm2tfr.lab.hidden.verify import verified
+from tm2tfr.lab.hidden.wide import widened
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 

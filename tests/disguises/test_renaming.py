@@ -11,11 +11,11 @@ import pytest
 import tm2tfr
 from tests.disguises.cases import answers
 from tests.disguises.test_commands import said
-from tm2tfr.disguises.disguise import MOST, every_prompt
-from tm2tfr.disguises.key import load_key
-from tm2tfr.disguises.verify import verified
+from tm2tfr.base.errors import DisguiseError
 from tm2tfr.engines.exact import Exact
-from tm2tfr.errors import DisguiseError
+from tm2tfr.lab.hidden.disguise import MOST, every_prompt
+from tm2tfr.lab.hidden.key import load_key
+from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.transformer.storage import save
 
 

@@ -18,9 +18,9 @@ import pytest
 
 import tm2tfr
 from tests.strategies import tries
-from tm2tfr.disguises.build import built
-from tm2tfr.disguises.dead_code import profiled
-from tm2tfr.disguises.wide import written
+from tm2tfr.lab.hidden.build import built
+from tm2tfr.lab.hidden.dead_code import profiled
+from tm2tfr.lab.hidden.wide import written
 from tm2tfr.transformer.weights import Head
 
 Feature = Callable[[Head], float]

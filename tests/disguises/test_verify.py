@@ -13,12 +13,12 @@ import pytest
 import tm2tfr
 from tests.disguises.cases import answers, hidden
 from tests.strategies import tries
-from tm2tfr.disguises.dead_code import prompts_of
-from tm2tfr.disguises.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
-from tm2tfr.disguises.truth import answer
-from tm2tfr.disguises.verify import Proved, verified
-from tm2tfr.disguises.wide import turned, widened
 from tm2tfr.engines.exact import Exact
+from tm2tfr.lab.hidden.dead_code import prompts_of
+from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
+from tm2tfr.lab.hidden.truth import answer
+from tm2tfr.lab.hidden.verify import Proved, verified
+from tm2tfr.lab.hidden.wide import turned, widened
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
@@ -86,7 +86,7 @@ def test_what_may_be_changed_of_a_real_head_is_what_it_writes_where_nothing_read
 
 @pytest.mark.slow
 def test_a_copy_is_emptied_only_before_it_is_used_again() -> None:
-    """So that no unit is counted as one that does something, and does nothing (`tm2tfr.disguises.truth`)."""
+    """So that no unit is counted as one that does something, and does nothing (`tm2tfr.lab.hidden.truth`)."""
     made = hidden("palindromes", 2)
     key, used = made.key, [dict(layer.moved) for layer in made.key.layers if layer.moved]
     assert used

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from tests.handmade import turned
-from tm2tfr.choices import Weighting
-from tm2tfr.contract import AnyRow, Column
-from tm2tfr.specification import vector
+from tm2tfr.base.choices import Weighting
+from tm2tfr.contract.source import AnyRow, Column
+from tm2tfr.contract.specification import vector
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix

@@ -7,9 +7,9 @@ from itertools import islice
 
 import pytest
 
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import ENGINES, engine, generate
 from tm2tfr.engines.decode import Engine, Step
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder

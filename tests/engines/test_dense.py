@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import ENGINES, engine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES

@@ -20,17 +20,17 @@ from benchmarks.machines import large, rewriter, runner
 from tests.engines.test_dependence import LAYOUT, VOCABULARY, by_hand, ffn, random_decoder, random_tabled
 from tests.engines.test_honest import nameless
 from tests.strategies import machines_with_inputs
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.dense_parts import Cache, LinearMap
 from tm2tfr.engines.fast import Fast, available
 from tm2tfr.engines.fast import session as sessions
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.errors import EngineError
+from tm2tfr.runs.trace.rows import Readout
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.rows import Readout
 from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, Layer

@@ -10,8 +10,8 @@ import pytest
 from tests.engines.test_fast_sabotage import compiled, slow
 from tests.engines.test_straight import joined, mutants, run, sizes
 from tests.strategies import tries
+from tm2tfr.base.native import folder, function
 from tm2tfr.engines.fast import session
-from tm2tfr.native import folder, function
 
 pytestmark = [
     pytest.mark.slow,

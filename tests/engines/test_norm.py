@@ -13,11 +13,11 @@ import pytest
 
 from tests.engines.test_dense import LAYOUT, decoder_of, layer, looking
 from tests.handmade import majority, normed
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import observe
 from tm2tfr.engines.dense_parts import LayerNorm, _scores
 from tm2tfr.engines.overflow import reach
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.gadgets import Unit
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, Norm, replaced

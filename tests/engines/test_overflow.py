@@ -15,14 +15,14 @@ import pytest
 import tm2tfr as api
 from tests.engines.test_dependence import random_decoder
 from tests.strategies import tries
+from tm2tfr.base.errors import EngineError
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.overflow import check_weights, nearest, reach
-from tm2tfr.errors import EngineError
+from tm2tfr.runs.trace.activations import activations
 from tm2tfr.sources.turing.library import shipped
-from tm2tfr.trace.activations import activations
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder, Head, matrices, replaced

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests.strategies import tries
-from tm2tfr.dataset.machines.family import Family
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import recognise
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.dependence import Same, sources
 from tm2tfr.engines.fast import Fast, fresh
 from tm2tfr.engines.overflow import reach
-from tm2tfr.errors import EngineError
+from tm2tfr.lab.datasets.machines.family import Family
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.transformer.weights import Decoder, matrices, replaced

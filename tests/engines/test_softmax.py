@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import tm2tfr
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import engine, generate
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder

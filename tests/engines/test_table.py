@@ -16,13 +16,13 @@ from tests.engines.test_honest import nameless, sabotaged
 from tests.engines.test_straight import as_python, at_once
 from tests.handmade import decoder as by_hand
 from tests.handmade import shifted, tabled
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import ENGINES, engine, generate
 from tm2tfr.engines.fast import Fast, arrays
 from tm2tfr.engines.fast.arrays import FEATURES
 from tm2tfr.engines.fast.jit import feature as kernel_feature
 from tm2tfr.engines.fast.session import FastSession
 from tm2tfr.engines.overflow import reach
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import POSITION_FEATURES

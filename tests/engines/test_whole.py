@@ -13,13 +13,13 @@ import pytest
 
 from tests.engines.labellers import LETTERS, causal, expected, labeller, scrambled, soft, with_heads
 from tests.handmade import normed, tabled
-from tm2tfr.choices import Float
+from tm2tfr.base.choices import Float
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import Engine, engine
 from tm2tfr.engines.decode import Observation, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output

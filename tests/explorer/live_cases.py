@@ -16,7 +16,7 @@ from tests.handmade import HANDMADE, normed, tabled
 from tests.sources.circuit.running import PAPER, random_of
 from tests.sources.turing.universal.cases import compiled, random_prompt
 from tm2tfr.api.subject import Subject
-from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, MACHINES, PROGRAMS, shipped
+from tm2tfr.base.resources import ATTENTION_PROGRAMS, FORMULAS, MACHINES, PROGRAMS, shipped
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.matrix import Matrix

@@ -16,7 +16,7 @@ from tests.readme import ROOT
 SOURCES = ROOT / "explorer"
 BUNDLED = re.compile(r"^  // node_modules/((?:@[^/]+/)?[^/]+)/", re.MULTILINE)
 PACKAGE = Path(tm2tfr.__file__).parent
-ASSETS = PACKAGE / "explorer" / "assets"
+ASSETS = PACKAGE / "web" / "explorer" / "assets"
 BUILT = {
     "explorer": ["explorer.css", "explorer.js", "labeller.js", "page.html", "viz.js"],
     "playground": ["LICENSE-codemirror.txt", "draws.js", "index.html", "playground.css", "playground.js"],
@@ -56,9 +56,9 @@ def test_the_licences_of_what_is_not_ours_are_there() -> None:
 
 
 def test_the_licences_of_what_the_playground_bundles_are_there() -> None:
-    text = (PACKAGE / "playground" / "assets" / "LICENSE-codemirror.txt").read_text(encoding="utf-8")
+    text = (PACKAGE / "web" / "playground" / "assets" / "LICENSE-codemirror.txt").read_text(encoding="utf-8")
     packages = json.loads((SOURCES / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-    code = (PACKAGE / "playground" / "assets" / "playground.js").read_text(encoding="utf-8")
+    code = (PACKAGE / "web" / "playground" / "assets" / "playground.js").read_text(encoding="utf-8")
     bundled = set(BUNDLED.findall(code))
     assert {"@codemirror/view", "@lezer/yaml", "crelt"} <= bundled
     for name in bundled:

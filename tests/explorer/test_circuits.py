@@ -17,14 +17,14 @@ from tests.explorer.reading import buffer, column, embedded
 from tests.installed import needs_dot
 from tm2tfr.api import pages
 from tm2tfr.api.subject import Subject
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.explorer import Explorer
-from tm2tfr.explorer.weights_data import PackedColumns
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.page import page
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder
+from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.weights_data import PackedColumns
 
 in_browser = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
 SUM_AND_CARRY = "sum = 0, carry = 1"

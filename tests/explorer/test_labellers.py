@@ -14,11 +14,11 @@ import pytest
 import tm2tfr
 from tests.engines.labellers import labeller
 from tests.installed import needs_dot
+from tm2tfr.base.errors import CompileError, EngineError, ShapeError
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import observe_all
-from tm2tfr.errors import CompileError, EngineError, ShapeError
-from tm2tfr.explorer.labeller import labeller_page
+from tm2tfr.web.explorer.labeller import labeller_page
 
 
 def tables(html: str) -> list[list[list[str]]]:

@@ -14,13 +14,13 @@ import pytest
 
 import tm2tfr
 from tests.explorer.live_cases import POSITIONS, Case, cases
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import EngineError
-from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
 from tm2tfr.transformer.weights import Decoder
+from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 
-SCRIPT = (Path(tm2tfr.__file__).parent / "explorer" / "assets" / "explorer.js").read_text(encoding="utf-8")
+SCRIPT = (Path(tm2tfr.__file__).parent / "web" / "explorer" / "assets" / "explorer.js").read_text(encoding="utf-8")
 IN_A_WORKER = """
 async ({ script, task, argument }) => {
   const text = `${script}; (${task})(${JSON.stringify(argument)}).then(postMessage);`;

@@ -13,8 +13,8 @@ import typer
 import tm2tfr
 from tests.explorer.reading import buffer, column, embedded
 from tests.installed import needs_dot
+from tm2tfr.base.errors import CompileError, EngineError, InputError
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError, EngineError, InputError
 from tm2tfr.sources.turing.drawing import rule_lines, to_dot
 
 MEGABYTE = 1_000_000
@@ -111,7 +111,7 @@ def test_a_head_says_its_score_from_its_matrices() -> None:
 # ── colours ─────────────────────────────────────────────────────────────────────────────────────────────────
 def palettes() -> dict[str, dict[str, str]]:
     """Return the colours of the light and the dark page, by name."""
-    css = (Path(tm2tfr.__file__).parent / "explorer" / "assets" / "explorer.css").read_text(encoding="utf-8")
+    css = (Path(tm2tfr.__file__).parent / "web" / "explorer" / "assets" / "explorer.css").read_text(encoding="utf-8")
     light, dark, system = (
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
         for block in re.findall(r"\{\s*(--paper.*?)\}", css, re.DOTALL)[:3]
@@ -143,7 +143,7 @@ def test_all_that_is_written_can_be_read(theme: str) -> None:
 
 def test_no_text_is_faded() -> None:
     """Else the contrast would be less than that of its colours; only a button that does nothing now may be."""
-    css = (Path(tm2tfr.__file__).parent / "explorer" / "assets" / "explorer.css").read_text(encoding="utf-8")
+    css = (Path(tm2tfr.__file__).parent / "web" / "explorer" / "assets" / "explorer.css").read_text(encoding="utf-8")
     faded = [rule.strip() for rule, text in re.findall(r"([^{}]+)\{([^{}]*)\}", css) if "opacity" in text]
     assert faded == [".zooming .small:disabled"]
 

@@ -13,12 +13,12 @@ from tests.explorer.reading import buffer, column, embedded
 from tests.strategies import machines
 from tm2tfr.engines.decode import Observation, observe
 from tm2tfr.engines.dense import Dense
-from tm2tfr.explorer import document
-from tm2tfr.explorer.record import Content, Recording, _column, record
-from tm2tfr.explorer.weights_data import PackedColumns
 from tm2tfr.sources.turing.truth import truth_for
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
+from tm2tfr.web.explorer import document
+from tm2tfr.web.explorer.record import Content, Recording, _column, record
+from tm2tfr.web.explorer.weights_data import PackedColumns
 
 
 def recorded(decoder: Decoder, word: str, steps: int = 200) -> Recording:

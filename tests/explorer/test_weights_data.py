@@ -14,9 +14,9 @@ import tm2tfr
 from tests.engines.labellers import scrambled, soft
 from tests.explorer.reading import column
 from tests.handmade import normed, tabled
-from tm2tfr.explorer import weights_data
-from tm2tfr.explorer.weights_data import PackedColumns, decoder_data
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
+from tm2tfr.web.explorer import weights_data
+from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 
 MADE: Mapping[str, Any] = {
     "chapter": lambda: tm2tfr.compile("chapter"),

@@ -17,8 +17,8 @@ FILE = Path(__file__).parents[2] / "docs" / "imports.svg"
 WIDTH, ROW, HEIGHT, LETTER, PAD, SHIFT = 860, 62, 28, 7.4, 12, 170
 HIDDEN = {"_version", "__init__", "__main__"}
 """The version, which anything may import, and the two doors to the whole."""
-BOTTOM = ("errors", "choices", "options", "extras", "interrupts", "leftovers", "files", "places", "text", "shelf")
-"""What stands below everything else: complaints, words, files, text with places."""
+BOTTOM = ("base", "options")
+"""What stands below everything else: errors, files, text with places; the options of constructions and their words."""
 
 
 def parts() -> nx.DiGraph[str]:

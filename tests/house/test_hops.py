@@ -18,9 +18,9 @@ from tests.house.reading import ROOT, facts, text_of
 from tm2tfr.cli import main
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.trace.check import check
+from tm2tfr.runs.trace.check import check
 
-PARTS = ("api", "cli", "explorer", "runs", "softness", "trace")
+PARTS = ("api", "cli", "web/explorer", "runs", "lab/softness")
 OWN = {
     (
         "cli/expanding.py",
@@ -32,9 +32,9 @@ OWN = {
     ): "the fields of a group of options",
     ("api/training.py", "task"): "the fields of a LearningTask, each with its type, see TaskOptions",
     ("api/targets.py", "asked"): "the options that only one target has",
-    ("explorer/record.py", "lists"): "columns, cut to the same length",
+    ("web/explorer/record.py", "lists"): "columns, cut to the same length",
     ("runs/saved.py", "every"): "the arrays of a file",
-    ("softness/measure.py", "named"): "what all errors of a head have in common",
+    ("lab/softness/measure.py", "named"): "what all errors of a head have in common",
 }
 """Where a dictionary is unpacked in a call -> the reason."""
 

@@ -13,66 +13,40 @@ import pytest
 
 from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, text_of, without
 
-BASE = {"choices", "errors", "options", "extras", "files", "leftovers", "places", "_version"}
-MODEL = BASE | {"text", "transformer"}
-RUN = MODEL | {"native", "blocks", "contract", "specification", "columns", "sources", "truth", "engines", "trace"}
-WHOLE = RUN | {"registry", "compiler", "shelf", "proof", "tables", "softness", "runs", "targets"}
+BASE = {"base", "options", "_version"}
+MODEL = BASE | {"transformer"}
+CONTRACT = {"blocks", "specification", "labelling", "causality"}
+RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "trace"}
+WHOLE = RUN | {"registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
-    "choices": set(),
     "_version": set(),
-    "options": {"choices", "errors"},
-    "interrupts": set(),
-    "leftovers": set(),
-    "extras": {"errors"},
-    "files": {"errors", "leftovers"},
-    "places": {"errors", "files", "leftovers"},
-    "native": {"errors", "extras", "files"},
-    "text": BASE,
-    "shelf": {"errors", "text"},
-    "sources": BASE | {"native", "text", "shelf"},
-    "rasp": {"errors", "text", "sources"},
-    "transformer": BASE | {"text"},
+    "base": {"_version"},
+    "options": {"base"},
+    "sources": BASE,
+    "rasp": {"base", "sources"},
+    "transformer": BASE,
     "specification": {"transformer"},
-    "blocks": {"errors", "transformer"},
-    "contract": {"errors", "specification", "blocks", "text", "transformer"},
-    "labelling": {"errors", "transformer"},
-    "causality": {"errors"},
+    "blocks": {"base", "transformer"},
+    "contract": {"base", "specification", "blocks", "transformer"},
+    "labelling": {"base", "transformer"},
+    "causality": {"base"},
     "columns": {"contract", "sources"},
-    "truth": MODEL | {"native", "blocks", "contract", "specification", "labelling", "causality", "columns", "sources"},
-    "engines": BASE | {"native", "transformer"},
+    "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
+    "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
     "trace": MODEL | {"contract", "specification", "columns", "engines"},
     "proof": RUN,
     "exported": RUN | {"proof"},
     "registry": RUN | {"compiler", "proof", "exported"},
     "tables": RUN,
-    "softness": RUN,
-    "runs": RUN | {"native", "registry", "tables"},
+    "runs": RUN | {"registry", "tables"},
     "targets": RUN | {"registry", "compiler", "proof", "exported"},
-    "dataset": WHOLE,
-    "interventions": WHOLE | {"causality", "dataset"},
-    "training": WHOLE | {"dataset"},
-    "labels": WHOLE | {"labelling", "dataset"},
-    "disguises": WHOLE,
-    "explorer": WHOLE,
-    "slides": WHOLE | {"explorer"},
-    "api": WHOLE | {"dataset", "interventions", "labels", "training", "disguises", "explorer", "slides"},
-    "playground": WHOLE | {"explorer", "api"},
-    "__init__": WHOLE | {"interrupts", "interventions", "api"},
-    "cli": WHOLE
-    | {
-        "interrupts",
-        "dataset",
-        "interventions",
-        "labels",
-        "training",
-        "disguises",
-        "explorer",
-        "slides",
-        "api",
-        "playground",
-    },
+    "lab": WHOLE | CONTRACT,
+    "web": WHOLE,
+    "api": WHOLE | {"lab", "web"},
+    "playground": WHOLE | {"web", "api"},
+    "__init__": WHOLE | {"lab", "api"},
+    "cli": WHOLE | {"lab", "web", "api", "playground"},
     "__main__": {"cli"},
 }
 """Part of the package -> the other parts that it may import; nothing but `__main__` imports `cli`."""
@@ -99,6 +73,10 @@ DOORS = {"from_yaml", "from_automata", "to_automata", "load"}
 def part_of(module: str) -> str:
     """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``; see also `ROOMS`."""
     parts = module.split(".")
+    if parts[1:2] == ["contract"]:
+        return parts[2] if parts[2:3] and parts[2] not in ("source", "shown") else "contract"
+    if parts[1:3] in (["runs", "trace"], ["web", "playground"]):
+        return parts[2]
     if parts[1:2] == ["sources"]:
         own = [
             part for part in parts[3:] if part != "universal"
@@ -122,7 +100,7 @@ def imports(source: str, module: str, *, package: bool = False) -> Iterator[str]
             up = module.split(".")[: len(module.split(".")) - node.level + package] if node.level else []
             base = ".".join([*up, *([node.module] if node.module else [])])
             # "from tm2tfr import cli" is the package cli, "from tm2tfr import run" the package
-            found += [f"{base}.{a.name}" if base == "tm2tfr" and a.name in PARTS else base for a in node.names]
+            found += [f"{base}.{a.name}" if base == "tm2tfr" and f"{base}.{a.name}" in NAMES else base for a in node.names]
     yield from (name for name in found if re.match(r"tm2tfr(\.|$)", name))
 
 
@@ -133,7 +111,7 @@ def imported_by(path: Path) -> set[str]:
 
 
 def graph(sources: Mapping[str, str]) -> nx.DiGraph[str]:
-    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.trace import check`` is the module."""
+    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.runs.trace import check`` is one."""
     found: nx.DiGraph[str] = nx.DiGraph()
     for module, source in sources.items():
         known = facts(source)
@@ -197,7 +175,7 @@ RIGHT = (
     "tm2tfr.sources.turing.universal.prompt",
     "tm2tfr.sources.turing.universal.proof",
     "tm2tfr.sources.turing.universal.truth",
-    "tm2tfr.trace",
+    "tm2tfr.runs.trace",
     "tm2tfr.sources.circuit.blocks",
     "tm2tfr.sources.circuit.causal",
     "tm2tfr.sources.circuit.columns",
@@ -215,8 +193,8 @@ RIGHT = (
     "tm2tfr.sources.rasp.truth",
     "tm2tfr.sources.logic.specification",
     "tm2tfr.sources.logic.truth",
-    "tm2tfr.blocks",
-    "tm2tfr.contract",
+    "tm2tfr.contract.blocks",
+    "tm2tfr.contract.source",
     "tm2tfr.sources.turing.labelling",
     "tm2tfr.sources.turing.universal.labelling",
     "tm2tfr.sources.circuit.labelling",
@@ -309,7 +287,7 @@ def test_nothing_is_asserted_and_no_file_is_too_long() -> None:
         ("from . import matrix", "tm2tfr.transformer.weights", ["tm2tfr.transformer"]),
         ("from ..sources.turing.spec import Machine", "tm2tfr.transformer.weights", ["tm2tfr.sources.turing.spec"]),
         ("import_module('tm2tfr.cli')", "tm2tfr.x", ["tm2tfr.cli"]),
-        ("if TYPE_CHECKING:\n    from tm2tfr.trace import check", "tm2tfr.x", ["tm2tfr.trace"]),
+        ("if TYPE_CHECKING:\n    from tm2tfr.runs.trace import check", "tm2tfr.x", ["tm2tfr.runs.trace"]),
         ("from tm2tfrs import x\n'see tm2tfr.cli'", "tm2tfr.x", []),
     ],
 )

@@ -67,11 +67,13 @@ def test_what_is_mentioned_exists() -> None:
 
 def test_what_does_not_exist_is_found() -> None:
     assert (
-        list(missing("see `tm2tfr.runs.choose` and `trace.cause` in tm2tfr/runs/plan.py, or tests.recordings.Recordings"))
+        list(
+            missing("see `tm2tfr.runs.choose` and `engines.decode` in tm2tfr/runs/plan.py, or tests.recordings.Recordings")
+        )
         == []
     )
-    wrong = ["tm2tfr.runs.chosen", "trace.because", "tests/none/test_it.py"]
-    assert sorted(missing("see `tm2tfr.runs.chosen` and `trace.because` in tests/none/test_it.py")) == sorted(wrong)
+    wrong = ["tm2tfr.runs.chosen", "engines.because", "tests/none/test_it.py"]
+    assert sorted(missing("see `tm2tfr.runs.chosen` and `engines.because` in tests/none/test_it.py")) == sorted(wrong)
 
 
 def test_what_mutants_are_made_of_exists() -> None:

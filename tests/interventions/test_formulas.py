@@ -7,7 +7,7 @@ import pytest
 import tm2tfr
 from tests.interventions.agreeing import EACH, agreeing, differing, moved, subject, without
 from tests.strategies import tries
-from tm2tfr.errors import UsageError
+from tm2tfr.base.errors import UsageError
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ import pytest
 import tm2tfr
 from tests.interventions.agreeing import EACH, agreeing, differing
 from tests.strategies import tries
-from tm2tfr.errors import UsageError
-from tm2tfr.interventions.intervened import read_settings
+from tm2tfr.base.errors import UsageError
+from tm2tfr.lab.interventions.intervened import read_settings
 
 
 def test_a_state_that_is_set_is_read_by_the_transition_at_once() -> None:

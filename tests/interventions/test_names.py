@@ -11,9 +11,9 @@ import tm2tfr
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.api.interventions import bases
-from tm2tfr.errors import UsageError
-from tm2tfr.labels.hooks import columns_in_weights
-from tm2tfr.labels.runs import LabelledRuns
+from tm2tfr.base.errors import UsageError
+from tm2tfr.lab.labels.hooks import columns_in_weights
+from tm2tfr.lab.labels.runs import LabelledRuns
 
 COLUMNS = {
     "chapter": {"q": "e_q", "token": "e_x", "answer": "e_y", "h_before": "h_{i-1}", "b(j*)": "e_b(j*-1)"},

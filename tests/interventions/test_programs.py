@@ -11,7 +11,7 @@ import tm2tfr
 from tests.interventions.agreeing import EACH, agreeing, differing, moved, subject
 from tests.strategies import tries
 from tm2tfr.api.interventions import intervene_many
-from tm2tfr.errors import CompileError, UsageError
+from tm2tfr.base.errors import CompileError, UsageError
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ import pytest
 import tm2tfr
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
-from tm2tfr.errors import CompileError, DatasetError, EngineError, OutputError, UsageError
-from tm2tfr.interventions.intervened import read_settings
+from tm2tfr.base.errors import CompileError, DatasetError, EngineError, OutputError, UsageError
+from tm2tfr.lab.interventions.intervened import read_settings
 
 SET = {("state", 5): "q1"}
 
@@ -70,7 +70,7 @@ def test_the_command_says_all_of_it_and_by_its_exit_code_whether_it_agrees(tmp_p
 
 
 def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.interventions import pairs
+    from tm2tfr.lab.interventions import pairs
 
     monkeypatch.setattr(pairs, "SHARD", 4)
     tried = tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole")

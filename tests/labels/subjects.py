@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tm2tfr
-from tm2tfr.labelling import HeadLabels, Ragged
-from tm2tfr.labels.runs import LabelledRuns, LabelRows
+from tm2tfr.contract.labelling import HeadLabels, Ragged
+from tm2tfr.contract.specification import vector
+from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
 from tm2tfr.runs.truths import truth_of
-from tm2tfr.specification import vector
 
 Case = tuple[str, dict[str, Any], tuple[str, ...]]
 CASES: tuple[Case, ...] = (

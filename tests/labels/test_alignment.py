@@ -16,9 +16,9 @@ import pytest
 
 from tests.labels import exports
 from tests.labels.subjects import CASES, Case, ids, labelled, pattern, specified
-from tm2tfr.labels.hooks import hooks_of
-from tm2tfr.labels.promises import coordinates
-from tm2tfr.labels.runs import LabelledRuns, LabelRows
+from tm2tfr.lab.labels.hooks import hooks_of
+from tm2tfr.lab.labels.promises import coordinates
+from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
 
 DEEP = os.environ.get("TM2TFR_DEPTH") == "1"
 QUICK = ("chapter", "busy-beaver-2", "full-adder", "reverse", "dyck-1", "hop-1")

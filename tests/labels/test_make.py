@@ -10,9 +10,9 @@ import pytest
 
 import tm2tfr
 from tests.labels.test_rows import sabotaged
-from tm2tfr.errors import DatasetError, EngineError, InputError, OutputError
-from tm2tfr.labels.make import MadeLabels
-from tm2tfr.labels.report import labels_report
+from tm2tfr.base.errors import DatasetError, EngineError, InputError, OutputError
+from tm2tfr.lab.labels.make import MadeLabels
+from tm2tfr.lab.labels.report import labels_report
 
 pq = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 

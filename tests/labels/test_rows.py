@@ -10,14 +10,14 @@ import pytest
 import tm2tfr
 from tests.labels.subjects import CASES, Case, ids, labelled, looked, right, specified
 from tests.strategies import some
-from tm2tfr.errors import ShapeError
-from tm2tfr.labelling import HeldVariable, LabelVariable, Ragged, joined
-from tm2tfr.labels.promises import coordinates
-from tm2tfr.labels.runs import LabelledRuns
+from tm2tfr.base.errors import ShapeError
+from tm2tfr.base.text.words import written
+from tm2tfr.contract.labelling import HeldVariable, LabelVariable, Ragged, joined
+from tm2tfr.lab.labels.promises import coordinates
+from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.sources.logic.library import shipped as formulas
 from tm2tfr.sources.rasp.library import shipped as programs
 from tm2tfr.sources.turing.labelling import before_of, latest_writes
-from tm2tfr.text.words import written
 
 PROGRAMS = [
     name for name in (*programs(), *formulas()) if not isinstance(tm2tfr.load(name), tm2tfr.Machine | tm2tfr.Circuit)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr.native import folder
+from tm2tfr.base.native import folder
 
 pytestmark = pytest.mark.skipif(not folder.POSIX, reason="nothing is kept here: run it on a POSIX system")
 

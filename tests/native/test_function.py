@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from tests.cli.test_commands import ROOT
-from tm2tfr.native import folder, function
-from tm2tfr.native.function import Caller, KeptFunction, description, noticed, words
+from tm2tfr.base.native import folder, function
+from tm2tfr.base.native.function import Caller, KeptFunction, description, noticed, words
 
 if find_spec("numba") is None:
     pytest.skip("this code is compiled by Numba: install tm2tfr[fast]", allow_module_level=True)

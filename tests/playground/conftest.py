@@ -56,8 +56,8 @@ def ended(served: Served) -> tuple[int, str, str]:
 SECONDS = 2.0
 """How long `served` works at most: less than the command's ten seconds, which nobody wants to wait for."""
 _SERVER = f"""
-from tm2tfr.playground.server import playground
-from tm2tfr.playground.workers import Workers
+from tm2tfr.web.playground.server import playground
+from tm2tfr.web.playground.workers import Workers
 found = playground(0, workers=Workers(seconds=dict(answer={SECONDS}, export={SECONDS})))
 found.run(lambda: print(found.address, flush=True))
 """

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tm2tfr.choices import CIRCUIT_FORMATS
-from tm2tfr.explorer.document import document, page_of
-from tm2tfr.playground.answer import answer
-from tm2tfr.playground.pages import ran
-from tm2tfr.playground.query import Query
-from tm2tfr.playground.shipped import shipped_text
+from tm2tfr.base.choices import CIRCUIT_FORMATS
+from tm2tfr.web.explorer.document import document, page_of
+from tm2tfr.web.playground.answer import answer
+from tm2tfr.web.playground.pages import ran
+from tm2tfr.web.playground.query import Query
+from tm2tfr.web.playground.shipped import shipped_text
 
 COIN = """name: coin
 blank: _
@@ -173,9 +173,9 @@ def never(*_, **__):
 subprocess.Popen = subprocess.run = never
 import os
 os.system = os.fork = never
-from tm2tfr.playground.answer import answer
-from tm2tfr.playground.worker import File, exported
-from tm2tfr.playground.query import Query
+from tm2tfr.web.playground.answer import answer
+from tm2tfr.web.playground.worker import File, exported
+from tm2tfr.web.playground.query import Query
 for source in json.load(sys.stdin):
     found = answer(Query(source=source))
     assert found["page"] is not None, found["diagnostics"]

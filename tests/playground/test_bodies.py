@@ -11,10 +11,10 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from tm2tfr.playground import bodies, server
-from tm2tfr.playground.bodies import MOST_BODY, MOST_IN_ALL, MOST_OF_CLIENT, Bodies
-from tm2tfr.playground.guard import Guard
-from tm2tfr.playground.workers import Workers
+from tm2tfr.web.playground import bodies, server
+from tm2tfr.web.playground.bodies import MOST_BODY, MOST_IN_ALL, MOST_OF_CLIENT, Bodies
+from tm2tfr.web.playground.guard import Guard
+from tm2tfr.web.playground.workers import Workers
 
 
 def _asked(receive: Any, headers: dict[str, str]) -> tuple[int, Any]:

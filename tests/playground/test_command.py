@@ -13,8 +13,8 @@ import pytest
 from tests.cli.test_commands import tm2tfr
 from tests.playground.conftest import ended, started
 from tests.readme import ROOT
-from tm2tfr.playground import opened, server
-from tm2tfr.playground.shipped import shipped_text
+from tm2tfr.web.playground import opened, server
+from tm2tfr.web.playground.shipped import shipped_text
 
 
 @pytest.mark.slow

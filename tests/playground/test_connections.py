@@ -11,11 +11,11 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from tm2tfr.playground import bodies, server
-from tm2tfr.playground import server as connections
-from tm2tfr.playground.guard import HEADERS
-from tm2tfr.playground.server import Playground, playground
-from tm2tfr.playground.workers import Workers
+from tm2tfr.web.playground import bodies, server
+from tm2tfr.web.playground import server as connections
+from tm2tfr.web.playground.guard import HEADERS
+from tm2tfr.web.playground.server import Playground, playground
+from tm2tfr.web.playground.workers import Workers
 
 
 @pytest.fixture

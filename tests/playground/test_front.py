@@ -25,7 +25,7 @@ from tests.playground.window import (
     written,
 )
 from tests.readme import ROOT
-from tm2tfr.choices import LOGIC_LANGUAGES, RASP, READABLE
+from tm2tfr.base.choices import LOGIC_LANGUAGES, RASP, READABLE
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
 
 pytestmark = [

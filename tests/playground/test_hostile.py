@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.playground.hostile import mutated
-from tm2tfr.playground.answer import answer
-from tm2tfr.playground.query import Query
-from tm2tfr.playground.shipped import shipped_text
+from tm2tfr.web.playground.answer import answer
+from tm2tfr.web.playground.query import Query
+from tm2tfr.web.playground.shipped import shipped_text
 
 LONGEST = 10.0
 """Seconds of a processor; the slowest takes 0.4 of an idle one."""
@@ -52,8 +52,8 @@ def watch(event, arguments):
     if event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.remove", "os.rename", "socket.connect"):
         raise SystemExit(event)
 sys.addaudithook(watch)
-from tm2tfr.playground.answer import answer
-from tm2tfr.playground.query import Query
+from tm2tfr.web.playground.answer import answer
+from tm2tfr.web.playground.query import Query
 for source, format in json.load(sys.stdin):
     answer(Query(source=source, format=format or ""))
 package = Path(tm2tfr.__file__).parent

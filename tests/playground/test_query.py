@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tm2tfr.errors import UsageError
-from tm2tfr.playground.query import MOST_INPUT, MOST_SOURCE, Query
+from tm2tfr.base.errors import UsageError
+from tm2tfr.web.playground.query import MOST_INPUT, MOST_SOURCE, Query
 
 
 def test_a_query_is_what_json_says() -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from tests.playground.conftest import SECONDS, Served
 from tests.playground.hostile import ENDLESS, SCRIPT, catastrophes, mutated
-from tm2tfr.choices import READABLE
-from tm2tfr.playground.guard import HEADERS
-from tm2tfr.playground.shipped import shipped, shipped_text
-from tm2tfr.playground.workers import MOST_WAITING
+from tm2tfr.base.choices import READABLE
+from tm2tfr.web.playground.guard import HEADERS
+from tm2tfr.web.playground.shipped import shipped, shipped_text
+from tm2tfr.web.playground.workers import MOST_WAITING
 
 pytestmark = pytest.mark.slow
 GOOD = {"source": shipped_text("chapter"), "input": "11"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.playground.shipped import shipped, shipped_text
 from tm2tfr.sources.registry import kind_of_text
+from tm2tfr.web.playground.shipped import shipped, shipped_text
 
 pytestmark = pytest.mark.slow
 

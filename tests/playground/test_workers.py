@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.playground.hostile import ENDLESS
-from tm2tfr.playground.shipped import shipped_text
-from tm2tfr.playground.workers import MOST_WAITING, MOST_WAITING_IN_ALL, Busy, Reply, TooSlow, Workers, _Worker
+from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground.workers import MOST_WAITING, MOST_WAITING_IN_ALL, Busy, Reply, TooSlow, Workers, _Worker
 
 GOOD = json.dumps({"source": shipped_text("chapter"), "input": "11"}).encode()
 SLOW = json.dumps({"source": ENDLESS}).encode()
@@ -214,7 +214,7 @@ def test_what_cannot_even_wait_is_told_so() -> None:
 
 
 LIMITED = """
-from tm2tfr.playground import worker
+from tm2tfr.web.playground import worker
 worker._limit()
 try:
     bytearray(3 << 30)

@@ -16,9 +16,9 @@ PATIENCE = 60
 """How long anything may take, in seconds: a computer may have much else to do."""
 SERVER = """
 import socket, sys, uvicorn
-from tm2tfr.playground.guard import Guard
-from tm2tfr.playground.server import application
-from tm2tfr.playground.workers import Workers
+from tm2tfr.web.playground.guard import Guard
+from tm2tfr.web.playground.server import application
+from tm2tfr.web.playground.workers import Workers
 listening = socket.socket()
 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listening.bind(("127.0.0.1", int(sys.argv[1])))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tm2tfr.errors import UsageError
+from tm2tfr.base.errors import UsageError
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.many import ComparedRuns

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from tests.cli.test_commands import tm2tfr
 from tests.runs.test_universal_runs import in_the_prompt
 from tests.strategies import tries
+from tm2tfr.base.errors import CheckpointError, Tm2tfrError
 from tm2tfr.engines.fast import session
-from tm2tfr.errors import CheckpointError, Tm2tfrError
 from tm2tfr.runs import saved as checkpoint
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.recording import in_blocks

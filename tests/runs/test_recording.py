@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 
 import tm2tfr as api
+from tm2tfr.base.errors import CheckpointError, EngineError, Interrupted, OutputError
 from tm2tfr.cli.progress import hearing
-from tm2tfr.errors import CheckpointError, EngineError, Interrupted, OutputError
 from tm2tfr.runs import recording
 from tm2tfr.runs import saved as checkpoint
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.recording import in_blocks
 from tm2tfr.runs.saved import About, load, save, weights_digest
+from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.tables.stream import RowWriter
-from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder
 
 ROOT = Path(__file__).parents[2]

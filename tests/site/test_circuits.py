@@ -9,7 +9,7 @@ import pytest
 
 import tm2tfr
 from tests.readme import ROOT
-from tm2tfr.choices import CIRCUIT_VARIANTS
+from tm2tfr.base.choices import CIRCUIT_VARIANTS
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS
 from tm2tfr.transformer.weights import matrices
 

@@ -10,7 +10,7 @@ import pytest
 
 import tm2tfr
 from tests.readme import ROOT
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.turing.library import shipped
 from tm2tfr.transformer.weights import matrices
 

@@ -7,11 +7,11 @@ import pytest
 
 import tm2tfr
 from tm2tfr.api.moments import moments
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import observe_all
-from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.explorer.moments import Change, Looked, Moments
-from tm2tfr.explorer.record import replayed
+from tm2tfr.web.explorer.moments import Change, Looked, Moments
+from tm2tfr.web.explorer.record import replayed
 
 
 def test_each_layer_looks_and_writes_as_the_weights_do() -> None:

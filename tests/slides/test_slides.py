@@ -14,13 +14,13 @@ import pytest
 import tm2tfr
 from tests.cli.lines import said
 from tm2tfr.api.moments import moments
+from tm2tfr.base.errors import EngineError, OutputError
+from tm2tfr.base.text import svg
 from tm2tfr.cli import main
-from tm2tfr.errors import EngineError, OutputError
-from tm2tfr.slides import write
-from tm2tfr.slides.scene import HIGH, WIDE, Caption, Frame, Stroke
-from tm2tfr.slides.slide import alt_text, slide
-from tm2tfr.slides.write import INDEX, shown_positions, write_animation, write_frames
-from tm2tfr.text import svg
+from tm2tfr.web.slides import write
+from tm2tfr.web.slides.scene import HIGH, WIDE, Caption, Frame, Stroke
+from tm2tfr.web.slides.slide import alt_text, slide
+from tm2tfr.web.slides.write import INDEX, shown_positions, write_animation, write_frames
 
 RUNS = {
     "palindromes": "abba",

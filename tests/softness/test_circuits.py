@@ -6,9 +6,9 @@ import pytest
 
 import tm2tfr
 from tests.cli.test_commands import tm2tfr_here
+from tm2tfr.base.errors import CompileError
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError
-from tm2tfr.softness.report import report
+from tm2tfr.lab.softness.report import report
 from tm2tfr.sources.circuit.inputs import all_cases
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit

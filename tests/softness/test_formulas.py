@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from tests.sources.logic.random_formulas import random_programs
 from tests.strategies import tries
+from tm2tfr.base.errors import CompileError
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import CompileError
-from tm2tfr.options import LogicOptions
-from tm2tfr.softness import needed
-from tm2tfr.softness.needed import (
+from tm2tfr.lab.softness import needed
+from tm2tfr.lab.softness.needed import (
     Needed,
     all_words,
     growth,
@@ -27,7 +27,7 @@ from tm2tfr.softness.needed import (
     needed_at,
     sampled_words,
 )
-from tm2tfr.softness.temperature import growth_exponent, softened_by
+from tm2tfr.lab.softness.temperature import growth_exponent, softened_by
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram

@@ -14,11 +14,11 @@ import pytest
 import tm2tfr
 from tests.cli.test_commands import tm2tfr_here
 from tm2tfr.api.softness import measure_labels
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.cli import main
 from tm2tfr.engines.reading import softly
-from tm2tfr.errors import CompileError, EngineError
+from tm2tfr.lab.softness.report import report
 from tm2tfr.runs.batches.labelled import checked_words, every_input
-from tm2tfr.softness.report import report
 from tm2tfr.transformer.weights import Decoder
 
 PROGRAMS = Path(__file__).parents[2] / "programs"

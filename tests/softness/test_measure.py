@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 import tm2tfr
 from tests.strategies import machines_with_inputs
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import Observation, observe
-from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.softness.measure import LayerError, _Layer, gap_of, measure, slope_of
-from tm2tfr.softness.temperature import Search, exponent, lengths
+from tm2tfr.lab.softness.measure import LayerError, _Layer, gap_of, measure, slope_of
+from tm2tfr.lab.softness.temperature import Search, exponent, lengths
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix

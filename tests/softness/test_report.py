@@ -12,10 +12,10 @@ import pytest
 
 import tm2tfr as library
 from tests.cli.test_commands import failed, tm2tfr
-from tm2tfr.errors import OutputError
-from tm2tfr.softness.plot import plot
-from tm2tfr.softness.report import report
-from tm2tfr.softness.run import SoftRun
+from tm2tfr.base.errors import OutputError
+from tm2tfr.lab.softness.plot import plot
+from tm2tfr.lab.softness.report import report
+from tm2tfr.lab.softness.run import SoftRun
 
 HEAD = """\
 chapter on '11': dense, float64, 9 positions

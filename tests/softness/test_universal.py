@@ -11,8 +11,8 @@ import pytest
 
 import tm2tfr
 from tm2tfr.api.softness import measure_softness, soften
-from tm2tfr.errors import CompileError
-from tm2tfr.softness.report import report
+from tm2tfr.base.errors import CompileError
+from tm2tfr.lab.softness.report import report
 from tm2tfr.sources.turing.library import shipped
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.claims import Claim

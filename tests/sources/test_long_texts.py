@@ -7,13 +7,13 @@ from contextlib import suppress
 
 import pytest
 
-from tm2tfr import errors
-from tm2tfr.choices import LOGIC_LANGUAGES, RASP
-from tm2tfr.errors import Tm2tfrError
+from tm2tfr.base import errors
+from tm2tfr.base.choices import LOGIC_LANGUAGES, RASP
+from tm2tfr.base.errors import Tm2tfrError
+from tm2tfr.base.text.source import MOST_COMPARED, Log, SourceText
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
 from tm2tfr.sources.registry import kind_of_text, of_text
 from tm2tfr.sources.turing.formats.registry import READABLE
-from tm2tfr.text.source import MOST_COMPARED, Log, SourceText
 
 LENGTH = 60_000
 SECONDS = 6

@@ -9,11 +9,11 @@ import pytest
 
 import tm2tfr
 from tests.cli.test_commands import tm2tfr as command
-from tm2tfr.dataset.library import load_spec
-from tm2tfr.errors import NotFoundError, Tm2tfrError
-from tm2tfr.playground import opened
-from tm2tfr.playground.shipped import shipped_text
+from tm2tfr.base.errors import NotFoundError, Tm2tfrError
+from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.sources import names
+from tm2tfr.web.playground import opened
+from tm2tfr.web.playground.shipped import shipped_text
 
 PARITY = ("machine:parity", "circuit:parity", "program:parity")
 

@@ -10,9 +10,9 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import params
+from tm2tfr.base.errors import CompileError, UsageError
 from tm2tfr.cli.asked import PARAMETERS
-from tm2tfr.errors import CompileError, UsageError
-from tm2tfr.options import (
+from tm2tfr.contract.options import (
     EVERY,
     CircuitParameters,
     CompileOptions,
@@ -23,8 +23,8 @@ from tm2tfr.options import (
     read_options,
     table,
 )
-from tm2tfr.playground.query import Query
 from tm2tfr.sources.registry import _MODULES, _of
+from tm2tfr.web.playground.query import Query
 
 HIDDEN = {"epsilon"}
 """What only the library has."""

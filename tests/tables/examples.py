@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.trace.checking import check
 from tm2tfr.engines import engine
+from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 GOLDEN = Path(__file__).parent / "golden"

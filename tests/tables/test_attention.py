@@ -9,8 +9,8 @@ import pytest
 
 import tm2tfr
 from tests.handmade import majority
+from tm2tfr.base.errors import EngineError, OutputError, ShapeError
 from tm2tfr.engines import engine
-from tm2tfr.errors import EngineError, OutputError, ShapeError
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit

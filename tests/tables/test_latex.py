@@ -13,8 +13,8 @@ from tests.handmade import HANDMADE
 from tests.installed import NO_LATEX
 from tests.tables.examples import NASTY_SYMBOLS, broken, chapter, made, nasty, traced
 from tm2tfr import run
+from tm2tfr.base.text.tex import text
 from tm2tfr.tables.table import table
-from tm2tfr.text.tex import text
 
 PROGRAMS = [name for name in ("pdflatex", "lualatex", "tectonic") if shutil.which(name)]
 DOCUMENT = r"""\documentclass{article}

@@ -10,8 +10,8 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import said
+from tm2tfr.base.errors import EngineError, OutputError, ShapeError
 from tm2tfr.cli import main
-from tm2tfr.errors import EngineError, OutputError, ShapeError
 from tm2tfr.tables.scores import AttentionMap, ScoresAt, attention_figure, plot_attention, plot_scores, scores_figure, share
 
 TIED = ScoresAt(

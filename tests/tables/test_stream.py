@@ -21,11 +21,11 @@ import pytest
 
 import tm2tfr
 from tests.tables.examples import NASTY_SYMBOLS, broken, chapter, nasty, traced
-from tm2tfr.errors import OutputError, ShapeError
+from tm2tfr.base.errors import OutputError, ShapeError
+from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.columns import COLUMNS, Row
 from tm2tfr.tables.stream import EXTENSIONS, Coded, Columns, open_rows
 from tm2tfr.tables.table import plain, table
-from tm2tfr.trace.check import Trace
 
 pyarrow = pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")
 parquet = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")
@@ -285,7 +285,7 @@ def test_a_link_is_followed(tmp_path: Path, extension: str) -> None:
 FILLING = """
 import resource, signal, sys
 from tests.tables.test_stream import by_column, some
-from tm2tfr.errors import OutputError
+from tm2tfr.base.errors import OutputError
 from tm2tfr.tables.stream import open_rows
 if sys.argv[2] == "limit":
     resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))

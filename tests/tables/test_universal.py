@@ -14,9 +14,9 @@ import tm2tfr
 from tests.html import Cells
 from tests.installed import NO_LATEX
 from tests.tables.test_latex import compiled
+from tm2tfr.runs.trace.check import Divergence, Trace
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.tables.table import table
-from tm2tfr.trace.check import Divergence, Trace
 
 EVERY = tm2tfr.Universal(states=8, symbols=4)
 GAP = "⋮ (31 tokens of the machine's description)"

@@ -17,7 +17,8 @@ import pytest
 from tests.readme import ROOT, shown
 from tm2tfr.api.targets import export_to
 from tm2tfr.cli import main
-from tm2tfr.contract import ANSWER
+from tm2tfr.contract.source import ANSWER
+from tm2tfr.runs.trace.rows import FED_TOKEN
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule
@@ -25,7 +26,6 @@ from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.trace.rows import FED_TOKEN
 
 PAGE = ROOT / "docs" / "how-to" / "exports.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -16,7 +16,7 @@ from safetensors import numpy as safetensors
 import tm2tfr
 from tests.targets.test_documents import BLOCK, Reader, there
 from tm2tfr.api.targets import export_to, verify_export
-from tm2tfr.errors import ExportError, InputError
+from tm2tfr.base.errors import ExportError, InputError
 from tm2tfr.targets.common import labels
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ import pytest
 from tests.targets.framed import expected, framed
 from tests.targets.test_documents import there
 from tm2tfr.api.targets import export_to, verify_export
+from tm2tfr.base.errors import ExportError
 from tm2tfr.engines.decode import prompted, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
-from tm2tfr.errors import ExportError
 from tm2tfr.targets.common import labels
 from tm2tfr.targets.gpt2 import labelling
 from tm2tfr.transformer.claims import Claim

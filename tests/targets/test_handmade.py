@@ -14,8 +14,8 @@ import pytest
 
 import tm2tfr
 from tests.handmade import HANDMADE, bigrams, majority, shifted
+from tm2tfr.base.errors import CompileError, EngineError, ExportError
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError, EngineError, ExportError
 from tm2tfr.targets.common.reference import prompts
 from tm2tfr.targets.registry import TARGETS
 

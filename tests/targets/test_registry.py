@@ -10,11 +10,11 @@ import pytest
 
 import tm2tfr as library
 from tests.cli.test_commands import failed, tm2tfr
-from tm2tfr import choices
 from tm2tfr.api.targets import export_to, verify_export
+from tm2tfr.base import choices
+from tm2tfr.base.errors import ExportError
 from tm2tfr.cli import app, main
 from tm2tfr.cli.guarded import guarded
-from tm2tfr.errors import ExportError
 from tm2tfr.targets.registry import TARGETS, target, target_of
 
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import tries
-from tm2tfr.errors import SpecError
-from tm2tfr.text.json_nodes import compose_json
-from tm2tfr.text.nodes import List, Map, Node, Scalar
-from tm2tfr.text.source import SourceText
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text.json_nodes import compose_json
+from tm2tfr.base.text.nodes import List, Map, Node, Scalar
+from tm2tfr.base.text.source import SourceText
 
 VALUES = st.recursive(
     st.none()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.text.svg import Picture, beside, box, cut, number, page, stacked, taken_by, text, wrapped
+from tm2tfr.base.text.svg import Picture, beside, box, cut, number, page, stacked, taken_by, text, wrapped
 
 BOX = box(0, 0, 30, 10, kind="a")
 

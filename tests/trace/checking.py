@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tm2tfr.engines.decode import Engine
+from tm2tfr.runs.trace import check as checking
+from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import truth_for
-from tm2tfr.trace import check as checking
-from tm2tfr.trace.check import Trace
 from tm2tfr.transformer.weights import Decoder
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.api.runs import certify
-from tm2tfr.dataset.library import load_spec
-from tm2tfr.dataset.sweep import sweep
+from tm2tfr.lab.datasets.library import load_spec
+from tm2tfr.lab.datasets.sweep import sweep
 
 ROOT = Path(__file__).parents[2]
 RUN = """

@@ -10,18 +10,18 @@ from hypothesis import given, settings
 import tm2tfr as api
 from tests.strategies import machines_with_inputs
 from tests.trace.checking import check
+from tm2tfr.base.errors import CompileError, EngineError, InputError
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.errors import CompileError, EngineError, InputError
+from tm2tfr.runs.trace.activations import activations
+from tm2tfr.runs.trace.cause import find_cause
+from tm2tfr.runs.trace.check import run
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import TuringSpecification, reference_rows
-from tm2tfr.trace.activations import activations
-from tm2tfr.trace.cause import find_cause
-from tm2tfr.trace.check import run
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 

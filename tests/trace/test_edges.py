@@ -16,11 +16,11 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.runs import long_run
 from tm2tfr.runs.blocks import as_rows
 from tm2tfr.runs.long_run import LongRun
+from tm2tfr.runs.trace.check import Trace, run
+from tm2tfr.runs.trace.rows import Readout
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.trace.check import Trace, run
-from tm2tfr.trace.rows import Readout
 from tm2tfr.transformer.weights import Decoder
 
 MACHINE = load("chapter")

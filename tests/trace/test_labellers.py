@@ -12,19 +12,19 @@ import pytest
 
 from tests.engines.labellers import LETTERS, Told, causal, labeller, soft
 from tests.handmade import majority
-from tm2tfr.contract import ANY, Column
+from tm2tfr.base.errors import EngineError, ShapeError
+from tm2tfr.contract.source import ANY, Column
+from tm2tfr.contract.specification import vector
 from tm2tfr.engines import Engine, engine, generate
 from tm2tfr.engines.decode import observe, observe_all, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
-from tm2tfr.errors import EngineError, ShapeError
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import RunOptions
-from tm2tfr.specification import vector
-from tm2tfr.trace.activations import activations
-from tm2tfr.trace.check import check, run
-from tm2tfr.trace.rows import columns_of, row_type, rows
+from tm2tfr.runs.trace.activations import activations
+from tm2tfr.runs.trace.check import check, run
+from tm2tfr.runs.trace.rows import columns_of, row_type, rows
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Subspace

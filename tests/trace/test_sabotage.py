@@ -9,11 +9,11 @@ import pytest
 from tests.trace.checking import check
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
+from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.trace.rows import rows
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.trace.check import Trace
-from tm2tfr.trace.rows import rows
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 CASES = {

@@ -12,12 +12,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
 
 import tm2tfr  # noqa: E402
-from tm2tfr.errors import TrainingError  # noqa: E402
+from tm2tfr.base.errors import TrainingError  # noqa: E402
+from tm2tfr.lab.training.compare.measured import compared_attention  # noqa: E402
+from tm2tfr.lab.training.compare.report import comparison_report, plot_comparison  # noqa: E402
+from tm2tfr.lab.training.compare.targets import circuit_targets, equivalents  # noqa: E402
+from tm2tfr.lab.training.options import ModelOptions, TrainingOptions  # noqa: E402
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder  # noqa: E402
-from tm2tfr.training.compare.measured import compared_attention  # noqa: E402
-from tm2tfr.training.compare.report import comparison_report, plot_comparison  # noqa: E402
-from tm2tfr.training.compare.targets import circuit_targets, equivalents  # noqa: E402
-from tm2tfr.training.options import ModelOptions, TrainingOptions  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

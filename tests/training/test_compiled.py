@@ -10,13 +10,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
 
 import tm2tfr  # noqa: E402
-from tm2tfr.errors import TrainingError  # noqa: E402
+from tm2tfr.base.errors import TrainingError  # noqa: E402
+from tm2tfr.lab.training.adder import adder_examples  # noqa: E402
+from tm2tfr.lab.training.compiled import LEAST_MARGIN, CompiledModel, build, built_for, trained_model  # noqa: E402  # noqa: E402
+from tm2tfr.lab.training.generate import answered, exact_matches  # noqa: E402
+from tm2tfr.lab.training.options import ModelOptions, TrainingOptions  # noqa: E402
 from tm2tfr.sources.circuit.compiler import compile_circuit  # noqa: E402
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder  # noqa: E402
-from tm2tfr.training.adder import adder_examples  # noqa: E402
-from tm2tfr.training.compiled import LEAST_MARGIN, CompiledModel, build, built_for, trained_model  # noqa: E402  # noqa: E402
-from tm2tfr.training.generate import answered, exact_matches  # noqa: E402
-from tm2tfr.training.options import ModelOptions, TrainingOptions  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -133,7 +133,7 @@ def test_a_frozen_body_stays_as_it_is() -> None:
     model = build(options, examples)
     before = {name: each.detach().clone() for name, each in model.named_parameters()}
     run = tm2tfr.train("binary-adder", bits=2, intermediates="carries", model=options, options=TrainingOptions(steps=3))
-    trained = tm2tfr.training.loop.train_model(model, examples, TrainingOptions(steps=3))
+    trained = tm2tfr.lab.training.loop.train_model(model, examples, TrainingOptions(steps=3))
     assert (run.trained, run.parameters) == (trained.trained, trained.parameters)
     changed = {name for name, each in model.named_parameters() if not torch.equal(each, before[name])}
     assert all(any(part in name for part in ("wte", "wpe", "ln_", "lm_head")) for name in changed)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tm2tfr.errors import TrainingError
-from tm2tfr.training.adder import adder_examples
-from tm2tfr.training.examples import Examples, Sequences, TokenExample, examples_of
+from tm2tfr.base.errors import TrainingError
+from tm2tfr.lab.training.adder import adder_examples
+from tm2tfr.lab.training.examples import Examples, Sequences, TokenExample, examples_of
 
 
 def shown(found: Examples, row: int, some: str = "train") -> tuple[str, str, str, str]:
@@ -190,7 +190,7 @@ def test_machines_in_prompts_are_learned_together(tmp_path: Path) -> None:
     assert set(scored) == {"1"}
     assert answer == "0" * (len(answer) - 1) + "1"
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
-    from tm2tfr.training.options import ModelOptions, TrainingOptions
+    from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
 
     short = {"model": ModelOptions(width=8), "options": TrainingOptions(steps=3, batch=4)}
     run = tm2tfr.train(spec, tmp_path / "run", **short)

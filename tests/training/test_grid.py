@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tm2tfr.errors import SpecError, TrainingError
-from tm2tfr.training.grid.reader import load_grid, read_grid
+from tm2tfr.base.errors import SpecError, TrainingError
+from tm2tfr.lab.training.grid.reader import load_grid, read_grid
 
 GRID = "data: binary-adder\nbits: 2\nregime: [weak, strong]\nseed: [0, 1]\nsteps: 20\nwidth: 16\nbatch: 4\n"
 

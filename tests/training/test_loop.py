@@ -12,13 +12,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
 
 import tm2tfr  # noqa: E402
-from tm2tfr.errors import TrainingError  # noqa: E402
-from tm2tfr.training.adder import adder_examples  # noqa: E402
-from tm2tfr.training.compiled import build, trained_model  # noqa: E402
-from tm2tfr.training.generate import exact_matches  # noqa: E402
-from tm2tfr.training.loop import train_model  # noqa: E402
-from tm2tfr.training.options import ModelOptions, Regime, TrainingOptions  # noqa: E402
-from tm2tfr.training.record import load_run  # noqa: E402
+from tm2tfr.base.errors import TrainingError  # noqa: E402
+from tm2tfr.lab.training.adder import adder_examples  # noqa: E402
+from tm2tfr.lab.training.compiled import build, trained_model  # noqa: E402
+from tm2tfr.lab.training.generate import exact_matches  # noqa: E402
+from tm2tfr.lab.training.loop import train_model  # noqa: E402
+from tm2tfr.lab.training.options import ModelOptions, Regime, TrainingOptions  # noqa: E402
+from tm2tfr.lab.training.record import load_run  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def after(steps: int) -> Callable[[], bool]:
     return lambda: next(asked) >= steps
 
 
-def small(folder: Path | None = None, **given: Any) -> tm2tfr.training.record.TrainingRun:
+def small(folder: Path | None = None, **given: Any) -> tm2tfr.lab.training.record.TrainingRun:
     return tm2tfr.train("binary-adder", folder, bits=2, model=SMALL, **{"options": SHORT, **given})
 
 

@@ -15,7 +15,7 @@ from tests.engines.labellers import LETTERS, OUTPUTS, causal, labeller, scramble
 from tests.handmade import bigrams, majority, tabled
 from tests.transformer.test_storage import document
 from tests.transformer.test_storage_errors import refusal, signed
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.listing import html_summary, listing, summary

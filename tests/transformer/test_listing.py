@@ -10,7 +10,7 @@ import pytest
 
 from tests.engines.lookups import looking, random_looks
 from tests.handmade import majority, normed, tabled
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, mean
 from tm2tfr.transformer.listing import TABLED, coefficient, form, html_summary, layer_number, listing, summary
 from tm2tfr.transformer.matrix import Matrix

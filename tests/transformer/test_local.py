@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import tm2tfr
 from tests.engines.labellers import labeller
 from tests.handmade import turned
+from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import CompileError
-from tm2tfr.softness.temperature import one_temperature, parsed_word, softened_by
+from tm2tfr.lab.softness.temperature import one_temperature, parsed_word, softened_by
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked

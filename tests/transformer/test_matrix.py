@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 from tm2tfr.transformer.matrix import Matrix
 
 TABLE = [[0.0, 2.0, 0.0], [-1.0, 0.0, 0.5]]

@@ -12,12 +12,11 @@ import pytest
 from tests.engines.labellers import causal, labeller, soft, with_heads
 from tests.handmade import majority, normed, tabled
 from tm2tfr import check, export_gpt2, export_to
+from tm2tfr.base.errors import EngineError, ExportError
 from tm2tfr.engines import engine
-from tm2tfr.errors import EngineError, ExportError
-from tm2tfr.explorer.record import record
+from tm2tfr.lab.softness.measure import measure
+from tm2tfr.lab.softness.run import soft_run
 from tm2tfr.runs.long_run import LongRun
-from tm2tfr.softness.measure import measure
-from tm2tfr.softness.run import soft_run
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load as load_circuit
 from tm2tfr.sources.circuit.proof import prove as prove_circuit
@@ -35,6 +34,7 @@ from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, parts
 from tm2tfr.transformer.weights import Decoder, Norm
+from tm2tfr.web.explorer.record import record
 
 
 def test_parts_are_named() -> None:

@@ -12,12 +12,12 @@ import pytest
 from tests.handmade import shifted, turned
 from tests.targets.matrices.programs import BOTH
 from tm2tfr.api.targets import export_to
+from tm2tfr.base.errors import EngineError, ShapeError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import EngineError, ShapeError
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.transformer.gadgets import head, stacked

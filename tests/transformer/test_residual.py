@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 from tm2tfr.transformer.residual import Residual, Subspace, at, total
 
 LAYOUT = Residual((Subspace("h"), Subspace("e_q", ("q0", "q1")), Subspace("none", ()), Subspace("1/(i+1)")))

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import tm2tfr
 from tests.engines.lookups import looked, looking, random_looks
 from tests.handmade import normed, tabled
+from tm2tfr.base.errors import CompileError
 from tm2tfr.engines import engine, generate
-from tm2tfr.errors import CompileError
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix

@@ -21,8 +21,8 @@ from safetensors.numpy import save as save_tensors
 
 from tests.strategies import machines
 from tests.tables.examples import NASTY_SYMBOLS, chapter, nasty
+from tm2tfr.base.errors import OutputError, WeightFileError
 from tm2tfr.engines import engine, generate
-from tm2tfr.errors import OutputError, WeightFileError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.transformer.claims import Claim

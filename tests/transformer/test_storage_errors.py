@@ -18,7 +18,7 @@ from safetensors.numpy import save as save_tensors
 
 from tests.tables.examples import chapter
 from tests.transformer.test_storage import digest, document, wide
-from tm2tfr.errors import WeightFileError
+from tm2tfr.base.errors import WeightFileError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.transformer.storage import DENSE, dumps, load, loads

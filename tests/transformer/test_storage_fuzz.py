@@ -12,7 +12,7 @@ from safetensors.numpy import load as load_tensors
 
 from tests.transformer.test_storage import document
 from tests.transformer.test_storage_errors import signed, small
-from tm2tfr.errors import WeightFileError
+from tm2tfr.base.errors import WeightFileError
 from tm2tfr.transformer.storage import loads
 from tm2tfr.transformer.weights import Decoder
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 from tm2tfr.transformer.attention import average_hard
 from tm2tfr.transformer.claims import OVER, Claim
 from tm2tfr.transformer.matrix import Matrix

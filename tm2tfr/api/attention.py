@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import EngineError, did_you_mean
+from tm2tfr.base.errors import EngineError, did_you_mean
 from tm2tfr.runs.options import check_engine, is_count, needed_path
 from tm2tfr.runs.plan import HARD, Soft
 
@@ -53,9 +53,9 @@ def attention_of(
         EngineError: if there is no such head, or the run is too long for a map.
         CompileError, InputError: see `tm2tfr.check`.
     """
+    from tm2tfr.runs.trace.rows import is_turing
     from tm2tfr.sources.turing.columns import described
     from tm2tfr.tables.scores import attention_map
-    from tm2tfr.trace.rows import is_turing
 
     found, engine, layer, number = _asked(subject, word, head, dtype, soft)
     tokens = found.prompt(word)

@@ -6,8 +6,8 @@ from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.choices import AUTO
-from tm2tfr.errors import CompileError, InputError
+from tm2tfr.base.choices import AUTO
+from tm2tfr.base.errors import CompileError, InputError
 from tm2tfr.runs.options import RunOptions, check_engine, is_count, path
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
     from tm2tfr.runs.many import ComparedRuns
-    from tm2tfr.trace.check import Progress
+    from tm2tfr.runs.trace.check import Progress
 MOST_RANDOM = 1 << 22
 """The most random inputs at once: their bits are drawn before the first run."""
 
@@ -54,7 +54,7 @@ def check_many(
         EngineError: for an unknown engine or dtype, or one that cannot run these weights.
         OutputError: if the file cannot be written.
     """
-    from tm2tfr.files import encoded, write_whole
+    from tm2tfr.base.files import encoded, write_whole
     from tm2tfr.runs.batches.checked import checked_inputs
     from tm2tfr.runs.many import run_lines
 

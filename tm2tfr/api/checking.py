@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.api.tracing import beyond_certificate, certified, traced, written
-from tm2tfr.choices import AUTO
-from tm2tfr.errors import OutputError, UsageError, counted, indented, shortened, visible
+from tm2tfr.base.choices import AUTO
+from tm2tfr.base.errors import OutputError, UsageError, counted, indented, shortened, visible
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, path
 from tm2tfr.runs.plan import NOBODY, CheckReport, Finding, Plan
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
     from tm2tfr.runs.plan import Watcher
+    from tm2tfr.runs.trace.check import Progress, Trace
     from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
-    from tm2tfr.trace.check import Progress, Trace
 
 LISTED_STEPS = 1_000
 """The limit of each run of a list if none is given: many machines of such lists never halt."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.tracing import beyond_certificate
-from tm2tfr.choices import AUTO
-from tm2tfr.errors import CompileError, UsageError, counted, indented, visible
+from tm2tfr.base.choices import AUTO
+from tm2tfr.base.errors import CompileError, UsageError, counted, indented, visible
 from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tm2tfr.runs.many import ComparedRuns
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher
-    from tm2tfr.trace.check import Trace
+    from tm2tfr.runs.trace.check import Trace
 
 LONGEST = 40
 """The most symbols of a random input."""
@@ -85,8 +85,8 @@ def _about_examples(subject: Subject) -> Finding:
 
 def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
     """Yield inputs, with words that say which."""
-    from tm2tfr.dataset.spec import MOST_WORDS, Inputs, Random
-    from tm2tfr.text.words import MANY, number_of
+    from tm2tfr.base.text.words import MANY, number_of
+    from tm2tfr.lab.datasets.spec import MOST_WORDS, Inputs, Random
 
     all_up_to, count, seed = plan.all_up_to, plan.random, plan.drawn
     letters = () if subject.machine is None else subject.machine.input_alphabet or ()
@@ -173,7 +173,7 @@ def together(
 ) -> Iterator[Trace] | None:
     """Return the runs on many inputs, made in a few calls and compared; None: they are to be made one by one."""
     from tm2tfr.runs.choose import for_cases
-    from tm2tfr.trace.rows import is_turing
+    from tm2tfr.runs.trace.rows import is_turing
 
     words = [subject.word(word) for word in words]
     few = len(words) < (MANY if run.engine == AUTO else 2)

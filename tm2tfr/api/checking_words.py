@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.api.checking_many import many_line, refuse_files
 from tm2tfr.api.softness import for_words
 from tm2tfr.api.tracing import traced
-from tm2tfr.errors import UndefinedError, UsageError, counted, indented, visible
+from tm2tfr.base.errors import UndefinedError, UsageError, counted, indented, visible
+from tm2tfr.base.text.words import MANY, applied, joined, number_of
 from tm2tfr.runs.plan import Finding
-from tm2tfr.text.words import MANY, applied, joined, number_of
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.contract import Examined
+    from tm2tfr.contract.source import Examined
     from tm2tfr.runs.many import ComparedRuns
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tm2tfr.choices import AUTO, ENGINES
-from tm2tfr.errors import DatasetError, OutputError
+from tm2tfr.base.choices import AUTO, ENGINES
+from tm2tfr.base.errors import DatasetError, OutputError
 from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
-    from tm2tfr.dataset.folder import ShardProgress
-    from tm2tfr.dataset.machines.family import Members
-    from tm2tfr.dataset.make import Dataset
-    from tm2tfr.dataset.spec import DatasetSpec
-    from tm2tfr.dataset.sweep import Sweep
+    from tm2tfr.lab.datasets.folder import ShardProgress
+    from tm2tfr.lab.datasets.machines.family import Members
+    from tm2tfr.lab.datasets.make import Dataset
+    from tm2tfr.lab.datasets.spec import DatasetSpec
+    from tm2tfr.lab.datasets.sweep import Sweep
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
 
@@ -64,8 +64,8 @@ def make_dataset(
         WeightFileError: if `universal` is a weight file that cannot be read.
         OutputError: if the folder cannot be written, or is in use.
     """
-    from tm2tfr.dataset.library import spec_of
-    from tm2tfr.dataset.make import make
+    from tm2tfr.lab.datasets.library import spec_of
+    from tm2tfr.lab.datasets.make import make
 
     wanted = spec_of(spec, max_length)
     _check(workers, engine)
@@ -115,8 +115,8 @@ def sweep(
         CompileError: if `left_boundary` does not apply to a machine, or a machine does not fit the universal decoder; for
             these and `max_steps`, if the spec is of circuits; if it is of a program or a formula, see `tm2tfr.check`.
     """
-    from tm2tfr.dataset.library import spec_of
-    from tm2tfr.dataset.sweep import sweep as swept
+    from tm2tfr.lab.datasets.library import spec_of
+    from tm2tfr.lab.datasets.sweep import sweep as swept
 
     wanted = spec_of(spec)
     _check(workers, engine)
@@ -151,7 +151,7 @@ def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: 
     Raises:
         DatasetError: if there are too many to be listed.
     """
-    from tm2tfr.dataset.machines.tree import NormalForm
+    from tm2tfr.lab.datasets.machines.tree import NormalForm
 
     for name, value, least in (("states", states, 1), ("symbols", symbols, 2), ("steps", steps, 1)):
         if not is_count(value, least):

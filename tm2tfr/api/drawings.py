@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

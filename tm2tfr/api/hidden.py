@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import DisguiseError
+from tm2tfr.base.errors import DisguiseError
 from tm2tfr.runs.options import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
-    from tm2tfr.disguises.claim import HiddenClaim
-    from tm2tfr.disguises.disguise import Disguised
-    from tm2tfr.disguises.key import Key
-    from tm2tfr.disguises.score import ClaimScores
-    from tm2tfr.disguises.suite import Member
-    from tm2tfr.disguises.verify import Proved
+    from tm2tfr.lab.hidden.claim import HiddenClaim
+    from tm2tfr.lab.hidden.disguise import Disguised
+    from tm2tfr.lab.hidden.key import Key
+    from tm2tfr.lab.hidden.score import ClaimScores
+    from tm2tfr.lab.hidden.suite import Member
+    from tm2tfr.lab.hidden.verify import Proved
 
 
 def disguise(
@@ -48,7 +48,7 @@ def disguise(
             too few dimensions, or too many.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
-    from tm2tfr.disguises.disguise import disguised
+    from tm2tfr.lab.hidden.disguise import disguised
     from tm2tfr.targets.common.reference import canonical
 
     _check_seed(seed)
@@ -73,7 +73,7 @@ def verify_disguise(hidden: Given, key: Key | str | Path) -> Proved:
     Raises:
         DisguiseError: if the key cannot be read.
     """
-    from tm2tfr.disguises.verify import verified
+    from tm2tfr.lab.hidden.verify import verified
 
     return verified(Subject.of(hidden).decoder, _key(key))
 
@@ -89,9 +89,9 @@ def score_claim(key: Key | str | Path, claim: HiddenClaim | str | Path | bytes) 
         DisguiseError: if one of them cannot be read.
         SpecError: with every complaint about the claim, at its place.
     """
-    from tm2tfr.disguises.claim import decoded_claim, load_claim
-    from tm2tfr.disguises.score import score
-    from tm2tfr.disguises.truth import answer
+    from tm2tfr.lab.hidden.claim import decoded_claim, load_claim
+    from tm2tfr.lab.hidden.score import score
+    from tm2tfr.lab.hidden.truth import answer
 
     truth = answer(_key(key))
     if isinstance(claim, bytes):
@@ -105,8 +105,8 @@ def claim_template(key: Key | str | Path) -> str:
     Raises:
         DisguiseError: if the key cannot be read.
     """
-    from tm2tfr.disguises.claim import template
-    from tm2tfr.disguises.truth import answer
+    from tm2tfr.lab.hidden.claim import template
+    from tm2tfr.lab.hidden.truth import answer
 
     return template(answer(_key(key)))
 
@@ -125,7 +125,7 @@ def make_suite(
         OutputError, DisguiseError: if the folder cannot be written, or is not empty; for what is no seed; to resume, for a
             folder that is no unfinished suite of this seed.
     """
-    from tm2tfr.disguises.suite import make_suite as made
+    from tm2tfr.lab.hidden.suite import make_suite as made
 
     _check_seed(seed)
 
@@ -136,7 +136,7 @@ def make_suite(
 
 
 def _key(given: Key | str | Path) -> Key:
-    from tm2tfr.disguises.key import Key, load_key
+    from tm2tfr.lab.hidden.key import Key, load_key
 
     if isinstance(given, Key):
         return given

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import CompileError, EngineError, InputError, Tm2tfrError, UsageError
+from tm2tfr.base.errors import CompileError, EngineError, InputError, Tm2tfrError, UsageError
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
-    from tm2tfr.dataset.folder import ShardProgress
-    from tm2tfr.interventions.intervened import Base, ColumnPlaces
-    from tm2tfr.interventions.intervention import Intervention
-    from tm2tfr.interventions.listed import VariableList
-    from tm2tfr.interventions.pairs import Tried
+    from tm2tfr.lab.datasets.folder import ShardProgress
+    from tm2tfr.lab.interventions.intervened import Base, ColumnPlaces
+    from tm2tfr.lab.interventions.intervention import Intervention
+    from tm2tfr.lab.interventions.listed import VariableList
+    from tm2tfr.lab.interventions.pairs import Tried
     from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 200
@@ -60,7 +60,7 @@ def intervene(
         CompileError, InputError: see `tm2tfr.check`; where the source of weights is not known.
         EngineError: for an engine that cannot be patched, or that cannot run these weights.
     """
-    from tm2tfr.interventions.intervened import settings_of
+    from tm2tfr.lab.interventions.intervened import settings_of
 
     base = bases(subject, engine=engine, dtype=dtype, max_positions=max_positions)
     own = base(word)
@@ -82,7 +82,7 @@ def causal_variables(subject: Given, word: str | None = None) -> VariableList:
     Raises:
         CompileError, InputError: see `intervene`.
     """
-    from tm2tfr.interventions.listed import listed
+    from tm2tfr.lab.interventions.listed import listed
 
     return listed(bases(subject, engine="dense", dtype=None, max_positions=MOST_POSITIONS)(word))
 
@@ -123,7 +123,7 @@ def intervene_many(
             missing for Parquet.
         CompileError, InputError, EngineError: see `intervene`.
     """
-    from tm2tfr.interventions.pairs import tried
+    from tm2tfr.lab.interventions.pairs import tried
     from tm2tfr.runs.options import is_count
 
     if not is_count(count, 1) or not is_count(seed):
@@ -180,7 +180,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
         EngineError: see `intervene`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.interventions.intervened import Base
+    from tm2tfr.lab.interventions.intervened import Base
     from tm2tfr.runs.options import check_engine, is_count
 
     check_engine(engine, dtype)
@@ -196,8 +196,8 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
 
     @cache
     def columns() -> ColumnPlaces:
-        from tm2tfr.labels.hooks import columns_in_weights
-        from tm2tfr.labels.runs import LabelledRuns
+        from tm2tfr.lab.labels.hooks import columns_in_weights
+        from tm2tfr.lab.labels.runs import LabelledRuns
 
         return columns_in_weights(LabelledRuns(decoder, program, engine, 0).scheme)
 
@@ -226,7 +226,7 @@ def _as_compiled(found: Subject) -> Decoder:
     So it is not read off the weights that are judged by it; but where these cannot be made again, by what they state,
     with the same stream and heads.
     """
-    from tm2tfr.options import fields_of
+    from tm2tfr.contract.options import fields_of
     from tm2tfr.transformer import provenance
 
     decoder, construction = found.decoder, found.construction

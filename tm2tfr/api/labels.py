@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.choices import AUTO, DTYPES, ENGINES
-from tm2tfr.errors import CompileError, DatasetError, EngineError, InputError, OutputError
+from tm2tfr.base.choices import AUTO, DTYPES, ENGINES
+from tm2tfr.base.errors import CompileError, DatasetError, EngineError, InputError, OutputError
 from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
-    from tm2tfr.dataset.folder import ShardProgress
-    from tm2tfr.labels.make import MadeLabels
+    from tm2tfr.lab.datasets.folder import ShardProgress
+    from tm2tfr.lab.labels.make import MadeLabels
 
 MAX_STEPS = 1_000
 
@@ -65,8 +65,8 @@ def make_labels(
         EngineError: for an engine that cannot run these weights.
         OutputError: if the folder cannot be written, or is in use.
     """
-    from tm2tfr.labels.inputs import LabelInputs
-    from tm2tfr.labels.make import make
+    from tm2tfr.lab.labels.inputs import LabelInputs
+    from tm2tfr.lab.labels.make import make
     from tm2tfr.runs.choose import for_many_runs
     from tm2tfr.transformer.provenance import is_hidden
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, issue
-from tm2tfr.errors import ConversionError, InputError
+from tm2tfr.base.errors import ConversionError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.choices import HaltVerdict
-    from tm2tfr.options import CircuitParameters
+    from tm2tfr.base.choices import HaltVerdict
+    from tm2tfr.contract.options import CircuitParameters
     from tm2tfr.sources.logic.program import LogicProgram
 
 
@@ -90,7 +90,7 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
     """
     if not isinstance(text, str):
         raise InputError(f"a formula must be text, not {text!r}: write for example 'once Q[a]'")
-    from tm2tfr.options import LogicOptions, read_options
+    from tm2tfr.contract.options import LogicOptions, read_options
     from tm2tfr.sources.logic.compiler import prepared
     from tm2tfr.sources.logic.read import cautions
     from tm2tfr.sources.registry import of_formula

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged
-from tm2tfr.errors import CompileError, EngineError
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps, needed_path
 from tm2tfr.runs.plan import HARD, Soft
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.choices import FrameFormat
+    from tm2tfr.base.choices import FrameFormat
     from tm2tfr.engines.decode import Observation
-    from tm2tfr.explorer.moments import Moments
-    from tm2tfr.explorer.record import Recording
-    from tm2tfr.trace.check import Progress, Trace
+    from tm2tfr.runs.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
+    from tm2tfr.web.explorer.moments import Moments
+    from tm2tfr.web.explorer.record import Recording
 
 MOST_LABELLED = 500
 """The most positions of a labeller, whose heads have a score for each pair of them."""
@@ -50,8 +50,8 @@ def moments(
         CompileError, InputError: see `tm2tfr.check`; also for soft weights.
         EngineError: for a labeller with more than 500 positions, which are recorded all at once.
     """
-    from tm2tfr.explorer.moments import Moments
-    from tm2tfr.explorer.record import replayed
+    from tm2tfr.web.explorer.moments import Moments
+    from tm2tfr.web.explorer.record import replayed
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -89,8 +89,8 @@ def recorded(
         dtype, max_steps, progress: see `moments`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.explorer.record import record
     from tm2tfr.runs.truths import truth_of
+    from tm2tfr.web.explorer.record import record
 
     run = found.decoder if decoder is None else decoder
     return record(
@@ -155,8 +155,8 @@ def frames(
         EngineError: if there are more than 500 of them, or 300 for an animation.
         OutputError: if the folder cannot be written, or contains anything else; if Pillow is missing.
     """
-    from tm2tfr.slides.slide import MOST_CELLS
-    from tm2tfr.slides.write import most_steps, write_frames
+    from tm2tfr.web.slides.slide import MOST_CELLS
+    from tm2tfr.web.slides.write import most_steps, write_frames
 
     where = _checked(folder, "folder", max_steps, counting)
     run = moments(subject, word, machine=machine, max_steps=most_steps(max_steps), window=MOST_CELLS)
@@ -184,8 +184,8 @@ def animate(
         CompileError, InputError, EngineError: see `frames`.
         OutputError: for another extension, a time that cannot be, if Pillow is missing, or if the file cannot be written.
     """
-    from tm2tfr.slides.slide import MOST_CELLS
-    from tm2tfr.slides.write import MOST_ANIMATED, check_animation, most_steps, write_animation
+    from tm2tfr.web.slides.slide import MOST_CELLS
+    from tm2tfr.web.slides.write import MOST_ANIMATED, check_animation, most_steps, write_animation
 
     where = _checked(path, "path", max_steps, counting)
     check_animation(where, seconds)

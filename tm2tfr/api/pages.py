@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject, judged, recompiled
-from tm2tfr.errors import CompileError, EngineError, Tm2tfrError
+from tm2tfr.base.errors import CompileError, EngineError, Tm2tfrError
 from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.explorer import Explorer
-    from tm2tfr.trace.check import Progress
+    from tm2tfr.runs.trace.check import Progress
     from tm2tfr.transformer.weights import Decoder
+    from tm2tfr.web.explorer import Explorer
 
 MOST_EXPLORED = 50_000
 """The largest number of steps in a page: the dense engine takes a minute for them, and the file has about 15 MB."""
@@ -51,7 +51,7 @@ def explore(
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
     from tm2tfr.api.moments import recorded
-    from tm2tfr.explorer import explorer
+    from tm2tfr.web.explorer import explorer
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -96,7 +96,7 @@ def labelled(
     """
     from tm2tfr.api.drawings import draw_run
     from tm2tfr.api.moments import observed
-    from tm2tfr.explorer.labeller import MOST_IN_A_PAGE, labeller_page
+    from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE, labeller_page
 
     _refuse_soft(found.decoder, found)
     what = "the page shows every pair of positions"
@@ -118,7 +118,7 @@ def labelled(
 
 def _ends(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:
     """Return what a labeller is fed before and after the tokens of any input: nothing, BOS, or BOS and EOS."""
-    from tm2tfr.text.words import read_word
+    from tm2tfr.base.text.words import read_word
 
     tokens = found.prompt(word)
     more = 0 if found.program is None else len(tokens) - len(read_word(word))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import CompileError, InputError
+from tm2tfr.base.errors import CompileError, InputError
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given

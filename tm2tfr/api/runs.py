@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.subject import Subject, judged, recompiled
-from tm2tfr.choices import AUTO
-from tm2tfr.errors import CompileError, EngineError, UsageError, WeightFileError
+from tm2tfr.base.choices import AUTO
+from tm2tfr.base.errors import CompileError, EngineError, UsageError, WeightFileError
 from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_engine, check_steps, is_count, needed_path, path
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from tm2tfr.api.subject import Given
+    from tm2tfr.contract.options import CompileOptions
     from tm2tfr.engines import Engine
-    from tm2tfr.options import CompileOptions
+    from tm2tfr.runs.trace.activations import Activation
+    from tm2tfr.runs.trace.check import Progress, Trace
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
-    from tm2tfr.trace.activations import Activation
-    from tm2tfr.trace.check import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
 
 
@@ -49,8 +49,8 @@ def compile(subject: Given, **options: Unpack[CompileOptions]) -> Decoder:
     Args:
         subject: see `Subject.of`.
         options: those of the construction that compiles it: of a machine `TuringOptions`, of a circuit `CircuitOptions`, of
-            a RASP program `RaspOptions`, of a formula `LogicOptions`, all in `tm2tfr.options`; None is the default. Of a
-            shipped circuit also its parameters, such as ``bits=8``, as for `load`.
+            a RASP program `RaspOptions`, of a formula `LogicOptions`, all in `tm2tfr.contract.options`; None is the
+            default. Of a shipped circuit also its parameters, such as ``bits=8``, as for `load`.
 
     Raises:
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
@@ -146,7 +146,7 @@ def activations(
         EngineError: if the run ends before `position`; see also `run`.
     """
     from tm2tfr.runs.choose import to_watch
-    from tm2tfr.trace.activations import activations as vectors
+    from tm2tfr.runs.trace.activations import activations as vectors
 
     check_engine(engine, dtype)
     if not is_count(position):

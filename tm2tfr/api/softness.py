@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import judged, recompiled
-from tm2tfr.choices import AUTO, LOCAL, NO_TEMPERATURE, TEMPERATURES, THEOREM_26
-from tm2tfr.errors import CompileError, UsageError
+from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, TEMPERATURES, THEOREM_26
+from tm2tfr.base.errors import CompileError, UsageError
 from tm2tfr.runs.options import check_engine, check_steps, is_count
 from tm2tfr.runs.plan import Soft
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given, Subject
-    from tm2tfr.choices import Temperature
-    from tm2tfr.softness.labels import SoftLabels
-    from tm2tfr.softness.run import SoftRun
+    from tm2tfr.base.choices import Temperature
+    from tm2tfr.lab.softness.labels import SoftLabels
+    from tm2tfr.lab.softness.run import SoftRun
     from tm2tfr.transformer.weights import Decoder
 
 
@@ -55,7 +55,7 @@ def soften(
         CompileError: if the temperature is not a positive number, or the weights are already soft, or have none of that
             kind; for a `length` beside a temperature that is given.
     """
-    from tm2tfr.softness.temperature import parsed_word, softened_by
+    from tm2tfr.lab.softness.temperature import parsed_word, softened_by
     from tm2tfr.transformer.soft import already_soft
 
     value = parsed_word(temperature)
@@ -98,9 +98,9 @@ def measure_softness(
         CompileError, InputError: see `soften` and `check`.
     """
     from tm2tfr.engines import engine as engine_named
+    from tm2tfr.lab.softness.run import soft_run
+    from tm2tfr.lab.softness.temperature import parsed_word
     from tm2tfr.runs.truths import truth_of
-    from tm2tfr.softness.run import soft_run
-    from tm2tfr.softness.temperature import parsed_word
     from tm2tfr.transformer.soft import already_soft
 
     check_steps(max_steps)
@@ -143,9 +143,9 @@ def measure_labels(
         CompileError, InputError: see `soften` and `check`.
     """
     from tm2tfr.engines import engine as engine_named
+    from tm2tfr.lab.softness.labels import soft_labels
+    from tm2tfr.lab.softness.temperature import one_temperature, parsed_word
     from tm2tfr.runs.truths import labels_of, truth_of
-    from tm2tfr.softness.labels import soft_labels
-    from tm2tfr.softness.temperature import one_temperature, parsed_word
     from tm2tfr.transformer.soft import already_soft
 
     check_engine("dense", dtype)

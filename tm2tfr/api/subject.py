@@ -13,15 +13,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.errors import CompileError, InputError, SpecWarning, UsageError, did_you_mean
-from tm2tfr.files import is_weights
-from tm2tfr.options import CircuitOptions, CircuitParameters, everything, fields_of, option_called
+from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, did_you_mean
+from tm2tfr.base.files import is_weights
+from tm2tfr.contract.options import CircuitOptions, CircuitParameters, everything, fields_of, option_called
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
 
-    from tm2tfr.contract import Source
-    from tm2tfr.options import CompileOptions
+    from tm2tfr.contract.options import CompileOptions
+    from tm2tfr.contract.source import Source
     from tm2tfr.sources.circuit.netlist import Circuit
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.rasp.program import Program
@@ -318,7 +318,7 @@ class Subject:
         Raises:
             InputError: see `word`; for weights without a program whose tokens have several characters, and a text.
         """
-        from tm2tfr.text.words import tokens_in
+        from tm2tfr.base.text.words import tokens_in
 
         given, program, construction = self.word(word), self.program, self.construction
         if program is None:

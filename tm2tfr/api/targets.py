@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tm2tfr.api.subject import Subject, judged, outside
-from tm2tfr.errors import CompileError, ExportError, InputError
+from tm2tfr.base.errors import CompileError, ExportError, InputError
 from tm2tfr.runs.options import is_count
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.softness import for_run
-from tm2tfr.errors import counted, listing
+from tm2tfr.base.errors import counted, listing
 from tm2tfr.runs.plan import HARD, NOBODY, Soft
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Watcher
-    from tm2tfr.trace.activations import Activation
-    from tm2tfr.trace.check import Trace
+    from tm2tfr.runs.trace.activations import Activation
+    from tm2tfr.runs.trace.check import Trace
 
 
 # ── What nothing proves of a run, and what another program would misread of a file: warnings, in words.
@@ -60,7 +60,7 @@ def _to_certify(subject: Subject) -> str:
 
 def slow(run: RunOptions) -> str | None:
     """Return the warning for a long run without the fast engine."""
-    from tm2tfr.choices import AUTO
+    from tm2tfr.base.choices import AUTO
     from tm2tfr.runs.options import MAX_STEPS
 
     if run.engine == AUTO and (run.max_steps is None or run.max_steps > MAX_STEPS):
@@ -73,8 +73,8 @@ def slow(run: RunOptions) -> str | None:
 
 def formulas_in(subject: Subject, format: str | None) -> str | None:
     """Return the warning for a CSV file in which a spreadsheet takes a state's name, or another's label, for a formula."""
+    from tm2tfr.runs.trace.rows import columns_of, is_turing
     from tm2tfr.tables.table import formulas
-    from tm2tfr.trace.rows import columns_of, is_turing
 
     if format != "csv":
         return None

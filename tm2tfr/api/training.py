@@ -6,20 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tm2tfr.errors import TrainingError
-from tm2tfr.extras import required
+from tm2tfr.base.errors import TrainingError
+from tm2tfr.base.extras import required
 
 if TYPE_CHECKING:
-    from tm2tfr.dataset.spec import DatasetSpec
-    from tm2tfr.trace.check import Progress
-    from tm2tfr.training.compare.measured import AttentionComparison
-    from tm2tfr.training.examples import Examples
-    from tm2tfr.training.grid.reader import TrainingGrid
-    from tm2tfr.training.grid.run import GridResult
-    from tm2tfr.training.loop import TrainingProgress
-    from tm2tfr.training.options import ModelOptions, TrainingOptions
-    from tm2tfr.training.record import TrainingRun
-    from tm2tfr.training.task import TaskOptions
+    from tm2tfr.lab.datasets.spec import DatasetSpec
+    from tm2tfr.lab.training.compare.measured import AttentionComparison
+    from tm2tfr.lab.training.examples import Examples
+    from tm2tfr.lab.training.grid.reader import TrainingGrid
+    from tm2tfr.lab.training.grid.run import GridResult
+    from tm2tfr.lab.training.loop import TrainingProgress
+    from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
+    from tm2tfr.lab.training.record import TrainingRun
+    from tm2tfr.lab.training.task import TaskOptions
+    from tm2tfr.runs.trace.check import Progress
 
 
 def train(
@@ -38,7 +38,7 @@ def train(
     The weights are learned, not compiled: nothing is proved about them, and another seed may learn less.
 
     >>> import tm2tfr
-    >>> from tm2tfr.training.options import TrainingOptions
+    >>> from tm2tfr.lab.training.options import TrainingOptions
     >>> run = tm2tfr.train("binary-adder", bits=2, options=TrainingOptions(steps=5))
     >>> run.steps, run.data["train"], run.data["test"], run.ended
     (5, 12, 4, 'all steps')
@@ -58,9 +58,9 @@ def train(
         SpecError, NotFoundError, ReadError, DatasetError: see `tm2tfr.make_dataset`.
     """
     required("training needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
-    from tm2tfr.training.compiled import build
-    from tm2tfr.training.loop import train_model
-    from tm2tfr.training.options import ModelOptions, TrainingOptions, plain
+    from tm2tfr.lab.training.compiled import build
+    from tm2tfr.lab.training.loop import train_model
+    from tm2tfr.lab.training.options import ModelOptions, TrainingOptions, plain
 
     shape, how = model or ModelOptions(), options or TrainingOptions()
     found = training_examples(spec, **task)
@@ -80,21 +80,21 @@ def training_examples(
     (48, 16, 8)
 
     Args:
-        spec: ``binary-adder`` is the paper's task, see `tm2tfr.training.adder`; otherwise what `tm2tfr.make_dataset` takes,
-            or the folder of a data set that it has made.
+        spec: ``binary-adder`` is the paper's task, see `tm2tfr.lab.training.adder`; otherwise what `tm2tfr.make_dataset`
+            takes, or the folder of a data set that it has made.
         task: any of these options.
         regime: ``strong`` (the default): the steps are shown and scored; ``medium``: shown, not scored; ``weak``: the
             answer follows the prompt. Of machines and circuits.
         label: of a program or a formula, the s-op or node whose values are learned; by default its own.
         program: of several machines or circuits, the name of one.
         bits, order, intermediates, examples, test_examples, data_seed: of the paper's task, see
-            `tm2tfr.training.adder.adder_examples`.
+            `tm2tfr.lab.training.adder.adder_examples`.
 
     Raises:
         TrainingError: if there are no such examples, or an option does not apply to them.
         SpecError, NotFoundError, ReadError, DatasetError: see `tm2tfr.make_dataset`.
     """
-    from tm2tfr.training.task import LearningTask
+    from tm2tfr.lab.training.task import LearningTask
 
     return LearningTask(spec=spec, **task).made()
 
@@ -127,8 +127,8 @@ def train_grid(
         OutputError: if the folder cannot be written.
     """
     required("training needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
-    from tm2tfr.training.grid.reader import load_grid
-    from tm2tfr.training.grid.run import train_grid as trained
+    from tm2tfr.lab.training.grid.reader import load_grid
+    from tm2tfr.lab.training.grid.run import train_grid as trained
 
     found = load_grid(grid, data=spec) if isinstance(grid, str | Path) else grid
     return trained(found, folder, workers=workers, scheduler=scheduler, resume=resume, progress=progress)
@@ -145,10 +145,10 @@ def compare(run: TrainingRun | str | Path, *, inputs: int = 100) -> AttentionCom
         TrainingError: if torch is missing, the run is unfinished or damaged, or there is nothing to compare it with.
     """
     required("a comparison needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
+    from tm2tfr.lab.training.compare.measured import compared_attention
+    from tm2tfr.lab.training.record import TrainingRun, load_run
+    from tm2tfr.lab.training.task import task_of
     from tm2tfr.runs.options import is_count
-    from tm2tfr.training.compare.measured import compared_attention
-    from tm2tfr.training.record import TrainingRun, load_run
-    from tm2tfr.training.task import task_of
 
     if not is_count(inputs, 1):
         raise TrainingError(f"the number of inputs must be 1 or more, not {inputs!r}: use for example 100")

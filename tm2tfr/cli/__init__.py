@@ -13,8 +13,8 @@ from typing import Annotated, cast
 import typer
 from typer.main import get_command
 
-from tm2tfr import interrupts
 from tm2tfr._version import __version__
+from tm2tfr.base import interrupts
 from tm2tfr.cli.commands import HELP, Group, Later
 from tm2tfr.cli.guarded import guarded
 

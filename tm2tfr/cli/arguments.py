@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from tm2tfr.errors import UsageError, did_you_mean
+from tm2tfr.base.errors import UsageError, did_you_mean
 
 MOST = 10**18
 """No run is as long as this; a larger count is a typing error."""
@@ -126,7 +126,7 @@ def listed(incomplete: str) -> list[str]:
 
 def specs(incomplete: str) -> list[str]:
     """Return the shipped specs with this beginning."""
-    from tm2tfr.shelf import SPECS, shipped
+    from tm2tfr.base.resources import SPECS, shipped
 
     return _or_files(shipped(SPECS), incomplete)
 

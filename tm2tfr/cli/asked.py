@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from tm2tfr.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
+from tm2tfr.base.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
+from tm2tfr.base.errors import Tm2tfrError, UsageError, visible
 from tm2tfr.cli import arguments
 from tm2tfr.cli.expanding import But, value
 from tm2tfr.cli.options import MACHINE_HELP, SOURCES, argument, choice, count, option
 from tm2tfr.cli.universal.options import UniversalGroup
-from tm2tfr.errors import Tm2tfrError, UsageError, visible
-from tm2tfr.options import (
+from tm2tfr.contract.options import (
     CIRCUITS,
     CONSTRUCTION,
     EVERY,

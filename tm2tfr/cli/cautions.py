@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tm2tfr.base.errors import SpecWarning
 from tm2tfr.cli.colour import cautioned
-from tm2tfr.errors import SpecWarning
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject

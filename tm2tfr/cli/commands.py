@@ -12,9 +12,9 @@ from typer.completion import install_callback, show_callback
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
+from tm2tfr.base.errors import OutputError, UsageError, did_you_mean
 from tm2tfr.cli import usage
 from tm2tfr.cli.reading import Argument, Option, escaped
-from tm2tfr.errors import OutputError, UsageError, did_you_mean
 
 HELP = ("-h", "--help")
 OLDER = {"verify-checkpoint": "verify-export", "machines": "list", "figure-1": "soften --figure 1"}

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from tm2tfr.choices import LEFT_BOUNDARIES
+from tm2tfr.base.choices import LEFT_BOUNDARIES
 from tm2tfr.cli.arguments import specs
 from tm2tfr.cli.cautions import echoed
 from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import RUN, EngineOption, SchedulerOption, WorkersOption, argument, choice, count, file, option
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.universal.options import UniversalGroup
-from tm2tfr.options import CONSTRUCTION
+from tm2tfr.contract.options import CONSTRUCTION
 
 SPEC_HELP = (
     "A spec in YAML (machines, circuits, a program or a formula, inputs, …), or a shipped one, a circuit or a program."
@@ -36,11 +36,11 @@ def dataset(
     decoder: Annotated[UniversalGroup, But(prompt=None)],
 ) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
-    from tm2tfr.places import check_folder
+    from tm2tfr.base.places import check_folder
 
     check_folder(output, reading=[spec])
     from tm2tfr.api.datasets import make_dataset
-    from tm2tfr.dataset.make import dataset_report
+    from tm2tfr.lab.datasets.make import dataset_report
 
     universal = decoder.options()
     with echoed(), counting("resume it with --resume") as progress:
@@ -77,7 +77,7 @@ def sweep(
 ) -> None:
     """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep
-    from tm2tfr.dataset.sweep import sweep_report
+    from tm2tfr.lab.datasets.sweep import sweep_report
 
     universal = decoder.options()
     with echoed(), counting() as progress:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tm2tfr.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
+from tm2tfr.base.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
+from tm2tfr.base.errors import UsageError
 from tm2tfr.cli import colour, wording
 from tm2tfr.cli.arguments import machines, seconds
 from tm2tfr.cli.asked import Asked
@@ -17,12 +18,11 @@ from tm2tfr.cli.options import SLIDES, DtypeOption, SoftGroup, WordOption, argum
 from tm2tfr.cli.output import write
 from tm2tfr.cli.progress import drawing, showing
 from tm2tfr.cli.subject import subject
-from tm2tfr.errors import UsageError
 from tm2tfr.runs.options import MAX_STEPS
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.trace.check import Trace
+    from tm2tfr.runs.trace.check import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +62,8 @@ class SlidesGroup:
             UsageError: for options that do not go together.
             OutputError: if a picture cannot be written there.
         """
-        from tm2tfr.choices import LEFT_BOUNDARIES
-        from tm2tfr.places import check_file, check_folder
+        from tm2tfr.base.choices import LEFT_BOUNDARIES
+        from tm2tfr.base.places import check_file, check_folder
 
         if self.frame_format is not None and self.frames is None:
             raise UsageError("tm2tfr explore: --frame-format is about the pictures in a folder: add --frames DIR")
@@ -71,7 +71,7 @@ class SlidesGroup:
             raise UsageError("tm2tfr explore: --seconds is about an animation: add --animation FILE")
         if not self.wanted:
             return
-        from tm2tfr.slides.write import ANIMATIONS, INDEX, check_animation
+        from tm2tfr.web.slides.write import ANIMATIONS, INDEX, check_animation
 
         if compare in LEFT_BOUNDARIES:
             raise UsageError("tm2tfr explore: a slide shows one run, and --compare is about two: omit one of them")
@@ -86,8 +86,8 @@ class SlidesGroup:
     def drawn(self, found: Subject, word: str | None, *, dtype: str | None, max_steps: int) -> Trace:
         """Run, draw, and return the run."""
         from tm2tfr.api.moments import moments
-        from tm2tfr.slides.slide import MOST_CELLS
-        from tm2tfr.slides.write import MOST_ANIMATED, MOST_FRAMES, most_steps, write_animation, write_frames
+        from tm2tfr.web.slides.slide import MOST_CELLS
+        from tm2tfr.web.slides.write import MOST_ANIMATED, MOST_FRAMES, most_steps, write_animation, write_frames
 
         limit = most_steps(max_steps, MOST_ANIMATED if self.frames is None else MOST_FRAMES)
         with showing(limit) as shown:
@@ -127,7 +127,7 @@ def explore(
     A machine or a circuit is played step by step. The page of a RASP program or a formula is static: all positions are
     computed at once, so everything is side by side.
     """
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
 
     slides.check(asked, compare=compare, show=show and output is None)
     if output is None and not slides.wanted:
@@ -178,10 +178,10 @@ def playground(
 
     A named file is read once and never written to: save what you change with the buttons of the page.
     """
-    from tm2tfr.extras import required
+    from tm2tfr.base.extras import required
 
     required("the playground needs starlette and uvicorn", ["starlette", "uvicorn"], "playground", error=UsageError)
-    from tm2tfr.playground import opened, server
+    from tm2tfr.web.playground import opened, server
 
     given = None if source is None else opened.given(source)
     found = server.playground(server.PORT if port is None else port, given=given)
@@ -222,7 +222,7 @@ def plot(
     A row of the map is called by the token answered, one after the position that looks; of a program or a formula, which
     answer nothing, by the position itself. Positions that tie share the weight of average-hard attention.
     """
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
     from tm2tfr.tables.scores import ATTENTION_FORMATS, AttentionMap, plot_attention
 
     if everything and position is not None:

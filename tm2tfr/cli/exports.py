@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tm2tfr.choices import DTYPES, TARGETS
+from tm2tfr.base.choices import DTYPES, TARGETS
 from tm2tfr.cli.arguments import machines
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.expanding import But
@@ -35,7 +35,7 @@ def export(
     asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
     """Export weights as a model for another program, run it there, and compare it with the reference."""
-    from tm2tfr.places import check_folder
+    from tm2tfr.base.places import check_folder
     from tm2tfr.targets.common.directory import NAMES
 
     check_folder(output, reading=asked.reading, ours=[NAMES])

@@ -9,12 +9,12 @@ from typing import Any
 
 import typer
 
-from tm2tfr import interrupts
+from tm2tfr.base import interrupts
+from tm2tfr.base.errors import Interrupted, Tm2tfrError
 from tm2tfr.cli import output as streams
 from tm2tfr.cli import usage
 from tm2tfr.cli.cautions import warn_once
 from tm2tfr.cli.progress import telling_of_compiling
-from tm2tfr.errors import Interrupted, Tm2tfrError
 
 COMPLETION = "_TM2TFR_COMPLETE"
 """The variable with which a shell asks Typer how a line goes on."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from tm2tfr.choices import (
+from tm2tfr.base.choices import (
     CIRCUIT_FORMATS,
     DRAWN,
     HALT_VERDICTS,
@@ -18,6 +18,7 @@ from tm2tfr.choices import (
     WRITABLE,
     HaltVerdict,
 )
+from tm2tfr.base.errors import UsageError
 from tm2tfr.cli.arguments import listed, machines
 from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
 from tm2tfr.cli.colour import styled
@@ -25,11 +26,10 @@ from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, option
 from tm2tfr.cli.output import tell, write
 from tm2tfr.cli.subject import subject
-from tm2tfr.errors import UsageError
-from tm2tfr.options import CIRCUITS, PROGRAMS
+from tm2tfr.contract.options import CIRCUITS, PROGRAMS
 
 if TYPE_CHECKING:
-    from tm2tfr.contract import Source
+    from tm2tfr.contract.source import Source
     from tm2tfr.sources.turing.formats.lossless import Written
     from tm2tfr.sources.turing.spec import Machine
 
@@ -78,7 +78,7 @@ def graph(
 
     Without a file, DOT is printed; a file may be .dot, .mmd, .svg, .png or .pdf.
     """
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
 
     if head is not None:
         if attention or draws:
@@ -106,7 +106,7 @@ def _draw_head(
     asked: Asked, output: Path | None, head: str, word: str | None, cone: str | None, *, everything: bool
 ) -> None:
     """Print where a head looks, or write a picture of it."""
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
     from tm2tfr.tables.scores import ATTENTION_FORMATS, plot_attention
 
     if cone is not None:
@@ -126,7 +126,7 @@ def _draw_run(
     asked: Asked, output: Path | None, word: str | None, cone: str | None, *, attention: bool, draws: bool
 ) -> None:
     """Print or write the drawing of a run of a RASP program, or those that it asks for."""
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
 
     if cone is not None:
         raise UsageError("tm2tfr graph: --cone is a part of a circuit, and a run is drawn of RASP programs: omit it")
@@ -190,7 +190,7 @@ def convert(
     ],
 ) -> None:
     """Write a machine, a circuit or a formula in another format, or say why that format cannot express it."""
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
     from tm2tfr.sources.registry import check_target
 
     if not asked.named:
@@ -230,7 +230,7 @@ def _program(asked: Asked, cone: str | None) -> tuple[Any, Source[Any]]:
     Raises:
         CompileError: if no program is stored with weights; for a part of anything but a circuit.
     """
-    from tm2tfr.errors import CompileError
+    from tm2tfr.base.errors import CompileError
 
     found = subject(asked)
     program, construction = found.right, found.construction

@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from tm2tfr.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
+from tm2tfr.base.choices import AUTO, DTYPES, ENGINES, WEIGHTINGS
 from tm2tfr.cli import arguments
 from tm2tfr.cli.reading import escaped
-from tm2tfr.options import CIRCUITS, CONSTRUCTION
+from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.options import EVERY, MAX_STEPS, RunOptions
 from tm2tfr.runs.plan import Soft
 

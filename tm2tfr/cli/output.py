@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from tm2tfr.errors import OutputError, counted
+from tm2tfr.base.errors import OutputError, counted
 
 _NOTED = "tm2tfr-noted"
 """The name of the error handler that writes ``?`` for what an encoding lacks, and remembers it."""
@@ -66,7 +66,7 @@ def write_data(text: str) -> None:
         stream.write(text)
         stream.flush()
         return
-    from tm2tfr.files import encoded
+    from tm2tfr.base.files import encoded
 
     data = encoded(text, "standard output")
     stream.flush()
@@ -88,8 +88,8 @@ def write(text: str | bytes, output: Path | None, argument: str) -> None:
         else:
             write_data(text)
         return
-    from tm2tfr.files import write_text, write_whole
-    from tm2tfr.places import check_file
+    from tm2tfr.base.files import write_text, write_whole
+    from tm2tfr.base.places import check_file
 
     check_file(output, reading=[argument])
     if isinstance(text, bytes):
@@ -118,14 +118,14 @@ def tell(line: str, *, as_json: bool) -> None:
 def full(error: BaseException) -> bool:
     """Return whether an error says that standard output accepts no more.
 
-    Errors of a file that is written by name are handled in `tm2tfr.files`.
+    Errors of a file that is written by name are handled in `tm2tfr.base.files`.
     """
     return isinstance(error, OSError) and error.filename is None and error.errno in _FULL
 
 
 def refusal(error: OSError) -> OutputError:
     """Return the error for a standard output that accepts no more."""
-    from tm2tfr.files import WHY
+    from tm2tfr.base.files import WHY
 
     known = WHY.get(error.errno or 0)
     what, remedy = (known[0], known[1]) if known and "{" not in known[0] else (error.strerror or str(error), "redirect it")

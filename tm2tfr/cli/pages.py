@@ -8,7 +8,7 @@ from typing import Any
 from tm2tfr.cli.asked import PARAMETERS, options_class
 from tm2tfr.cli.options import UNIVERSAL, metavar_of
 from tm2tfr.cli.reading import escaped
-from tm2tfr.options import CIRCUITS, CONSTRUCTION, EVERY, FORMULAS, PROGRAMS, CircuitOptions, fields_of
+from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION, EVERY, FORMULAS, PROGRAMS, CircuitOptions, fields_of
 
 TITLES = {kind: name[0].upper() + name[1:] for name, kind in EVERY.items()}
 """The class of a construction's options -> what its sources are called."""

@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
-from tm2tfr import interrupts
-from tm2tfr.errors import Interrupted
+from tm2tfr.base import interrupts
+from tm2tfr.base.errors import Interrupted
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from tm2tfr.runs.plan import Shown
-    from tm2tfr.trace.check import Progress
+    from tm2tfr.runs.trace.check import Progress
 
 
 WAITING = " (starting the fast engine; its first use compiles it)"
@@ -241,7 +241,7 @@ def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[obj
     """Return what shows on a terminal that code is being compiled, as long as a command lasts that is not to be quiet."""
     if not sys.stderr.isatty() or QUIET.intersection(arguments):
         return nullcontext()
-    from tm2tfr.native.function import noticed
+    from tm2tfr.base.native.function import noticed
 
     return noticed(_compiling)
 

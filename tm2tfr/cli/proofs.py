@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from tm2tfr.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
+from tm2tfr.base.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
+from tm2tfr.base.errors import UsageError
 from tm2tfr.cli import colour
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import DtypeOption, OutputOption, WordOption, choice, count, file, option, steps
 from tm2tfr.cli.output import write
 from tm2tfr.cli.subject import subject
-from tm2tfr.errors import UsageError
 
 # ── What ``soften --figure`` measures: the figures of papers.
 SHORTEST, LONGEST, MOST = 8, 64, 256
@@ -26,14 +26,14 @@ SOFT_STEPS = 200
 def figure_1(format: str, output: Path | None, plot: Path | None, length: int | None) -> None:
     """Measure Figure 1 of Yang et al. on compiled weights: temperature and position embedding by the length of words."""
     from tm2tfr.api.figure_1 import figure_1 as measured
-    from tm2tfr.softness.figure_1.report import report
+    from tm2tfr.lab.softness.figure_1.report import report
 
     found = measured(
         lengths=_lengths(LONGEST if length is None else length), progress=_told if sys.stderr.isatty() else None
     )
     write(report(found, format), output, "")
     if plot is not None:
-        from tm2tfr.softness.figure_1.report import plot as drawn
+        from tm2tfr.lab.softness.figure_1.report import plot as drawn
 
         drawn(found, plot)
         typer.echo(f"wrote {plot}", err=True)
@@ -88,7 +88,7 @@ def certify(
     Of a formula, or a B-RASP or S-RASP program: its heads are tieless, and up to how many tokens rounding changes nothing.
     """
     from tm2tfr.api.runs import certificate
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
 
     check_file(output, reading=asked.reading, what="certificates", endings=[".json"])
     done = certificate(
@@ -147,13 +147,13 @@ def soften(
     asked: Asked,
 ) -> None:
     """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""
-    from tm2tfr.places import check_apart, check_file
+    from tm2tfr.base.places import check_apart, check_file
 
     check_file(output, reading=asked.reading)
     check_file(plot, reading=asked.reading)
     check_apart(output, plot, "--plot")
     if plot is not None:
-        from tm2tfr.softness import plot as soft_plot
+        from tm2tfr.lab.softness import plot as soft_plot
 
         soft_plot.checked(plot)
     if figure is not None:
@@ -168,8 +168,8 @@ def soften(
         what = "--length" if length is not None else f"--format {format}"
         raise UsageError(f"tm2tfr soften: {what} is of --figure 1: omit it, or add --figure 1")
     from tm2tfr.api.softness import measured
-    from tm2tfr.softness.report import report
-    from tm2tfr.softness.run import SoftRun
+    from tm2tfr.lab.softness.report import report
+    from tm2tfr.lab.softness.run import SoftRun
 
     drawn = plot is not None
     found = measured(subject(asked), word, temperature=temperature, max_steps=max_steps, dtype=dtype, by_position=drawn)

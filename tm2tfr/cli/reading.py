@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperArgument, TyperOption
 
-from tm2tfr.errors import UsageError
+from tm2tfr.base.errors import UsageError
 
 _MARKUP = re.compile(r"(?=\[[a-z#/@])")
 """What Rich would take for markup."""

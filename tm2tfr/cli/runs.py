@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tm2tfr.choices import TABLES
+from tm2tfr.base.choices import TABLES
+from tm2tfr.base.errors import OutputError, UsageError
 from tm2tfr.cli import colour, wording
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
@@ -36,8 +37,7 @@ from tm2tfr.cli.options import (
 from tm2tfr.cli.output import write
 from tm2tfr.cli.progress import showing
 from tm2tfr.cli.subject import bytes_in, check_places, listed, subject
-from tm2tfr.errors import OutputError, UsageError
-from tm2tfr.options import CIRCUITS, CONSTRUCTION
+from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
 from tm2tfr.runs.plan import Plan
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.tracing import Traced
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Soft
-    from tm2tfr.trace.check import Trace
+    from tm2tfr.runs.trace.check import Trace
 
 
 # ── ``trace --step``: what it is refused for, and the run that it shows.
@@ -59,8 +59,8 @@ def check_step(run: RunOptions, others: Mapping[str, bool]) -> None:
         UsageError: where there is no terminal, or for an option that has no effect.
         OutputError: if Textual is missing.
     """
-    from tm2tfr.choices import AUTO
-    from tm2tfr.extras import required
+    from tm2tfr.base.choices import AUTO
+    from tm2tfr.base.extras import required
 
     recorded = {"--output": run.out, "--checkpoint": run.checkpoint, "--resume": run.resume}
     given = [name for name, there in (*others.items(), *recorded.items()) if there]
@@ -113,7 +113,7 @@ def compile(
 ) -> None:
     """Compile a machine, a circuit, a program or a formula: print a summary, write the weights, or explain them."""
     from tm2tfr.api.softness import compiled
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
 
     check_file(output, reading=asked.reading, what="weights", endings=[".safetensors"])
     found = compiled(subject(asked), softness.soft, length)
@@ -193,8 +193,8 @@ def table(
 ) -> None:
     """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
     from tm2tfr.api.tracing import traced
+    from tm2tfr.base.places import check_file
     from tm2tfr.cli.watching import Terminal, warn
-    from tm2tfr.places import check_file
     from tm2tfr.tables.table import format_for
     from tm2tfr.tables.table import table as table_of
 

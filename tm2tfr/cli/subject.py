@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tm2tfr.choices import UNIVERSAL_TAPES
+from tm2tfr.base.choices import UNIVERSAL_TAPES
+from tm2tfr.base.errors import CompileError, ReadError, SpecError, UsageError, visible
 from tm2tfr.cli.cautions import tell_of_homonyms
 from tm2tfr.cli.colour import cautioned
 from tm2tfr.cli.universal.options import class_alone, prompted
-from tm2tfr.errors import CompileError, ReadError, SpecError, UsageError, visible
 
 if TYPE_CHECKING:
     from tm2tfr.api.checking import MachineList
@@ -94,7 +94,7 @@ def _lacking(found: Subject, asked: Asked) -> CompileError:
 
 def _given(asked: Asked, *, seeded: bool) -> tuple[Any, Mapping[str, Any]]:
     """Return the program that is written out or built by parameters, otherwise the argument as it is; and its options."""
-    from tm2tfr.options import UniversalOptions, fields_of
+    from tm2tfr.contract.options import UniversalOptions, fields_of
 
     universal = fields_of(UniversalOptions)
     if asked.decoder.prompt is not None:
@@ -178,7 +178,7 @@ def listed(asked: Asked) -> MachineList | None:
 
 def check_places(reading: Sequence[str | None], run: RunOptions) -> None:
     """Raise OutputError if a file in which a run is to be recorded cannot be written."""
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
 
     check_file(run.out, reading=reading, what="rows", endings=[".csv", ".jsonl", ".parquet"])
     check_file(run.checkpoint, reading=reading)

@@ -10,7 +10,7 @@ from typing import Any
 import typer._click.exceptions as misunderstood  # no public name: Typer's own errors, raised by its parser
 from typer.core import TyperOption
 
-from tm2tfr.errors import UsageError, did_you_mean
+from tm2tfr.base.errors import UsageError, did_you_mean
 
 Misunderstood = misunderstood.UsageError
 """What Typer raises about a command line."""
@@ -55,8 +55,8 @@ def unknown_command(name: str, rest: Sequence[str], commands: Iterable[str]) -> 
 
 def _verb_for(name: str) -> str | None:
     """Return the command that was probably meant to run on `name`."""
+    from tm2tfr.base.resources import SPECS, shipped
     from tm2tfr.cli.subject import names_machine
-    from tm2tfr.shelf import SPECS, shipped
 
     if names_machine(name):
         return "trace"

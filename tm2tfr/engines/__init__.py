@@ -6,10 +6,10 @@ float64, searching where the others scan).
 
 from __future__ import annotations
 
-from tm2tfr.choices import ENGINES
+from tm2tfr.base.choices import ENGINES
+from tm2tfr.base.errors import EngineError, did_you_mean
 from tm2tfr.engines.decode import Engine, Session, Step, generate
 from tm2tfr.engines.layers import Watch
-from tm2tfr.errors import EngineError, did_you_mean
 
 __all__ = ["ENGINES", "Engine", "Session", "Step", "Watch", "engine", "generate"]
 

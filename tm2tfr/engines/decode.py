@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, cast
 
+from tm2tfr.base.errors import EngineError, counted, did_you_mean
 from tm2tfr.engines.layers import Passed, Patch, Watch
 from tm2tfr.engines.reading import answered
-from tm2tfr.errors import EngineError, counted, did_you_mean
 from tm2tfr.transformer.weights import Decoder
 
 

@@ -18,12 +18,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tm2tfr.choices import DTYPES, Float
+from tm2tfr.base.choices import DTYPES, Float
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.decode import refuse_ahead
 from tm2tfr.engines.dense_parts import ColumnsOf, LinearMap, Vector, finite, norm_of, parts_of, read
 from tm2tfr.engines.layers import NO_PATCHES, LayerByLayer, Passed, Patch, Watch
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.overflow import first_infinite, layer_called, too_large
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import average_hard, in_sight, softmax
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import FeedForward, Head, Layer, Norm

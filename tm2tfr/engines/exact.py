@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.decode import refuse_ahead
 from tm2tfr.engines.layers import NO_PATCHES, LayerByLayer, Passed, Patch, Watch
 from tm2tfr.engines.overflow import beyond_the_table
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE, refuse_parts

@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from tm2tfr.errors import EngineError
+from tm2tfr.base.errors import EngineError
 
 # ── overwriting a part of the residual stream in the middle of a forward pass: what interventions on weights are made of
 # An engine knows no names: a patch says after which part of which layer, where in the stream, and which numbers.

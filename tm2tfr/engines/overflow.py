@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.base.errors import EngineError, counted
 from tm2tfr.engines.dependence import KEPT, WIDEST, Same
-from tm2tfr.errors import EngineError, counted
 from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices, norms

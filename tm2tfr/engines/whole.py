@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tm2tfr.choices import Float
+from tm2tfr.base.choices import Float
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.batched import HeadOf, HiddenOf, NormOf, RowByRow, Stack, Wrong, constants
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, reach
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Layer, Norm
 

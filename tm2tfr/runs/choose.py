@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from tm2tfr.choices import AUTO
+from tm2tfr.base.choices import AUTO
+from tm2tfr.base.errors import EngineError
+from tm2tfr.base.native.folder import folder, used
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.fast import MISSING, OTHERWISE, available
-from tm2tfr.errors import EngineError
-from tm2tfr.native.folder import folder, used
 from tm2tfr.runs.options import RunOptions
-from tm2tfr.trace.rows import is_turing
+from tm2tfr.runs.trace.rows import is_turing
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder
 

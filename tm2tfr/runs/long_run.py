@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BlockReference, FoundRows, LongReference
-from tm2tfr.contract import Truth
+from tm2tfr.base.errors import CheckpointError
+from tm2tfr.contract.blocks import BlockReference, FoundRows, LongReference
+from tm2tfr.contract.source import Truth
 from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.engines.fast.snapshot import array_of, damaged
 from tm2tfr.engines.fast.state import Buffers
-from tm2tfr.errors import CheckpointError
 from tm2tfr.runs.blocks import Labels, RowBlock, as_rows, probes_of
 from tm2tfr.runs.choose import cores
 from tm2tfr.runs.saved import Arrays
+from tm2tfr.runs.trace.check import Divergence, Trace, difference, ending_divergence, ends_of
+from tm2tfr.runs.trace.rows import Readout, columns_of
 from tm2tfr.runs.truths import blocks_of, truth_of
-from tm2tfr.trace.check import Divergence, Trace, difference, ending_divergence, ends_of
-from tm2tfr.trace.rows import Readout, columns_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.weights import Decoder

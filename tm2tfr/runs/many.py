@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tm2tfr.contract import RunResult
-from tm2tfr.errors import OutputError
-from tm2tfr.trace.check import Trace
+from tm2tfr.base.errors import OutputError
+from tm2tfr.contract.source import RunResult
+from tm2tfr.runs.trace.check import Trace
 
 
 class SinkRun(NamedTuple):

@@ -8,12 +8,12 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tm2tfr.choices import AUTO
-from tm2tfr.errors import EngineError, OutputError
+from tm2tfr.base.choices import AUTO
+from tm2tfr.base.errors import EngineError, OutputError
 
 if TYPE_CHECKING:
     from tm2tfr.engines.decode import Engine
-    from tm2tfr.trace.check import Progress
+    from tm2tfr.runs.trace.check import Progress
 
 MAX_STEPS = 10_000
 """The default limit on the steps of a run."""

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tm2tfr.errors import InputError, UsageError, counted
+from tm2tfr.base.errors import InputError, UsageError, counted
 from tm2tfr.runs.options import RunOptions, is_count
 
 if TYPE_CHECKING:
-    from tm2tfr.trace.check import Progress
+    from tm2tfr.runs.trace.check import Progress
 
 
 class Soft(NamedTuple):

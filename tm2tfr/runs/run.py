@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.engines.decode import Engine
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.runs.trace import check as checking
+from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.trace.rows import columns_of, is_turing
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.sources.registry import of_program
-from tm2tfr.trace import check as checking
-from tm2tfr.trace.check import Trace
-from tm2tfr.trace.rows import columns_of, is_turing
 from tm2tfr.transformer.weights import Decoder
 
 if TYPE_CHECKING:

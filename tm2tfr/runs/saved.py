@@ -20,9 +20,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BlockReference
-from tm2tfr.errors import CheckpointError
-from tm2tfr.files import write_whole
+from tm2tfr.base.errors import CheckpointError
+from tm2tfr.base.files import write_whole
+from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.transformer.weights import Decoder, digest
 
 PROGRAM, FORMAT = "tm2tfr checkpoint", 2

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.choices import Float
+from tm2tfr.base.choices import Float
+from tm2tfr.contract.specification import Specification, written
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.runs.batches.labelled import every_input
+from tm2tfr.runs.trace.cause import Cause, find_cause, looked_elsewhere
 from tm2tfr.runs.truths import labels_of, truth_of
-from tm2tfr.specification import Specification, written
-from tm2tfr.trace.cause import Cause, find_cause, looked_elsewhere
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.weights import Decoder, Head
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tm2tfr.blocks import BlockReference, ManyLabels
-from tm2tfr.contract import Truth
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
+from tm2tfr.contract.blocks import BlockReference, ManyLabels
+from tm2tfr.contract.source import Truth
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.weights import Decoder
 

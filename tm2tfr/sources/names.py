@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tm2tfr.choices import LOGIC, RASP, TURING
-from tm2tfr.errors import NotFoundError, did_you_mean
-from tm2tfr.shelf import ATTENTION_PROGRAMS, FORMULAS, MACHINES, PROGRAMS, Shelf, display, shipped, shipped_text
+from tm2tfr.base.choices import LOGIC, RASP, TURING
+from tm2tfr.base.errors import NotFoundError, did_you_mean
+from tm2tfr.base.resources import ATTENTION_PROGRAMS, FORMULAS, MACHINES, PROGRAMS, Shelf, display, shipped, shipped_text
 
 MACHINE, CIRCUIT, PROGRAM, FORMULA = KINDS = ("machine", "circuit", "program", "formula")
 """The kinds, in the order in which a name alone is looked for."""

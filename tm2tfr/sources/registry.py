@@ -9,9 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
-from tm2tfr.contract import Source
-from tm2tfr.errors import (
+from tm2tfr.base.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
+from tm2tfr.base.errors import (
     CompileError,
     ConversionError,
     Diagnostic,
@@ -21,8 +20,9 @@ from tm2tfr.errors import (
     UsageError,
     did_you_mean,
 )
-from tm2tfr.files import is_safetensors
-from tm2tfr.options import everything
+from tm2tfr.base.files import is_safetensors
+from tm2tfr.contract.options import everything
+from tm2tfr.contract.source import Source
 from tm2tfr.sources import names
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from tm2tfr.contract import AnyRow
-from tm2tfr.errors import OutputError
-from tm2tfr.files import mode_of, refusal
+from tm2tfr.base.errors import OutputError
+from tm2tfr.base.files import mode_of, refusal
+from tm2tfr.contract.source import AnyRow
 from tm2tfr.tables.stream_text import Columns
 
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple, Self, TypeVar
 
-from tm2tfr.contract import AnyRow, Column, shown
-from tm2tfr.errors import visible
+from tm2tfr.base.errors import visible
+from tm2tfr.contract.source import AnyRow, Column, shown
+from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.sources.turing.universal.names import ARROW
-from tm2tfr.trace.check import Trace
 
 T = TypeVar("T")
 SPACE, MARK = "␣", "▸"

@@ -13,8 +13,8 @@ from typing import IO
 
 import numpy as np
 
-from tm2tfr.contract import AnyRow, Column
-from tm2tfr.errors import OutputError
+from tm2tfr.base.errors import OutputError
+from tm2tfr.contract.source import AnyRow, Column
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns, Lines, TextEncoder, csv_lines, json_lines

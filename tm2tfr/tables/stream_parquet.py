@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.contract import AnyRow, Column
-from tm2tfr.errors import OutputError, ShapeError
-from tm2tfr.extras import required
+from tm2tfr.base.errors import OutputError, ShapeError
+from tm2tfr.base.extras import required
+from tm2tfr.contract.source import AnyRow, Column
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.tables.row_file import RowWriter
 from tm2tfr.tables.stream_text import Coded, Columns

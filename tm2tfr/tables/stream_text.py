@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import AnyRow, Column, shown
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
+from tm2tfr.contract.source import AnyRow, Column, shown
 from tm2tfr.sources.turing.columns import COLUMNS, TURING
 from tm2tfr.tables.table import plain
 

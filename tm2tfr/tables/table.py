@@ -16,23 +16,23 @@ from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 
-from tm2tfr.choices import TABLES as FORMATS
-from tm2tfr.contract import BOTTOM
-from tm2tfr.errors import OutputError, did_you_mean, visible
+from tm2tfr.base.choices import TABLES as FORMATS
+from tm2tfr.base.errors import OutputError, did_you_mean, visible
+from tm2tfr.base.text.columns import line, widths
+from tm2tfr.base.text.markdown import ESCAPES
+from tm2tfr.base.text.tex import maths, needs, text
+from tm2tfr.contract.source import BOTTOM
+from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.tables.sheet import MARK, TAPE, Gap, Line, Sheet, Stretch, html, tapes, title
-from tm2tfr.text.columns import line, widths
-from tm2tfr.text.markdown import ESCAPES
-from tm2tfr.text.tex import maths, needs, text
-from tm2tfr.trace.check import Trace
 
 
 # ── A trace's table as LaTeX: a ``tabular`` in the chapter's notation that needs no package but booktabs, and amssymb where
 # a heading has the signs of choices.
 #
-# It compiles with pdfLaTeX whatever characters the symbols and states contain, see `tm2tfr.text.tex`.
+# It compiles with pdfLaTeX whatever characters the symbols and states contain, see `tm2tfr.base.text.tex`.
 def latex(sheet: Sheet, caption: str | None) -> str:
     """Return a ``tabular``, inside a ``table`` if there is a `caption`."""
     columns = "".join(sheet.with_tape(["r" if c.numeric else "l" for c in sheet.columns], "l"))

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Unpack, cast
 
-from tm2tfr.errors import ExportError, did_you_mean
+from tm2tfr.base.errors import ExportError, did_you_mean
 from tm2tfr.targets.common.directory import document
 from tm2tfr.targets.common.exported import Exported
 from tm2tfr.targets.common.fitting import Options

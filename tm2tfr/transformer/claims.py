@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from tm2tfr.errors import ShapeError, listing
+from tm2tfr.base.errors import ShapeError, listing
 
 Over = Literal["position", "square", "length", "constant"]
 OVER: tuple[Over, ...] = get_args(Over)

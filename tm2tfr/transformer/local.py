@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.soft import already_soft, with_softmax
 from tm2tfr.transformer.weights import Decoder, Head

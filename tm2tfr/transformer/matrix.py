@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 
 Rational = int | Fraction
 """An exact number: an int where it is an integer."""

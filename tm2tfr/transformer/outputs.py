@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 from tm2tfr.transformer.residual import at
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tm2tfr.errors import EngineError, ExportError
+from tm2tfr.base.errors import EngineError, ExportError
 from tm2tfr.transformer.weights import Decoder
 
 TABLE, NORMS, NO_BOS = "a position table", "layer norms", "no BOS"

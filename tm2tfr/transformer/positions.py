@@ -14,7 +14,7 @@ from functools import cache
 from math import isqrt
 from typing import Literal
 
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 
 Range = Literal["positive", "0 or more", "any sign"]
 """What is known of a feature's values at all positions."""

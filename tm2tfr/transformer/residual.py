@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from tm2tfr.errors import ShapeError, did_you_mean
+from tm2tfr.base.errors import ShapeError, did_you_mean
 
 _Value = TypeVar("_Value")
 Linear = Mapping[str, float]

@@ -41,7 +41,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Floats, Matrix

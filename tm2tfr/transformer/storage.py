@@ -36,9 +36,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
-from tm2tfr.errors import ShapeError, WeightFileError, listing
-from tm2tfr.files import write_bytes
-from tm2tfr.text.json_nodes import JsonValue
+from tm2tfr.base.errors import ShapeError, WeightFileError, listing
+from tm2tfr.base.files import write_bytes
+from tm2tfr.base.text.json_nodes import JsonValue
 from tm2tfr.transformer.stored import (
     FLOAT,
     FORMAT,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.choices import WEIGHTINGS
-from tm2tfr.errors import ShapeError, listing
-from tm2tfr.text.json_nodes import JsonValue
+from tm2tfr.base.choices import WEIGHTINGS
+from tm2tfr.base.errors import ShapeError, listing
+from tm2tfr.base.text.json_nodes import JsonValue
 from tm2tfr.transformer.claims import OVER, Claim, Over
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output

@@ -18,8 +18,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.choices import WEIGHTINGS, Weighting
-from tm2tfr.errors import ShapeError, counted, did_you_mean
+from tm2tfr.base.choices import WEIGHTINGS, Weighting
+from tm2tfr.base.errors import ShapeError, counted, did_you_mean
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output, check_outputs
@@ -41,7 +41,7 @@ class Head:
         value: (d_v, width).
         output: (width, d_v).
         mask: to which positions it attends, see `MASKS`.
-        weighting: how its scores become weights, see `tm2tfr.choices.WEIGHTINGS`.
+        weighting: how its scores become weights, see `tm2tfr.base.choices.WEIGHTINGS`.
         claim: what its construction claims about it, None if nothing.
 
     Raises:

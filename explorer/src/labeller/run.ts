@@ -8,7 +8,7 @@ import { plainNumber } from "../live/python";
 import { combination } from "../live/readout";
 import { quoted, Refused, thousands, visible } from "../live/refusals";
 
-/** What the page says of its weights and their inputs (tm2tfr/explorer/labeller.py writes it). */
+/** What the page says of its weights and their inputs (tm2tfr/web/explorer/labeller.py writes it). */
 export interface LabellerSpec {
   name: string;
   /** The input of the recorded run. */

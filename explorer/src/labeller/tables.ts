@@ -1,4 +1,4 @@
-// A labeller's run as tables, as tm2tfr/explorer/labeller.py and tm2tfr/tables/sheet.py write them.
+// A labeller's run as tables, as tm2tfr/web/explorer/labeller.py and tm2tfr/tables/sheet.py write them.
 
 import { el } from "../dom";
 import type { Decoder } from "../live/decoder";

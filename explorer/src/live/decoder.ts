@@ -1,4 +1,4 @@
-// A decoder's weights as they are in the page (tm2tfr/explorer/weights_data.py writes them), and as matrices.
+// A decoder's weights as they are in the page (tm2tfr/web/explorer/weights_data.py writes them), and as matrices.
 
 import { type Buffers, type Numbers, type Place, textAt } from "../data";
 

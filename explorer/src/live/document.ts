@@ -1,4 +1,4 @@
-// A run of the page's own as the data that all views read: the shape that tm2tfr/explorer/document.py gives a recording.
+// A run of the page's own as the data that all views read: the shape that tm2tfr/web/explorer/document.py gives a recording.
 
 import type { ColumnSpec, Heading, Numbers, Place, RunSpec, SheetSpec } from "../data";
 import { Growing, type Recorder, type Seen } from "./record";

@@ -3,7 +3,7 @@
 import { counted, quoted, Refused, visible } from "./refusals";
 import type { Bus } from "./truth/circuit";
 
-/** What the page says of its inputs (tm2tfr/explorer/document.py writes it). */
+/** What the page says of its inputs (tm2tfr/web/explorer/document.py writes it). */
 export interface BoxSpec {
   /** The name of the program. */
   name: string;

@@ -1,10 +1,10 @@
-// The columns of a decoder's table, read off the residual stream as tm2tfr/trace/rows.py reads them.
+// The columns of a decoder's table, read off the residual stream as tm2tfr/runs/trace/rows.py reads them.
 
 import type { SubspaceSpec } from "../data";
 import { sixDigits } from "./python";
 import type { Cell } from "./truth/reference";
 
-/** How the cells of a column are read (tm2tfr/explorer/document.py writes it). */
+/** How the cells of a column are read (tm2tfr/web/explorer/document.py writes it). */
 export interface ReadSpec {
   kind: "fed" | "label" | "number" | "bits" | "answered";
   /** The number of the subspace that a label or a number is read from. */

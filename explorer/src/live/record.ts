@@ -1,4 +1,4 @@
-// A run recorded from the inside, as tm2tfr/explorer/record.py records it: what each stage changed, and where heads look.
+// A run recorded from the inside, as tm2tfr/web/explorer/record.py records it: what each stage changed, and where heads look.
 
 import type { SubspaceSpec } from "../data";
 import type { Look } from "./attention";

@@ -1,4 +1,4 @@
-// What the server is asked, and what it answers (tm2tfr/playground/answer.py says the same in Python).
+// What the server is asked, and what it answers (tm2tfr/web/playground/answer.py says the same in Python).
 
 import type { PageData } from "../data";
 

@@ -14,7 +14,7 @@ import pytest
 import tm2tfr
 from tests.cli.lines import said
 from tm2tfr.api.moments import moments
-from tm2tfr.errors import OutputError, UsageError
+from tm2tfr.base.errors import OutputError, UsageError
 from tm2tfr.runs.options import RunOptions
 
 pytest.importorskip("textual", reason="install the extra step")

@@ -14,8 +14,8 @@ import tm2tfr
 from tests.cli.test_commands import ROOT, tm2tfr_here
 from tests.trace.test_sabotage import sabotages
 from tm2tfr.api import checking_many as inputs
-from tm2tfr.errors import UsageError
-from tm2tfr.native import folder
+from tm2tfr.base.errors import UsageError
+from tm2tfr.base.native import folder
 from tm2tfr.runs.batches import checked
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.options import RunOptions

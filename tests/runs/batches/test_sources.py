@@ -14,9 +14,9 @@ import tm2tfr
 from tests.engines.labellers import labeller
 from tests.runs.batches.one_by_one import assert_same, equal
 from tests.trace.test_sabotage import sabotages
-from tm2tfr.errors import CompileError, EngineError, InputError
+from tm2tfr.base.errors import CompileError, EngineError, InputError
+from tm2tfr.base.text.words import written
 from tm2tfr.runs.batches import labelled, running
-from tm2tfr.text.words import written
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 

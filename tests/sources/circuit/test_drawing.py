@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.installed import needs_dot
-from tm2tfr.errors import OutputError
+from tm2tfr.base.errors import OutputError
 from tm2tfr.sources.circuit.conversion import gate_table, tikz
 from tm2tfr.sources.circuit.drawing import cone, render, save, svg_or_none, to_dot, to_mermaid, to_svg
 from tm2tfr.sources.circuit.library.registry import load

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from tests.sources.circuit.random_circuits import circuits
-from tm2tfr.errors import UsageError
+from tm2tfr.base.errors import UsageError
 from tm2tfr.sources.circuit.drawing import cone, to_graph
 from tm2tfr.sources.circuit.evaluate import evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sources.circuit.random_circuits import circuits
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.circuit.netlist import NAMED, Bus, Circuit, CircuitError, Fault, Gate, buses_of, faults, ordered
 
 AND, XOR = "0001", "0110"

@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from tests.sources.circuit.running import DENSE, PAPER, all_inputs, random_of
-from tm2tfr.contract import ANY, Column
+from tm2tfr.base.errors import CompileError, InputError, ShapeError
+from tm2tfr.contract.source import ANY, Column
 from tm2tfr.engines import generate
-from tm2tfr.errors import CompileError, InputError, ShapeError
+from tm2tfr.runs.trace.rows import Readout
 from tm2tfr.sources.circuit.columns import GATE_NAMES, LOOKUP_COLUMNS, PAPER_COLUMNS, columns
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.sources.circuit.truth import CircuitTruth
-from tm2tfr.trace.rows import Readout
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.soft import smallest_gap, softened
 from tm2tfr.transformer.storage import dumps, loads

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.choices import Float
-from tm2tfr.options import LogicOptions
+from tm2tfr.base.choices import Float
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.runs.batches.labelled import checked_words, every_input
 from tm2tfr.runs.many import ComparedRuns
 from tm2tfr.sources.logic.compiler import compile_program

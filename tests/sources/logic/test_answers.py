@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tm2tfr.errors import CompileError
-from tm2tfr.options import LogicOptions, read_options
+from tm2tfr.base.errors import CompileError
+from tm2tfr.contract.options import LogicOptions, read_options
 
 
 def outputs(name: str, **options: Any) -> list[str]:

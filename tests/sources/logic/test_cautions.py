@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
+from tm2tfr.base.errors import CompileError, SpecError, SpecWarning
 from tm2tfr.cli import main
-from tm2tfr.errors import CompileError, SpecError, SpecWarning
 
 
 def warned(text: str, alphabet: str) -> list[str]:

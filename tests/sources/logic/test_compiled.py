@@ -11,18 +11,18 @@ from tests.sources.logic.compiling import all_to, compared, weights
 from tests.sources.logic.random_formulas import PAST_LTL, Kinds, random_programs
 from tests.sources.logic.test_long_words import words
 from tests.strategies import DEPTH
-from tm2tfr.choices import LogicCompare
+from tm2tfr.base.choices import LogicCompare
+from tm2tfr.base.errors import CompileError
+from tm2tfr.base.text.words import written
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
-from tm2tfr.errors import CompileError
-from tm2tfr.options import LogicOptions
 from tm2tfr.runs.batches.labelled import checked_words
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.read import formula, read
 from tm2tfr.sources.logic.truth import LogicLabels, LogicTruth
-from tm2tfr.text.words import written
 from tm2tfr.transformer.outputs import sections
 
 NAMES = shipped()

@@ -11,7 +11,7 @@ import pytest
 import tm2tfr
 from tests.installed import NO_LATEX, needs_dot
 from tests.sources.turing.test_conversion import compiled, has
-from tm2tfr.errors import ConversionError, OutputError
+from tm2tfr.base.errors import ConversionError, OutputError
 from tm2tfr.sources.logic.conversion import TARGETS, convert, format_for, headings
 from tm2tfr.sources.logic.drawing import look, operator, parts, render, save, shown_nodes, to_dot, to_mermaid
 from tm2tfr.sources.logic.library import SHELVES, load, shipped
@@ -89,7 +89,9 @@ def test_mermaid() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [f"{name}{kind.endings[0]}" for kind in SHELVES for name in tm2tfr.shelf.shipped(kind)])
+@pytest.mark.parametrize(
+    "name", [f"{name}{kind.endings[0]}" for kind in SHELVES for name in tm2tfr.base.resources.shipped(kind)]
+)
 def test_every_shipped_one_is_drawn_whole_and_written(name: str) -> None:
     program = load(name).program
     drawn = shown_nodes(program)

@@ -11,7 +11,8 @@ import pytest
 
 from tests.sources.logic.random_formulas import random_programs
 from tests.strategies import tries
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
+from tm2tfr.base.text.words import all_words
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.nodes import (
@@ -45,7 +46,6 @@ from tm2tfr.sources.logic.nodes import (
     Until,
 )
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
-from tm2tfr.text.words import all_words
 
 build = Build()
 tokens = build(Input)

@@ -10,12 +10,12 @@ import pytest
 
 from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, constant, random_programs, words_of
 from tests.strategies import tries
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
+from tm2tfr.base.text.words import all_words
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.nodes import Build, Node
-from tm2tfr.text.words import all_words
 
 
 @pytest.mark.slow

@@ -18,11 +18,11 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.runs.batches.labelled import checked_words
 from tm2tfr.runs.streams import checked_streams
+from tm2tfr.runs.trace.cause import find_cause
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.sources.logic.truth import LogicLabels, LogicTruth
-from tm2tfr.trace.cause import find_cause
 from tm2tfr.transformer.weights import Decoder
 
 NAMES = {

@@ -7,11 +7,11 @@ import pytest
 from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, random_programs
 from tests.sources.sequence.evaluator import evaluate_graph
 from tests.strategies import tries
+from tm2tfr.base.text.words import all_words
 from tm2tfr.sources.logic.compiler import lowered
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.text.words import all_words
 
 
 def differences(program: LogicProgram, longest: int) -> list[str]:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.sources.logic.compiling import weights
 from tests.sources.logic.test_streams import streamed
-from tm2tfr.errors import CompileError
-from tm2tfr.options import LogicOptions
+from tm2tfr.base.errors import CompileError
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.runs.streams import checked_streams
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import read

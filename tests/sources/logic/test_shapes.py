@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from tests.sources.logic.compiling import weights
-from tm2tfr.choices import LogicCompare
-from tm2tfr.options import LogicOptions
+from tm2tfr.base.choices import LogicCompare
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.runs.streams import checked_streams
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.read import formula

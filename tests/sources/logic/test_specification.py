@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from tm2tfr.contract.specification import vector
 from tm2tfr.sources.logic.nodes import (
     AllOf,
     Always,
@@ -28,7 +29,6 @@ from tm2tfr.sources.logic.nodes import (
 )
 from tm2tfr.sources.logic.specification import LogicSpecification, WordValues
 from tm2tfr.sources.logic.specification.claims import head_claim, subspace_claim
-from tm2tfr.specification import vector
 from tm2tfr.transformer.residual import Residual, Subspace
 
 F, T = False, True

@@ -9,16 +9,16 @@ import pytest
 from tests.sources.logic.compiling import weights
 from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, random_programs
 from tests.strategies import tries
+from tm2tfr.contract.options import LogicOptions
+from tm2tfr.contract.specification import written
 from tm2tfr.engines.decode import observe_all
 from tm2tfr.engines.exact import Exact
-from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.nodes import Always, Build, Input, Node, Not, OneOf, Previous, Since, Until
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import read
 from tm2tfr.sources.logic.specification import LogicSpecification
-from tm2tfr.specification import written
 from tm2tfr.transformer.weights import Decoder
 
 

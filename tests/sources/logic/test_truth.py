@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tm2tfr.contract import ANY
-from tm2tfr.errors import CompileError, InputError
+from tm2tfr.base.errors import CompileError, InputError
+from tm2tfr.contract.source import ANY
+from tm2tfr.runs.trace.rows import columns_of
 from tm2tfr.sources.logic.nodes import AllOf as Everywhere
 from tm2tfr.sources.logic.nodes import And, Build, CountLeft, Input, OneOf, Previous, Retrieve
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import LogicTruth
-from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tm2tfr import rasp
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.rasp import (
     SequenceOp,
     aggregate,

@@ -8,7 +8,7 @@ from tests.sources.rasp.headers import header, names
 from tests.sources.rasp.plain import MEANT, PLAIN
 from tests.sources.rasp.repl.inputs import all_inputs
 from tests.sources.rasp.running import columns, shipped_program
-from tm2tfr.shelf import PROGRAMS, shipped_text
+from tm2tfr.base.resources import PROGRAMS, shipped_text
 from tm2tfr.sources.rasp.program import shown_atom
 from tm2tfr.sources.rasp.read import read
 

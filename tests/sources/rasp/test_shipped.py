@@ -9,7 +9,7 @@ import pytest
 
 from tests.sources.rasp.headers import header, names
 from tests.sources.rasp.plain import PLAIN
-from tm2tfr.shelf import PROGRAMS, shipped, shipped_text
+from tm2tfr.base.resources import PROGRAMS, shipped, shipped_text
 from tm2tfr.sources.rasp.library import looks_like
 
 RESERVED = {

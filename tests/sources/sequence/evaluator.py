@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
 from tm2tfr.sources.sequence.functions import RELATIONS, NoValueError, applied, is_number, whole
 from tm2tfr.sources.sequence.graph import (
     Apply,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.sources.sequence.shipped import names, shipped_program, some
-from tm2tfr.choices import Float
+from tm2tfr.base.choices import Float
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.whole import WholeDense

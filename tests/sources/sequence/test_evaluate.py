@@ -9,7 +9,7 @@ import pytest
 
 from tests.sources.sequence.evaluator import evaluate_graph
 from tests.sources.sequence.shipped import names, shipped_program, words
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.sequence.functions import NoValueError, whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tm2tfr.choices import Float
+from tm2tfr.base.choices import Float
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.read import read

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.sources.rasp.running import read
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.sequence.compiler import compile_graph
 from tm2tfr.sources.sequence.compiler.compiler import Limits

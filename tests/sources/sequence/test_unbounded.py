@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tm2tfr
+from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import CompileError
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.read import read

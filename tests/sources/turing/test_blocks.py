@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.runs.test_long_run import right_rows
 from tests.sources.turing.test_simulator import SPIN, bbchallenge, machine
 from tests.strategies import machines_with_inputs
-from tm2tfr.errors import EngineError, InputError
+from tm2tfr.base.errors import EngineError, InputError
 from tm2tfr.sources.turing import blocks as compiled
 from tm2tfr.sources.turing.blocks import TuringBlocks, TuringRun
 from tm2tfr.sources.turing.compiler import compile_machine

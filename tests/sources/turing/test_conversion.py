@@ -12,7 +12,7 @@ import pytest
 
 from tests.installed import NO_DOT, NO_LATEX
 from tm2tfr import convert as convert_any
-from tm2tfr.errors import ConversionError, OutputError
+from tm2tfr.base.errors import ConversionError, OutputError
 from tm2tfr.sources.turing.conversion import TARGETS, convert, format_for
 from tm2tfr.sources.turing.drawing import to_dot, to_mermaid
 from tm2tfr.sources.turing.library import load, shipped

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.installed import needs_dot
-from tm2tfr.errors import OutputError
+from tm2tfr.base.errors import OutputError
 from tm2tfr.sources.turing.drawing import html_table, render, save, svg_or_none, to_dot, to_mermaid, to_svg
 from tm2tfr.sources.turing.spec import Machine
 

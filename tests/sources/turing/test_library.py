@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr import shelf
-from tm2tfr.errors import NotFoundError, ReadError, SpecError, SpecWarning, Tm2tfrError
+from tm2tfr.base import resources as shelf
+from tm2tfr.base.errors import NotFoundError, ReadError, SpecError, SpecWarning, Tm2tfrError
+from tm2tfr.base.text.source import MACHINE_BYTES
 from tm2tfr.sources.turing import library
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.source import MACHINE_BYTES
 
 MACHINE = "blank: _\nstart state: a\ntable:\n  a:\n"
 DOUBTFUL = MACHINE + "  b:\n"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
 from tm2tfr.sources.turing.simulator import (
     Configuration,
     Result,

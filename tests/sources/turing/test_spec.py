@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tm2tfr.errors import InputError, SpecError
+from tm2tfr.base.errors import InputError, SpecError
 from tm2tfr.sources.turing.spec import MOST_PROBLEMS, Example, Machine, MachineError, Rule, Transitions
 
 TABLE = {("a", "0"): ("b", "1", "R"), ("a", "_"): ("b", "_", -1)}

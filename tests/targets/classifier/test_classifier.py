@@ -18,8 +18,8 @@ from tests.engines.labellers import labeller
 from tests.handmade import majority
 from tests.targets.framed import framed
 from tm2tfr.api.targets import export_to, verify_export
+from tm2tfr.base.errors import CompileError, ExportError
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import CompileError, ExportError
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.reference import WeightsReference, reference_of
 from tm2tfr.transformer.weights import digest

@@ -9,7 +9,7 @@ import pytest
 
 from tests.targets.common.scripted import CHAPTER, TOKENS, VOCABULARY, Scripted
 from tests.targets.matrices.programs import right_of
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.sources.turing.spec import Example
 from tm2tfr.targets.common.comparison import ComparedRun, compared, first_divergence, told, tried, words
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr import leftovers
-from tm2tfr.errors import OutputError
+from tm2tfr.base import leftovers
+from tm2tfr.base.errors import OutputError
 from tm2tfr.targets.common.directory import NAMES, written
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.targets.common.scripted import DECODER
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.targets.common.directory import inherited, strangers
 from tm2tfr.targets.common.settings import (
     MOST_TEXT,

@@ -11,10 +11,10 @@ import pytest
 
 from tests.targets.common.scripted import CHAPTER, DECODER, VOCABULARY, Scripted
 from tests.targets.matrices.programs import right_of
-from tm2tfr.errors import ExportError, InputError
+from tm2tfr.base.errors import ExportError, InputError
+from tm2tfr.runs.trace.check import Divergence
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, differing, judged, refused, unloaded
-from tm2tfr.trace.check import Divergence
 
 RIGHT = {"a": np.array([[1.0, 2.0], [0.0, 4.0]]), "b": np.zeros(3)}
 RUN = compared(Scripted(), VOCABULARY, right_of(CHAPTER), "11", 64)

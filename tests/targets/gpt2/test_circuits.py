@@ -10,8 +10,8 @@ import pytest
 import tm2tfr
 from tests.sources.circuit.running import all_inputs
 from tm2tfr.api.targets import export_to, verify_export
-from tm2tfr.choices import CIRCUIT_VARIANTS
-from tm2tfr.errors import ExportError
+from tm2tfr.base.choices import CIRCUIT_VARIANTS
+from tm2tfr.base.errors import ExportError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_commands import failed, tm2tfr
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.targets.gpt2 import running
 
 

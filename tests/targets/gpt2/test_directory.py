@@ -14,7 +14,7 @@ from safetensors import numpy as safetensors
 from safetensors import safe_open
 
 from tests.targets.matrices.programs import right_of
-from tm2tfr.errors import ExportError, OutputError
+from tm2tfr.base.errors import ExportError, OutputError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine

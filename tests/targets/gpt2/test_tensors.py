@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.machines import large, rewriter, runner
 from tests.strategies import machines_with_inputs
 from tests.targets.gpt2.reference import expected, logits, wrong
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine

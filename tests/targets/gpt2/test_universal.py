@@ -20,8 +20,8 @@ from tests.sources.turing.universal.cases import due, random_prompt
 from tests.sources.turing.universal.reference import answers
 from tm2tfr.api.prompts import prompt_of, read_prompt
 from tm2tfr.api.targets import export_gpt2, export_to, verify_export
-from tm2tfr.errors import ExportError, InputError, SpecError
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError, InputError, SpecError
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
 from tm2tfr.sources.turing.spec import Example, Machine

@@ -14,7 +14,7 @@ import tm2tfr
 from tests.sources.circuit.running import all_inputs
 from tests.targets.test_documents import BLOCK, Reader
 from tm2tfr.api.targets import export_to, verify_export
-from tm2tfr.errors import ExportError, InputError
+from tm2tfr.base.errors import ExportError, InputError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit

@@ -15,7 +15,7 @@ from tests.engines.labellers import causal, labeller
 from tests.targets.framed import framed
 from tests.targets.test_documents import BLOCK, Reader
 from tm2tfr.api.targets import export_to, verify_export
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 
 PROGRAMS = Path(__file__).parents[3] / "programs"
 there = pytest.mark.skipif(

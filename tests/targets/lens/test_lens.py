@@ -18,7 +18,7 @@ from benchmarks.machines import rewriter
 from tests.cli.test_commands import failed, tm2tfr
 from tests.targets.matrices.programs import rewritten, right_of
 from tm2tfr.api.targets import export_to, verify_export
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.targets.common.comparison import compared

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tm2tfr.exported import ExportReference
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation

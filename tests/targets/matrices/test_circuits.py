@@ -16,8 +16,8 @@ import tm2tfr
 from tests.sources.circuit.running import all_inputs
 from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten
 from tm2tfr.api.targets import export_to, verify_export
-from tm2tfr.choices import CIRCUIT_VARIANTS
-from tm2tfr.errors import CompileError, ExportError, InputError
+from tm2tfr.base.choices import CIRCUIT_VARIANTS
+from tm2tfr.base.errors import CompileError, ExportError, InputError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -82,7 +82,7 @@ def test_what_is_said_of_it(to: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", BOTH)
 def test_more_inputs_than_can_be_tried_are_drawn(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tm2tfr.exported.TRIED_TOKENS", 400)
+    monkeypatch.setattr("tm2tfr.contract.exported.TRIED_TOKENS", 400)
     said = str(export_to(to, subject(load("binary-adder", bits=8)), tmp_path / "x")).splitlines()
     assert said[2].endswith(": 8 of 2^16 inputs, 448 tokens, all the evaluator's")
 

@@ -18,9 +18,10 @@ from benchmarks.machines import large
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
 from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, right_of, tokens_of
 from tm2tfr.api.targets import export_to, verify_export
+from tm2tfr.base.errors import ExportError, OutputError
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import ExportError, OutputError
+from tm2tfr.runs.trace.check import Divergence
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import prove
@@ -30,7 +31,6 @@ from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.settings import METADATA
 from tm2tfr.targets.matrices.recipe import fitted
 from tm2tfr.targets.torch.target import code
-from tm2tfr.trace.check import Divergence
 from tm2tfr.transformer.soft import softened
 
 CHAPTER = compile_machine(load("chapter"))

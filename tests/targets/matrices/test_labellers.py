@@ -17,11 +17,11 @@ from tests.targets.labellers import compiled
 from tests.targets.matrices.programs import BOTH, loaded, needs_torch
 from tests.targets.matrices.test_circuits import tampered
 from tm2tfr.api.targets import export_to, verify_export
+from tm2tfr.base.errors import ExportError, InputError
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
-from tm2tfr.errors import ExportError, InputError
-from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.targets.common import tabled

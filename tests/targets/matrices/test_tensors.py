@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.targets.matrices.programs import right_of
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.targets.matrices import recipe

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tm2tfr.choices import TURING
+from tm2tfr.base.choices import TURING
 
 if TYPE_CHECKING:
-    from tm2tfr.contract import Source
-    from tm2tfr.trace.check import Trace
+    from tm2tfr.contract.source import Source
+    from tm2tfr.runs.trace.check import Trace
     from tm2tfr.transformer.weights import Decoder
 
 

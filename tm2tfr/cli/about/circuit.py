@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tm2tfr.base.errors import counted, visible
+from tm2tfr.base.text.markdown import quoted
 from tm2tfr.cli.colour import styled
-from tm2tfr.errors import counted, visible
-from tm2tfr.text.markdown import quoted
 
 if TYPE_CHECKING:
+    from tm2tfr.runs.trace.check import Trace
     from tm2tfr.sources.circuit.library.registry import Generator, Parameter
     from tm2tfr.sources.circuit.netlist import Bus, Circuit
-    from tm2tfr.trace.check import Trace
     from tm2tfr.transformer.weights import Decoder
 
 _MOST_NAMED = 12

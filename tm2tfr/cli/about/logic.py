@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tm2tfr.base.errors import counted, listing, visible
+from tm2tfr.base.text.markdown import quoted
 from tm2tfr.cli.about.shape import concluded, ended, inputs_of, shape
 from tm2tfr.cli.colour import styled
-from tm2tfr.errors import counted, listing, visible
-from tm2tfr.text.markdown import quoted
 
 __all__ = ["concluded", "described", "ended", "heading", "listed"]
 
@@ -57,9 +57,9 @@ def _made_of(program: LogicProgram) -> str:
 
 def listed(language: Language, *, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped formula, or program."""
-    from tm2tfr.shelf import shipped, shipped_text
+    from tm2tfr.base.resources import shipped, shipped_text
+    from tm2tfr.base.text.headers import title_in
     from tm2tfr.sources.logic.library import ENDINGS, SHELVES, load
-    from tm2tfr.text.headers import title_in
 
     kind = SHELVES[ENDINGS.index(f".{language}")]
     names, noun = shipped(kind), "formula" if language == "tl" else "program"
@@ -77,8 +77,8 @@ def _facts(program: LogicProgram) -> dict[str, Any]:
 
 def described(argument: str, program: LogicProgram, *, as_json: bool) -> Iterator[str]:
     """Yield the lines that describe a formula or a program, given as `argument`; as JSON, one object."""
+    from tm2tfr.base.text.words import applied, joined, written
     from tm2tfr.sources.logic.library import own_word
-    from tm2tfr.text.words import applied, joined, written
 
     names = [name for name in program.definitions if name]
     if as_json:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tm2tfr.base.errors import listing, visible
+from tm2tfr.base.text.markdown import quoted
 from tm2tfr.cli.about.shape import concluded, ended, inputs_of, shape, with_heads
 from tm2tfr.cli.colour import styled
-from tm2tfr.errors import listing, visible
-from tm2tfr.text.markdown import quoted
 
 __all__ = ["concluded", "described", "ended", "heading", "listed"]
 
@@ -38,9 +38,9 @@ def heading(program: Program, decoder: Decoder) -> str:
 
 def listed(*, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped program."""
-    from tm2tfr import shelf
+    from tm2tfr.base import resources as shelf
+    from tm2tfr.base.text.headers import title_in
     from tm2tfr.sources.rasp.library import load, shipped
-    from tm2tfr.text.headers import title_in
 
     names = shipped()
     if as_json:
@@ -59,10 +59,10 @@ def _facts(program: Program) -> dict[str, Any]:
 
 def described(argument: str, program: Program, *, as_json: bool) -> Iterator[str]:
     """Yield the lines that describe a program, given as `argument`; as JSON, one object."""
+    from tm2tfr.base.text.words import written
     from tm2tfr.sources.rasp.analyse import analyse
     from tm2tfr.sources.rasp.library import own_word
     from tm2tfr.sources.rasp.program import shown_atom
-    from tm2tfr.text.words import written
 
     if as_json:
         yield json.dumps({**_facts(program), "sops": list(program.sops)}, ensure_ascii=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.errors import counted, visible
+from tm2tfr.base.errors import counted, visible
 
 if TYPE_CHECKING:
-    from tm2tfr.trace.check import Trace
+    from tm2tfr.runs.trace.check import Trace
     from tm2tfr.transformer.weights import Decoder, Layer
 
 

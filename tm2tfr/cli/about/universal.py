@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tm2tfr.base.errors import counted
 from tm2tfr.cli.about import turing
 from tm2tfr.cli.about.turing import concluded, ended
-from tm2tfr.errors import counted
 
 __all__ = ["concluded", "described", "ended", "heading"]
 

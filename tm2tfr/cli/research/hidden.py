@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tm2tfr.base.errors import Interrupted, UsageError, visible
 from tm2tfr.cli.arguments import dimensions as dimensions_or_least
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import Asked, seed
@@ -16,13 +17,12 @@ from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import argument, choice, count, file, option
 from tm2tfr.cli.progress import making
 from tm2tfr.cli.subject import subject
-from tm2tfr.errors import Interrupted, UsageError, visible
 
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from tm2tfr.disguises.disguise import Disguised
-    from tm2tfr.disguises.key import Key
+    from tm2tfr.lab.hidden.disguise import Disguised
+    from tm2tfr.lab.hidden.key import Key
 
 GRADES = ("1", "2", "3")
 
@@ -90,7 +90,7 @@ def disguise(
         raise UsageError(
             f"tm2tfr disguise: missing option {missing}: hidden weights go to --output, and what opens them to --key"
         )
-    from tm2tfr.places import check_apart, check_file
+    from tm2tfr.base.places import check_apart, check_file
 
     check_file(output, reading=asked.reading, what="weights", endings=[".safetensors"])
     check_file(key, reading=asked.reading, what="keys", endings=[".json"])
@@ -183,7 +183,7 @@ def _seed(asked: Asked) -> int:
 
 def _verify(asked: Asked, key: Path) -> NoReturn:
     from tm2tfr.api.hidden import verify_disguise
-    from tm2tfr.disguises.key import load_key
+    from tm2tfr.lab.hidden.key import load_key
 
     opened = load_key(key)
     proof = verify_disguise(subject(asked, seeded=True), opened)
@@ -198,7 +198,7 @@ def _verify(asked: Asked, key: Path) -> NoReturn:
 
 
 def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | None, *, resume: bool) -> NoReturn:
-    from tm2tfr.places import check_folder
+    from tm2tfr.base.places import check_folder
 
     if key is not None or verify is not None:
         raise UsageError("tm2tfr disguise: a suite has its keys in its own folder: omit --key and --verify")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tm2tfr.base.errors import UsageError
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
 from tm2tfr.cli.expanding import But
@@ -15,7 +16,6 @@ from tm2tfr.cli.options import RUN, DtypeOption, WordOption, choice, count, file
 from tm2tfr.cli.output import write_data
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.subject import subject
-from tm2tfr.errors import UsageError
 
 RANDOM = "Random interventions"
 """The panel of the help."""
@@ -69,7 +69,7 @@ def intervene(
     if count is None:
         folder = {"-o": output is not None, "--parquet": parquet, "--resume": resume}
         _refuse(folder, "this is about random interventions", "add --random N, or omit it")
-        from tm2tfr.interventions.intervened import read_settings
+        from tm2tfr.lab.interventions.intervened import read_settings
 
         done = intervene(
             subject(asked), word, read_settings(tuple(texts or ())), engine=engine, dtype=dtype, max_positions=most
@@ -81,7 +81,7 @@ def intervene(
     if output is None and (parquet or resume):
         raise UsageError(f"tm2tfr intervene: {'--parquet' if parquet else '--resume'} is about a folder: add -o DIR")
     if output is not None:
-        from tm2tfr.places import check_folder
+        from tm2tfr.base.places import check_folder
 
         check_folder(output, reading=asked.reading)
     words, number = None if word is None else [word], _seed(asked)

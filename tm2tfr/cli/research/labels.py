@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from tm2tfr.choices import DTYPES
+from tm2tfr.base.choices import DTYPES
+from tm2tfr.base.errors import ReadError, UsageError
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
 from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import RUN, EngineOption, SchedulerOption, WorkersOption, choice, count, file, option
 from tm2tfr.cli.progress import counting
 from tm2tfr.cli.subject import subject
-from tm2tfr.errors import ReadError, UsageError
 
 _LENGTHS = re.compile(r"([0-9]{1,6})(?:(?: *- *| to )([0-9]{1,6}))?")
 
@@ -57,7 +57,7 @@ def labels(
 
     The folder also says which variable each hook point of the exported models carries (hooks.json).
     """
-    from tm2tfr.places import check_folder
+    from tm2tfr.base.places import check_folder
 
     check_folder(output, reading=(*asked.reading, file))
     for name, given in (("--all-up-to", all_up_to), ("--random", count)):
@@ -72,7 +72,7 @@ def labels(
     if max_steps is not None and found.machine is None:
         raise UsageError(f"tm2tfr labels: --max-steps is for machines, and this is a {found.noun}: omit it")
     from tm2tfr.api.labels import make_labels
-    from tm2tfr.labels.report import labels_report
+    from tm2tfr.lab.labels.report import labels_report
 
     with counting("resume it with --resume") as progress:
         made = make_labels(

@@ -9,11 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
+from tm2tfr.base.errors import Interrupted, UsageError
 from tm2tfr.cli.arguments import specs
 from tm2tfr.cli.options import argument, choice, count, file, number, option
 from tm2tfr.cli.progress import training
-from tm2tfr.errors import Interrupted, UsageError
-from tm2tfr.training.options import DEVICES, MODELS, POSITIONS, REGIMES, ModelOptions, Positions, Regime, TrainingOptions
+from tm2tfr.lab.training.options import (
+    DEVICES,
+    MODELS,
+    POSITIONS,
+    REGIMES,
+    ModelOptions,
+    Positions,
+    Regime,
+    TrainingOptions,
+)
 
 TASK, MODEL, TRAINING, GRID = "The task", "The model", "Training", "Grids"
 """The panels of the help."""
@@ -147,7 +156,7 @@ def train(
     typed: frozenset[str] = frozenset(),
 ) -> None:
     """Train a transformer on runs, with evaluations on unseen inputs; learned, not compiled: nothing is proved of it."""
-    from tm2tfr.places import check_folder
+    from tm2tfr.base.places import check_folder
 
     check_folder(output)
     if grid is not None:
@@ -163,7 +172,7 @@ def train(
     if spec is None:
         raise UsageError("tm2tfr train: nothing is named to train on: use for example binary-adder")
     from tm2tfr.api.training import train as trained
-    from tm2tfr.training.record import training_report
+    from tm2tfr.lab.training.record import training_report
 
     with training() as shown:
         run = trained(
@@ -212,17 +221,17 @@ def compare(
     as_json: Annotated[bool, option("Print the numbers as JSON.", "--json")] = False,
 ) -> None:
     """Compare where a trained model looks with where the compiled weights look, in numbers and as a picture."""
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
 
     check_file(plot)
     if plot is not None:
-        from tm2tfr.softness.plot import checked
+        from tm2tfr.lab.softness.plot import checked
 
         checked(plot)
     from tm2tfr.api.training import compare as comparison
 
     found = comparison(run, inputs=inputs)
-    from tm2tfr.training.compare.report import comparison_report, plot_comparison  # imports torch, which was asked for
+    from tm2tfr.lab.training.compare.report import comparison_report, plot_comparison  # imports torch, which was asked for
 
     typer.echo(found.json() if as_json else comparison_report(found), nl=not as_json)
     if plot is not None:

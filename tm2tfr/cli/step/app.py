@@ -12,11 +12,11 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import DataTable, Footer, Input, Static
 
-from tm2tfr.contract import BOTTOM
-from tm2tfr.errors import visible
-from tm2tfr.explorer.moments import LayerMoment, Moment, Moments
-from tm2tfr.slides.slide import sentence, step_of
-from tm2tfr.text.tex import typeset
+from tm2tfr.base.errors import visible
+from tm2tfr.base.text.tex import typeset
+from tm2tfr.contract.source import BOTTOM
+from tm2tfr.web.explorer.moments import LayerMoment, Moment, Moments
+from tm2tfr.web.slides.slide import sentence, step_of
 
 AROUND = 4
 """How many rows are shown before the position, and after it."""

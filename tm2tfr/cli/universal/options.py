@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tm2tfr.choices import UNIVERSAL_TAPES
+from tm2tfr.base.choices import UNIVERSAL_TAPES
+from tm2tfr.base.errors import NotFoundError, UsageError, visible
 from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.options import UNIVERSAL, choice, count, option
-from tm2tfr.errors import NotFoundError, UsageError, visible
 
 if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.program import Universal
@@ -104,7 +104,7 @@ def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[s
         SpecError: with every error of the prompt and its place.
         CompileError, WeightFileError: if ``--universal`` is no decoder.
     """
-    from tm2tfr.shelf import MACHINES, contents, display
+    from tm2tfr.base.resources import MACHINES, contents, display
     from tm2tfr.sources.circuit.formats.registry import standard_input
     from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, weights_given
     from tm2tfr.sources.turing.universal.prompt import read

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tm2tfr.choices import PROMPT_FORMATS
+from tm2tfr.base.choices import PROMPT_FORMATS
 from tm2tfr.cli.arguments import machines
 from tm2tfr.cli.asked import Asked, FromOption, check_one
 from tm2tfr.cli.options import OutputOption, WordOption, argument, choice
@@ -47,7 +47,7 @@ def prompt(
     that the machine fits into. With --prompt, a prompt is checked, and written again in the format that is asked for.
     """
     from tm2tfr.api.prompts import prompt_of
-    from tm2tfr.places import check_file
+    from tm2tfr.base.places import check_file
     from tm2tfr.sources.turing.universal.names import size_of
 
     check_one(machine, {"--prompt": decoder.prompt})

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.weights import Decoder
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.recognise import Terms
-from tm2tfr.errors import EngineError
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 
 Entries = list[tuple[int, float]]

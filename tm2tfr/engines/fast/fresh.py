@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.base.native.function import Caller, KeptFunction, sources
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import KINDS, STORED, Heads, Laid, Tail
 from tm2tfr.engines.fast.state import Pools
-from tm2tfr.native.function import Caller, KeptFunction, sources
 
 # ── the compiled functions of this engine, as they are called from Python: their machine code is kept ─
 # Modules that need Numba are imported only where something has to be compiled.

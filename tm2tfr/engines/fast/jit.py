@@ -14,7 +14,7 @@ import numpy as np
 from numba import config as numba_config
 from numba import njit
 
-from tm2tfr.native.building import OPTIONS, OUTERMOST
+from tm2tfr.base.native.building import OPTIONS, OUTERMOST
 
 config: Any = numba_config
 _F = TypeVar("_F", bound=Callable[..., Any])

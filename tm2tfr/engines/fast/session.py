@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.base.errors import EngineError
+from tm2tfr.base.native.function import Caller
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import fresh as made
 from tm2tfr.engines.fast import state as k
@@ -20,8 +22,6 @@ from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.engines.layers import Watch
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
-from tm2tfr.errors import EngineError
-from tm2tfr.native.function import Caller
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.weights import Decoder
 

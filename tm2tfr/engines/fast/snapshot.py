@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tm2tfr.base.errors import CheckpointError
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import Heads
 from tm2tfr.engines.fast.fresh import NO_SPAN, more_groups, place_groups
-from tm2tfr.errors import CheckpointError
 
 Snapshot = dict[str, NDArray[Any]]
 KEPT = ("sums", "tokens", "hist", "span", *(f"group_{name}" for name in ("position", "token", "value")))

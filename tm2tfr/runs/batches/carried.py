@@ -17,8 +17,8 @@ from tm2tfr.runs.batches.running import BatchPart, Running
 from tm2tfr.runs.blocks import TOKENS_ALONE, probes_of
 from tm2tfr.runs.choose import cores
 from tm2tfr.runs.options import MAX_STEPS
+from tm2tfr.runs.trace.check import Progress, ends_of
 from tm2tfr.runs.truths import blocks_of
-from tm2tfr.trace.check import Progress, ends_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
@@ -152,7 +152,7 @@ class _Said:
     """What is said of each run, while parts come.
 
     Args:
-        cells: see `tm2tfr.blocks.BlockReference`.
+        cells: see `tm2tfr.contract.blocks.BlockReference`.
         ending: whether the decoder would stop in another place than the reference, whatever the input.
     """
 

@@ -18,10 +18,10 @@ from tm2tfr.runs.choose import cores, for_cases
 from tm2tfr.runs.many import ComparedRuns, SinkRun
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
+from tm2tfr.runs.trace.check import Progress, Trace
+from tm2tfr.runs.trace.rows import columns_of
 from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
-from tm2tfr.trace.check import Progress, Trace
-from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer.weights import Decoder
 
 AT_ONCE = 2**15

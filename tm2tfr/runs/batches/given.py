@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BlockReference, CodedTexts, ManyLabels, WordsGiven, numbered, points_of
+from tm2tfr.base.errors import EngineError, InputError, Tm2tfrError, visible
+from tm2tfr.contract.blocks import BlockReference, CodedTexts, ManyLabels, WordsGiven, numbered, points_of
 from tm2tfr.engines.decode import prompted
-from tm2tfr.errors import EngineError, InputError, Tm2tfrError, visible
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
@@ -149,7 +149,7 @@ def fed_tokens(given: NDArray[np.int32], start: Ints, offsets: Ints, answers: ND
 
     Args:
         given, start: the prompts: that of run r is ``given[start[r] : start[r + 1]]``.
-        offsets, answers: the rows, see `tm2tfr.blocks.FoundRows`.
+        offsets, answers: the rows, see `tm2tfr.contract.blocks.FoundRows`.
     """
     tokens = np.empty(len(answers), dtype=np.int32)
     tokens[1:] = answers[:-1]

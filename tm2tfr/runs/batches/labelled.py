@@ -15,22 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BatchResults, ManyLabels
-from tm2tfr.choices import Float
+from tm2tfr.base.choices import Float
+from tm2tfr.base.errors import EngineError
+from tm2tfr.contract.blocks import BatchResults, ManyLabels
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.reading import read_outputs, right_answers
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import EngineError
 from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
 from tm2tfr.runs.many import ComparedRuns
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
+from tm2tfr.runs.trace.check import Progress
+from tm2tfr.runs.trace.rows import columns_of
 from tm2tfr.runs.truths import labels_of, truth_of
 from tm2tfr.sources.registry import of_program
-from tm2tfr.trace.check import Progress
-from tm2tfr.trace.rows import columns_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder

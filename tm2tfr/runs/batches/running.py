@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BlockReference, FoundRows, RightRun
+from tm2tfr.base.errors import EngineError
+from tm2tfr.contract.blocks import BlockReference, FoundRows, RightRun
 from tm2tfr.engines.decode import Engine, generate
 from tm2tfr.engines.fast.many import CUT, ENDED, REFUSED, ManyRuns, RowsInTurn
-from tm2tfr.errors import EngineError
 from tm2tfr.runs.batches.given import Prompts, fed_tokens
 from tm2tfr.runs.blocks import ColumnProbes
 from tm2tfr.transformer.matrix import Ints
@@ -40,7 +40,7 @@ class BatchPart(NamedTuple):
     Args:
         offsets: (runs + 1,), from 0 on.
         ends: (runs,) see `tm2tfr.engines.fast.many.CUT`.
-        fed: see `tm2tfr.blocks.FoundRows`.
+        fed: see `tm2tfr.contract.blocks.FoundRows`.
         differs, reach: (runs,) the place of the first row that differs, -1 if none does; the largest |h| before it.
         expected: the right rows; None without a check.
     """

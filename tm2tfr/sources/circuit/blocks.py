@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
-from tm2tfr.contract import Column
+from tm2tfr.contract.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
+from tm2tfr.contract.source import Column
 from tm2tfr.sources.circuit.columns import OPERANDS, columns, widened
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases, random_cases, read_input
@@ -43,7 +43,7 @@ class RightBits(NamedTuple):
 
 
 class CircuitBlocks:
-    """The reference of one circuit, see `tm2tfr.blocks.BlockReference`.
+    """The reference of one circuit, see `tm2tfr.contract.blocks.BlockReference`.
 
     Args:
         truth: a run of it, which says what is right where.

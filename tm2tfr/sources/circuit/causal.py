@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.causality import CausalCells, CausalRun, CausalVariable, Settings, only
+from tm2tfr.contract.causality import CausalCells, CausalRun, CausalVariable, Settings, only
 from tm2tfr.sources.circuit.columns import OPERANDS, TRUTH, widened
 from tm2tfr.sources.circuit.truth import LOOKUP_WRITTEN, PAPER_WRITTEN, CircuitSpecification, CircuitTruth
 from tm2tfr.transformer.weights import Decoder
@@ -33,7 +33,7 @@ _CLOSE = 0.1
 
 
 class CircuitCausal:
-    """The causal model of a run, see `tm2tfr.causality.CausalModel`.
+    """The causal model of a run, see `tm2tfr.contract.causality.CausalModel`.
 
     Args:
         decoder: of these weights, what their subspaces are claimed to hold.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from tm2tfr.contract import Column
+from tm2tfr.contract.source import Column
 from tm2tfr.sources.circuit.netlist import NAMED, Gate
 
 OPERANDS = ("a", "b", "c")

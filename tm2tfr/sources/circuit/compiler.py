@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import product
 from math import ceil, floor, log, sqrt
 
-from tm2tfr.choices import CIRCUIT, CIRCUIT_VARIANTS
-from tm2tfr.errors import CompileError, did_you_mean, visible
+from tm2tfr.base.choices import CIRCUIT, CIRCUIT_VARIANTS
+from tm2tfr.base.errors import CompileError, did_you_mean, visible
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.gadgets import Transport, Unit, feed_forward, lookup, stacked
@@ -315,7 +315,7 @@ def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float
     With n inputs and g gates it has n + g - 1 positions; position i ≥ n - 1 answers the bit of symbol i + 1.
 
     Args:
-        variant: see `tm2tfr.choices.CIRCUIT_VARIANTS`. The paper's take the gates NOR, AND and XOR of two operands alone.
+        variant: see `CIRCUIT_VARIANTS`. The paper's take the gates NOR, AND and XOR of two operands alone.
         epsilon: that of the layer norms of ``paper``; the weights make up for it (repair 14).
         source: the text that the circuit was read from, for the provenance.
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tm2tfr.errors import ConversionError, OutputError, did_you_mean
+from tm2tfr.base.errors import ConversionError, OutputError, did_you_mean
+from tm2tfr.base.text import tex
 from tm2tfr.sources.circuit.drawing import function_of, refuse_large, to_dot, to_mermaid
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.text import tex
 
 # ── A circuit as LaTeX: a table of its gates, and the graph in TikZ. Both compile with pdfLaTeX.
 _TABLE = r"% needs nothing in the preamble"

@@ -15,10 +15,10 @@ from typing import Any
 import graphviz
 import networkx as nx
 
-from tm2tfr.errors import OutputError, UsageError, counted, did_you_mean, listing, visible
+from tm2tfr.base.errors import OutputError, UsageError, counted, did_you_mean, listing, visible
+from tm2tfr.base.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, shown, write_drawing
 from tm2tfr.sources.circuit.building import needed, symmetric
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, shown, write_drawing
 
 
 # ── The graph of a circuit for networkx, and the part of a circuit that one output depends on.

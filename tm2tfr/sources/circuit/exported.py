@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tm2tfr.errors import counted
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import counted
+from tm2tfr.base.text.markdown import code
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, all_cases, random_cases
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.markdown import code
 
 SHOWN = 24
 """How many outputs a model card names."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from tm2tfr.errors import InputError, counted, visible
+from tm2tfr.base.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.evaluate import Bits
 from tm2tfr.sources.circuit.library.sha256 import digest, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labelling import (
+from tm2tfr.contract.labelling import (
     HeadColumn,
     HeldVariable,
     LabelVariable,

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Literal, NamedTuple
 
-from tm2tfr.errors import Diagnostic, Severity, SpecError, counted, did_you_mean, visible
+from tm2tfr.base.errors import Diagnostic, Severity, SpecError, counted, did_you_mean, visible
 from tm2tfr.sources.circuit.order import cycles, topological
 
 NAMED: Mapping[int, Mapping[str, str]] = {

@@ -7,11 +7,11 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from tm2tfr.base.text.dot import shown
+from tm2tfr.base.text.words import LONGEST_SHORT
 from tm2tfr.contract.shown import Packer, Page, Show
 from tm2tfr.sources.circuit.drawing import MOST_GATES_DRAWN, function_of, svg_or_none, to_dot
 from tm2tfr.sources.circuit.netlist import MOST_OPERANDS, Bus, Circuit
-from tm2tfr.text.dot import shown
-from tm2tfr.text.words import LONGEST_SHORT
 
 NO_OPERAND = -1
 

@@ -7,16 +7,16 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.blocks import BlockReference
-from tm2tfr.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
-from tm2tfr.choices import CIRCUIT as NAME
-from tm2tfr.contract import Source, later
+from tm2tfr.base.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURES
+from tm2tfr.base.choices import CIRCUIT as NAME
+from tm2tfr.base.errors import CompileError, UsageError, did_you_mean, visible
+from tm2tfr.base.text.words import InputSpace
+from tm2tfr.contract.blocks import BlockReference
+from tm2tfr.contract.options import CircuitOptions
 from tm2tfr.contract.shown import Questions
-from tm2tfr.errors import CompileError, UsageError, did_you_mean, visible
-from tm2tfr.options import CircuitOptions
+from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Decoder
 

@@ -9,13 +9,13 @@ from functools import cached_property
 from math import sqrt
 from typing import Any
 
-from tm2tfr.contract import ANY, Column, Ending, readable
-from tm2tfr.errors import CompileError, InputError, counted, visible
+from tm2tfr.base.errors import CompileError, InputError, counted, visible
+from tm2tfr.contract.source import ANY, Column, Ending, readable
+from tm2tfr.contract.specification import Specification, reached
 from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, OPERANDS, PAPER_COLUMNS, TRUTH, widened
 from tm2tfr.sources.circuit.evaluate import Evaluation, evaluate
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.specification import Specification, reached
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
@@ -56,7 +56,7 @@ class CircuitSpecification(Specification):
     Args:
         circuit: the circuit that was compiled.
         symbols: the bits of all nets, inputs and then gates, in order.
-        variant: see `tm2tfr.choices.CIRCUIT_VARIANTS`.
+        variant: see `tm2tfr.base.choices.CIRCUIT_VARIANTS`.
         epsilon: that of the layer norms of ``paper``.
     """
 

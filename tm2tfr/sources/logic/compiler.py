@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tm2tfr.choices import (
+from tm2tfr.base.choices import (
     LOGIC,
 )
-from tm2tfr.errors import CompileError, Diagnostic
-from tm2tfr.options import LogicOptions
+from tm2tfr.base.errors import CompileError, Diagnostic
+from tm2tfr.base.text.words import alphabet_of, written
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.sources.logic import nodes
 from tm2tfr.sources.logic.nodes import Node, looks_right
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.write import answered_names, output_names
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.compiler.framed import FramedOptions, compile_framed
-from tm2tfr.text.words import alphabet_of, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 

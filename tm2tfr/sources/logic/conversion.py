@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tm2tfr.errors import ConversionError, OutputError, did_you_mean
+from tm2tfr.base.errors import ConversionError, OutputError, did_you_mean
+from tm2tfr.base.text.markdown import block, escaped
+from tm2tfr.base.text.tex import needs
 from tm2tfr.sources.logic.drawing import to_dot, to_mermaid
 from tm2tfr.sources.logic.printer import STYLES
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.write import output_names, text_of, texts_of, write
-from tm2tfr.text.markdown import block, escaped
-from tm2tfr.text.tex import needs
 
 TARGETS: tuple[str, ...] = ("ascii", "paper", "latex", "dot", "mermaid")
 """Everything that a formula is written in."""

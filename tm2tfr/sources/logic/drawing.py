@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import graphviz
 
-from tm2tfr.errors import OutputError, counted, visible
+from tm2tfr.base.errors import OutputError, counted, visible
+from tm2tfr.base.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node, Retrieve, leaves, looks_right
 from tm2tfr.sources.logic.printer import escaped
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.write import output_names, text_of
-from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 
 if TYPE_CHECKING:
     import networkx as nx

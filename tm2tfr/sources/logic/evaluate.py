@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.library import checked
 from tm2tfr.sources.logic.program import LogicProgram

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.nodes import Node, needed
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tm2tfr.exported import ExportReference
-from tm2tfr.text.markdown import block, escaped
+from tm2tfr.base.text.markdown import block, escaped
+from tm2tfr.contract.exported import ExportReference
 
 
 @dataclass(frozen=True)

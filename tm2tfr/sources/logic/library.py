@@ -6,12 +6,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tm2tfr import shelf
-from tm2tfr.errors import InputError, did_you_mean, visible
+from tm2tfr.base import resources as shelf
+from tm2tfr.base.errors import InputError, did_you_mean, visible
+from tm2tfr.base.text.markdown import quoted
+from tm2tfr.base.text.source import SourceText
+from tm2tfr.base.text.words import listed, read_word, written
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.text.markdown import quoted
-from tm2tfr.text.source import SourceText
-from tm2tfr.text.words import listed, read_word, written
 
 if TYPE_CHECKING:
     from tm2tfr.sources.logic.program import Language

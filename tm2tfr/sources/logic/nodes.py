@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
-from tm2tfr.errors import Span
+from tm2tfr.base.errors import Span
 
 NodeKind = Literal["bit", "label", "number"]
 """What a node is at a position: true or false, one of finitely many texts, or a whole number."""

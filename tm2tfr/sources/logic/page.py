@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tm2tfr.base.text.words import words_to_try
 from tm2tfr.sources.logic.drawing import render
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.text.words import words_to_try
 from tm2tfr.transformer.weights import Decoder
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tm2tfr.base.text import tex
 from tm2tfr.sources.logic import nodes as tl
-from tm2tfr.text import tex
 
 # ── How operators, names and tokens are written: in ASCII, in the signs of Yang et al. (2025), in LaTeX.
 StyleName = Literal["ascii", "paper", "latex"]

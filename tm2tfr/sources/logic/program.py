@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.base.errors import CompileError, did_you_mean
+from tm2tfr.base.text.headers import header_alphabet, header_lines
+from tm2tfr.base.text.source import Log, Mark
+from tm2tfr.base.text.words import broken_list, read_word
 from tm2tfr.sources.logic.nodes import Node, needed
-from tm2tfr.text.headers import header_alphabet, header_lines
-from tm2tfr.text.source import Log, Mark
-from tm2tfr.text.words import broken_list, read_word
 
 Language = Literal["tl", "srasp"]
 """``tl``: formulas of temporal logic; ``srasp``: programs in B-RASP, S-RASP and C-RASP."""

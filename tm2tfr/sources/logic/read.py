@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.errors import Diagnostic, Span, did_you_mean
+from tm2tfr.base.errors import Diagnostic, Span, did_you_mean
+from tm2tfr.base.text.source import Log, Mark, decoded
 from tm2tfr.sources.logic.language.elaborate import LogicElaborator
 from tm2tfr.sources.logic.language.parse import Stated, parse
 from tm2tfr.sources.logic.nodes import Input, Node, OneOf
@@ -22,7 +23,6 @@ from tm2tfr.sources.logic.program import (
     resembling,
     tokens_of,
 )
-from tm2tfr.text.source import Log, Mark, decoded
 
 _DEFINES = re.compile(r"(^|;)[ \t]*[^\W\d]\w*\([ \t]*i[ \t]*\)[ \t]*(:=|=(?!=))", re.MULTILINE)
 """What a program has and a formula has not: ``name(i) =`` at the beginning of a definition."""

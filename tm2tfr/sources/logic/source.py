@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tm2tfr.choices import DRAWN
-from tm2tfr.choices import LOGIC as NAME
-from tm2tfr.contract import Source, Truth, later
+from tm2tfr.base.choices import DRAWN
+from tm2tfr.base.choices import LOGIC as NAME
+from tm2tfr.base.errors import UsageError
+from tm2tfr.base.text.words import token_words
+from tm2tfr.contract.options import LogicOptions, read_options
 from tm2tfr.contract.shown import Questions
-from tm2tfr.errors import UsageError
-from tm2tfr.options import LogicOptions, read_options
+from tm2tfr.contract.source import Source, Truth, later
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.text.words import token_words
 from tm2tfr.transformer.weights import Decoder
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ANY, BOTTOM, Examined, LabellerTruth
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.base.errors import CompileError, visible
+from tm2tfr.base.text.words import joined, written
+from tm2tfr.contract.source import ANY, BOTTOM, Examined, LabellerTruth
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
 from tm2tfr.sources.logic.evaluate_many import Grid, ManyRows, ManyWords
 from tm2tfr.sources.logic.library import word_of
@@ -19,7 +20,6 @@ from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
 from tm2tfr.sources.logic.specification import LogicSpecification
 from tm2tfr.sources.logic.write import output_names
-from tm2tfr.text.words import joined, written
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -175,7 +175,7 @@ class LogicTruth(LabellerTruth):
 
 # ── Many words of a formula at once, and the examples of its author: what has to be answered, by the evaluator.
 class LogicLabels:
-    """What the evaluator says of many words, see `tm2tfr.blocks.ManyLabels`: nothing is undefined.
+    """What the evaluator says of many words, see `tm2tfr.contract.blocks.ManyLabels`: nothing is undefined.
 
     Raises:
         CompileError: if these are weights for other tokens, or do not answer what the program chooses.
@@ -222,7 +222,7 @@ class LogicLabels:
         return np.ones(len(words), dtype=bool), self.wanted(self._many.run(words))
 
     def wanted(self, found: ManyRows) -> NDArray[np.float64]:
-        """Return what each output is where the values of nodes are known, see `tm2tfr.blocks.ManyLabels`."""
+        """Return what each output is where the values of nodes are known, see `tm2tfr.contract.blocks.ManyLabels`."""
         around = ((0, 0), (len(self._before), len(self._after)))
         wanted = [
             np.pad(_wanted(node, output, found), around, constant_values=np.nan if output.labels is None else 0)

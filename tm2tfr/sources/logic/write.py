@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import count
 
+from tm2tfr.base.text.source import SourceText
+from tm2tfr.base.text.words import written
 from tm2tfr.sources.logic.language.lexemes import head, lexemes
 from tm2tfr.sources.logic.nodes import Always, Choose, Input, Node, OneOf, Retrieve, Same, Sum, Text, needed, parents
 from tm2tfr.sources.logic.printer import STYLES, Printer, StyleName
 from tm2tfr.sources.logic.program import Language, LogicProgram, WordExample
-from tm2tfr.text.source import SourceText
-from tm2tfr.text.words import written
 
 REPEATED = 30
 """A part without a name that is written more than once, with more characters than this, gets one in a program's text."""

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import compress
 from typing import Any
 
-from tm2tfr.errors import InputError, UndefinedError
+from tm2tfr.base.errors import InputError, UndefinedError
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, averaged, one_type, shown

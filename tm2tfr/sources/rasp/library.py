@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tm2tfr import shelf
-from tm2tfr.errors import InputError, did_you_mean, visible
+from tm2tfr.base import resources as shelf
+from tm2tfr.base.errors import InputError, did_you_mean, visible
+from tm2tfr.base.text.words import listed, read_word, written
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
-from tm2tfr.text.words import listed, read_word, written
 
 if TYPE_CHECKING:
     from tm2tfr.sources.rasp.read import LoadedRasp

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tm2tfr.base.text.words import read_word, words_to_try
 from tm2tfr.contract.shown import AttentionOf
 from tm2tfr.sources.rasp.drawing.flow import Flow, flow
 from tm2tfr.sources.rasp.drawing.graphs import render
@@ -13,7 +14,6 @@ from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import SOp
-from tm2tfr.text.words import read_word, words_to_try
 from tm2tfr.transformer.weights import Decoder
 
 

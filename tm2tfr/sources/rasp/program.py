@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.errors import CompileError, did_you_mean
+from tm2tfr.base.errors import CompileError, did_you_mean
+from tm2tfr.base.text.headers import header_alphabet, header_lines
+from tm2tfr.base.text.source import Log, Mark
+from tm2tfr.base.text.words import read_word
 from tm2tfr.sources.rasp.sops import Atom, Selector, SOp
-from tm2tfr.text.headers import header_alphabet, header_lines
-from tm2tfr.text.source import Log, Mark
-from tm2tfr.text.words import read_word
 
 Word = tuple[Atom, ...]
 """An input: one token per position."""

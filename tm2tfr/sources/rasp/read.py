@@ -9,7 +9,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from tm2tfr.errors import Diagnostic, ReadError, Span, did_you_mean
+from tm2tfr.base.errors import Diagnostic, ReadError, Span, did_you_mean
+from tm2tfr.base.text.source import Log, Mark, SourceText, decoded
 from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language.elaborate import Elaborator, named
 from tm2tfr.sources.rasp.language.parse import parse
@@ -17,7 +18,6 @@ from tm2tfr.sources.rasp.language.scope import RESERVED, Request, Scope
 from tm2tfr.sources.rasp.language.syntax import Assignment, Definition, Maker, Statement
 from tm2tfr.sources.rasp.program import Example, Headers, Program, Word, headers
 from tm2tfr.sources.rasp.sops import Selector, SOp
-from tm2tfr.text.source import Log, Mark, SourceText, decoded
 
 LIBRARY = ("library", "examples")
 """The files that are read before every program; names of the first cannot be assigned."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from tm2tfr.errors import Span
+from tm2tfr.base.errors import Span
 
 Atom = str | bool | int | Fraction
 """A value at one position. RASP's floats are rationals here; a `Fraction` is a float even where it is a whole number."""

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import DRAWN
-from tm2tfr.choices import RASP as NAME
-from tm2tfr.contract import Source, Truth, later
-from tm2tfr.errors import ConversionError, OutputError
-from tm2tfr.options import RaspOptions, read_options
+from tm2tfr.base.choices import DRAWN
+from tm2tfr.base.choices import RASP as NAME
+from tm2tfr.base.errors import ConversionError, OutputError
+from tm2tfr.base.text.words import token_words
+from tm2tfr.contract.options import RaspOptions, read_options
+from tm2tfr.contract.source import Source, Truth, later
 from tm2tfr.sources.rasp.library import own_word, word_of
 from tm2tfr.sources.rasp.program import Program, shown_atom
-from tm2tfr.text.words import token_words
 from tm2tfr.transformer.weights import Decoder
 
 

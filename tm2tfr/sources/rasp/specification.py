@@ -24,10 +24,10 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
+from tm2tfr.contract.specification import ClaimedSpecification
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import Stages
 from tm2tfr.sources.rasp.program import shown_atom
-from tm2tfr.specification import ClaimedSpecification
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 

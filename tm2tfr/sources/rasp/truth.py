@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import Examined, LabellerTruth
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.base.errors import CompileError, visible
+from tm2tfr.base.text.words import joined, written
+from tm2tfr.contract.source import Examined, LabellerTruth
 from tm2tfr.sources.rasp.evaluate import Stages, Undefined, evaluate
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs, ManyValues
 from tm2tfr.sources.rasp.library import word_of
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.sources.rasp.specification import RaspSpecification, numeric, shown_value
-from tm2tfr.text.words import joined, written
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
@@ -150,7 +150,7 @@ def plain_value(value: bool | int | Fraction) -> int | Fraction:
 
 # ── Many inputs of a RASP program at once, and the examples of its author: what has to be answered, by the interpreter.
 class RaspLabels:
-    """What the interpreter says of many inputs, see `tm2tfr.blocks.ManyLabels`.
+    """What the interpreter says of many inputs, see `tm2tfr.contract.blocks.ManyLabels`.
 
     Raises:
         CompileError: if these are weights for other tokens, or do not answer what the program chooses.
@@ -200,7 +200,7 @@ class RaspLabels:
         return found.defined, self.wanted(found)
 
     def wanted(self, found: ManyValues) -> NDArray[np.float64]:
-        """Return what each output is where the values are known, see `tm2tfr.blocks.ManyLabels`: (outputs, inputs, n)."""
+        """Return what each output is where the values are known, see `ManyLabels`: (outputs, inputs, n)."""
         wanted = []
         for sop, labels in zip(self._sops, self._labels, strict=True):
             atoms = found.atoms[sop]

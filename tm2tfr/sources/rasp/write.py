@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.language.lexemes import words
 from tm2tfr.sources.rasp.language.scope import RESERVED

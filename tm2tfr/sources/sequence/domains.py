@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import clusters
 from tm2tfr.sources.sequence.functions import NOTHING, Remembered, Rooted, Tuple, mixed, roots_of

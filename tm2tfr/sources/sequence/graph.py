@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from tm2tfr.errors import CompileError, Diagnostic, Span
+from tm2tfr.base.errors import CompileError, Diagnostic, Span
 
 Item = str | bool | int | Fraction | tuple["Item", ...]
 """What a node can be at a position. A whole number is an int, never a Fraction; tuples are of several nodes at once."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import lcm, prod
 from typing import Protocol
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence.clusters import SelectedKeys, SelectorCluster, clusters, nodes_of, test
 from tm2tfr.sources.sequence.functions import Tuple, is_number, mixed, roots_of, whole
 from tm2tfr.sources.sequence.graph import Attend, Item, Operation

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import njit
 
-from tm2tfr.native.building import OPTIONS, OUTERMOST
+from tm2tfr.base.native.building import OPTIONS, OUTERMOST
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _DONE, _MORE_ROWS, _MORE_TAPE = range(3)
@@ -188,7 +188,7 @@ def simulated(given: Any, first: Any, last: Any, machine: Any, codes: Any, tape:
     """Write the rows of the runs `first`, …, `last` - 1; return why it ended, see `blocks.MORE_ROWS`.
 
     Args:
-        given: `tm2tfr.blocks.WordsGiven`; machine, codes, out: `RuleTable`, `RightCodes`, `RightRows` of `blocks`.
+        given: `tm2tfr.contract.blocks.WordsGiven`; machine, codes, out: `RuleTable`, `RightCodes`, `RightRows` of `blocks`.
         tape: (n_cells,) blank, and blank again afterwards; cell 0 of the machine is in the middle of it.
         now: (12,) for the run at hand; its first number is that of the first run that is not done.
     """
@@ -217,7 +217,7 @@ def compared(offsets: Any, tokens: Any, answers: Any, codes: Any, numbers: Any, 
     """Fill `found`, (runs,), with the place of the first row of each run that differs, or -1.
 
     Args:
-        offsets, tokens, answers, codes, numbers: the rows of the decoder, see `tm2tfr.blocks.FoundRows`; x is read off the
+        offsets, tokens, answers, codes, numbers: the rows of the decoder, see `FoundRows`; x is read off the
             stream, as the fourth of the codes, if there are so many.
         out: the right rows, see `blocks.RightRows`.
         reach: (runs,) the largest abs(h) of the rows before it is written there.

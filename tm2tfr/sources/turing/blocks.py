@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
-from tm2tfr.errors import EngineError
-from tm2tfr.extras import required
-from tm2tfr.native.function import KeptFunction, flat
+from tm2tfr.base.errors import EngineError
+from tm2tfr.base.extras import required
+from tm2tfr.base.native.function import KeptFunction, flat
+from tm2tfr.contract.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
 from tm2tfr.sources.turing.columns import CHECKED, TURING
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.simulator import Result
@@ -142,7 +142,7 @@ class RightRows(NamedTuple):
 
 
 class TuringBlocks:
-    """The reference of a machine, alone or in the prompt of a universal decoder, see `tm2tfr.blocks.BlockReference`.
+    """The reference of a machine, alone or in the prompt of a universal decoder, see `BlockReference`.
 
     Args:
         truth: a run of it, which says what is right where.
@@ -239,7 +239,7 @@ class TuringBlocks:
 
 
 class TuringRun:
-    """The rows of one run, some at a time, see `tm2tfr.blocks.LongReference`."""
+    """The rows of one run, some at a time, see `tm2tfr.contract.blocks.LongReference`."""
 
     def __init__(self, blocks: TuringBlocks, machine: Machine, given: WordsGiven) -> None:
         self._blocks, self._machine, self._given = blocks, machine, given

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tm2tfr.causality import CausalCells, CausalRun, CausalValue, CausalVariable, Settings, first_of_the_most, only
+from tm2tfr.contract.causality import CausalCells, CausalRun, CausalValue, CausalVariable, Settings, first_of_the_most, only
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.sources.turing.truth import triple_token
@@ -41,7 +41,7 @@ ALIASES |= {"move": "m", "head": "h/(i+1)"}
 
 
 class TuringCausal:
-    """The causal model of a run, see `tm2tfr.causality.CausalModel`.
+    """The causal model of a run, see `tm2tfr.contract.causality.CausalModel`.
 
     Args:
         decoder: of these weights, the vocabulary, the stop tokens, what their subspaces are claimed to hold, and which left

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tm2tfr.contract import ANSWER, POSITION, Column
+from tm2tfr.contract.source import ANSWER, POSITION, Column
 
 Number = int | float | Fraction
 
@@ -29,7 +29,7 @@ class Row(NamedTuple):
     """One position of the chapter's table: the values that the decoder had there.
 
     None is ⊥; a meaningless value is text in ⟨ ⟩. Rows with other columns are named tuples too, see
-    `tm2tfr.trace.rows.row_type`: the first entry is the position i, the last one the token answered, y.
+    `tm2tfr.runs.trace.rows.row_type`: the first entry is the position i, the last one the token answered, y.
     """
 
     i: int

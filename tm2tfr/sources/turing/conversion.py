@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tm2tfr.choices import HALT_VERDICTS, PICTURES, WRITABLE, HaltVerdict
-from tm2tfr.errors import ConversionError, OutputError, did_you_mean, visible
+from tm2tfr.base.choices import HALT_VERDICTS, PICTURES, WRITABLE, HaltVerdict
+from tm2tfr.base.errors import ConversionError, OutputError, did_you_mean, visible
+from tm2tfr.base.text.tex import maths, needs
 from tm2tfr.sources.turing.drawing import DotLayout, InCm, dot_layout, to_dot, to_mermaid
 from tm2tfr.sources.turing.formats import registry
 from tm2tfr.sources.turing.formats.lossless import ACCEPT, Translation, Written, fresh
 from tm2tfr.sources.turing.graph import to_graph
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule
-from tm2tfr.text.tex import maths, needs
 
 # ── A machine as LaTeX: the table of δ, and the state graph in TikZ. Both compile with pdfLaTeX.
 _TABLE, _PICTURE = needs("", "booktabs"), needs("", "tikz")

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import graphviz
 
-from tm2tfr.errors import OutputError
+from tm2tfr.base.errors import OutputError
+from tm2tfr.base.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, shown, write_drawing
 from tm2tfr.sources.turing.graph import to_graph
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Outcome
-from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, shown, write_drawing
 
 InCm: TypeAlias = tuple[float, float]
 _SYMBOLS_A_ROW = 8

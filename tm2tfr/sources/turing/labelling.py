@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labelling import (
+from tm2tfr.contract.labelling import (
     HeadColumn,
     HeldVariable,
     LabelVariable,

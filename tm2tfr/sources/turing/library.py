@@ -6,14 +6,14 @@ import sys
 import warnings
 from pathlib import Path
 
-from tm2tfr import shelf
-from tm2tfr.errors import ReadError, SpecWarning
-from tm2tfr.files import is_safetensors
+from tm2tfr.base import resources as shelf
+from tm2tfr.base.errors import ReadError, SpecWarning
+from tm2tfr.base.files import is_safetensors
+from tm2tfr.base.text.source import MACHINE_BYTES, decoded
 from tm2tfr.sources.turing.formats import bbchallenge, registry
 from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
 from tm2tfr.sources.turing.formats.draft import Loaded
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.source import MACHINE_BYTES, decoded
 
 STDIN = "-"
 

@@ -7,11 +7,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from tm2tfr.base.text.words import FEW, short_words
 from tm2tfr.contract.shown import Packer, Page, Show
 from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN, rule_lines, svg_or_none, to_dot
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth
-from tm2tfr.text.words import FEW, short_words
 
 
 def page(machine: Machine) -> Page:

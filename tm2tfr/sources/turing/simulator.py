@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tm2tfr.errors import counted
+from tm2tfr.base.errors import counted
 from tm2tfr.sources.turing.spec import Example, Machine, Outcome, Rule
 
 Cells = tuple[str, "Cells"] | None  # a linked list: (nearest symbol, the rest)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tm2tfr.blocks import BlockReference
-from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
-from tm2tfr.choices import TURING as NAME
-from tm2tfr.contract import Source, later
+from tm2tfr.base.choices import DRAWN, PICTURES, WRITABLE
+from tm2tfr.base.choices import TURING as NAME
+from tm2tfr.base.text.words import InputSpace
+from tm2tfr.contract.blocks import BlockReference
+from tm2tfr.contract.options import TuringOptions
 from tm2tfr.contract.shown import Questions
-from tm2tfr.options import TuringOptions
+from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.words import InputSpace
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -32,8 +32,8 @@ def _blocks(machine: Machine, decoder: Decoder, max_steps: int | None) -> BlockR
 
 def _read(text: str, file: str) -> Machine:
     """Return the machine stored with weights, in YAML, which may be several times as long as the text it was read from."""
+    from tm2tfr.base.text.source import MACHINE_BYTES
     from tm2tfr.sources.turing.formats import native
-    from tm2tfr.text.source import MACHINE_BYTES
 
     return native.read(text, file=file, most=16 * MACHINE_BYTES).machine
 

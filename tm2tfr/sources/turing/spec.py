@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 from unicodedata import east_asian_width
 
-from tm2tfr.errors import Diagnostic, InputError, SpecError, counted, did_you_mean, listing, visible
+from tm2tfr.base.errors import Diagnostic, InputError, SpecError, counted, did_you_mean, listing, visible
 
 Outcome = Literal["accept", "reject", "halt", "limit"]
 TapeKind = Literal["one-way", "two-way"]

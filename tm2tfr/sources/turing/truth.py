@@ -13,13 +13,13 @@ from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Self
 
-from tm2tfr.contract import AnyRow, Column, Ending
-from tm2tfr.errors import CompileError, listing, visible
+from tm2tfr.base.errors import CompileError, listing, visible
+from tm2tfr.contract.source import AnyRow, Column, Ending
+from tm2tfr.contract.specification import Specification, reached
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.simulator import Configuration, Result, Simulation
 from tm2tfr.sources.turing.spec import Machine, Outcome
 from tm2tfr.sources.turing.tokens import BOS
-from tm2tfr.specification import Specification, reached
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -159,7 +159,7 @@ VERDICT_TOKENS: dict[Outcome, str] = {"accept": "ACC", "reject": "REJ", "halt": 
 
 
 class TuringTruth:
-    """A run of the simulator, see `tm2tfr.contract.Truth`.
+    """A run of the simulator, see `tm2tfr.contract.source.Truth`.
 
     Args:
         max_steps: stop after this many steps of the machine; None: run until it halts.

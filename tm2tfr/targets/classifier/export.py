@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Unpack
 
-from tm2tfr.errors import ExportError, visible
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError, visible
+from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.classifier.running import ClassifierRunning
 from tm2tfr.targets.classifier.stock import Classifier, Stock
 from tm2tfr.targets.common import card
@@ -19,7 +20,6 @@ from tm2tfr.targets.gpt2.labelling import exports_of_labeller, fitted_labelling,
 from tm2tfr.targets.gpt2.running import required
 from tm2tfr.targets.gpt2.tensors import PAD
 from tm2tfr.targets.gpt2.verify import described
-from tm2tfr.text.markdown import code, escaped
 from tm2tfr.transformer.weights import Decoder
 
 

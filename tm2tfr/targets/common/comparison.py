@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ANSWER
-from tm2tfr.errors import ExportError, UndefinedError, counted
-from tm2tfr.exported import ExportReference, ReferenceRun
+from tm2tfr.base.errors import ExportError, UndefinedError, counted
+from tm2tfr.contract.exported import ExportReference, ReferenceRun
+from tm2tfr.contract.source import ANSWER
+from tm2tfr.runs.trace.check import Divergence
+from tm2tfr.runs.trace.rows import FED_TOKEN, columns_of
 from tm2tfr.targets.common import labels
 from tm2tfr.targets.common.reference import DENSE, WeightsReference
-from tm2tfr.trace.check import Divergence
-from tm2tfr.trace.rows import FED_TOKEN, columns_of
 from tm2tfr.transformer.weights import Decoder
 
 WITHOUT = "export without running it: --no-verify"

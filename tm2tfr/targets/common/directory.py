@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tm2tfr import leftovers
-from tm2tfr.errors import ExportError, OutputError, Tm2tfrError, listing
-from tm2tfr.files import refusal
+from tm2tfr.base import leftovers
+from tm2tfr.base.errors import ExportError, OutputError, Tm2tfrError, listing
+from tm2tfr.base.files import refusal
 from tm2tfr.sources.registry import named
 from tm2tfr.targets.common.settings import mapping, shown, texts, why
 from tm2tfr.transformer import provenance

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.errors import ExportError
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.comparison import ComparedRun, Model, told, tried
 from tm2tfr.targets.common.directory import written
 from tm2tfr.targets.common.settings import Array

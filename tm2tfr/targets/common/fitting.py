@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from operator import index
 from typing import TypedDict
 
-from tm2tfr.choices import DTYPES
-from tm2tfr.errors import ExportError, counted, visible
+from tm2tfr.base.choices import DTYPES
+from tm2tfr.base.errors import ExportError, counted, visible
 from tm2tfr.sources.turing.proof import Proof
 from tm2tfr.sources.turing.proof.attention import Lookups, Retrieval
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition, largest

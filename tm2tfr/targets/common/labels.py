@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract import ANY
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
+from tm2tfr.contract.source import ANY
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
 

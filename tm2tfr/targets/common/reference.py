@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tm2tfr._version import __version__
-from tm2tfr.contract import AnyRow, Column, Source
+from tm2tfr.base.errors import ExportError
+from tm2tfr.base.text.markdown import code
+from tm2tfr.contract.exported import GENERATOR, LABELLER, ExportReference
+from tm2tfr.contract.source import AnyRow, Column, Source
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
-from tm2tfr.errors import ExportError
-from tm2tfr.exported import GENERATOR, LABELLER, ExportReference
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.targets.common import labels
-from tm2tfr.text.markdown import code
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.provenance import Provenance
 from tm2tfr.transformer.residual import Residual
@@ -74,7 +74,7 @@ def smaller(stated: Provenance) -> str:
 # ── Weights without a program: the dense engine says what is right.
 @dataclass(frozen=True)
 class DenseRun:
-    """The dense engine's run on an input, see `tm2tfr.exported.ReferenceRun`."""
+    """The dense engine's run on an input, see `tm2tfr.contract.exported.ReferenceRun`."""
 
     decoder: Decoder
     input: str

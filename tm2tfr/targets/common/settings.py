@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 
-from tm2tfr.errors import counted
+from tm2tfr.base.errors import counted
 
 # ── The files of an export, read without trust: plain files of a limited size, and JSON in which no key occurs twice.
 Array = NDArray[Any]

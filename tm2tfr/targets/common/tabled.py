@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tm2tfr.errors import ExportError, counted, visible
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError, counted, visible
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.fitting import USUAL, Recipe, Requested, check_dtype
 from tm2tfr.transformer.provenance import covered
 from tm2tfr.transformer.weights import Decoder

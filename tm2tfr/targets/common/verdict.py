@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tm2tfr.base.errors import ExportError, Tm2tfrError, counted, first_line, visible
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import ExportError, Tm2tfrError, counted, first_line, visible
 from tm2tfr.targets.common.comparison import ComparedRun, Model
 from tm2tfr.targets.common.settings import Array, shown
 from tm2tfr.transformer.weights import Decoder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Unpack
 
-from tm2tfr.errors import ExportError
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.fitting import Options, Requested
 from tm2tfr.targets.common.tabled import MOST_POSITIONS, Uncertified
 from tm2tfr.targets.gpt2.limits import fitted

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.text.markdown import escaped
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.targets.common import card
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.common.reference import in_prompt
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
-from tm2tfr.text.markdown import escaped
 
 FORMAT, VERSION = "tm2tfr-gpt2", "3"
 OF_PROMPTS = """The tokenizer takes `->` for `→` and input symbols without spaces, and puts

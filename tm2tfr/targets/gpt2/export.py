@@ -11,8 +11,8 @@ from typing import Any, Protocol, Unpack
 from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
-from tm2tfr.errors import ExportError, counted
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError, counted
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.comparison import WITHOUT, Model
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.exported import Exported, Rehearsal

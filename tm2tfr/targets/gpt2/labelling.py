@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tm2tfr.errors import ExportError, visible
+from tm2tfr.base.errors import ExportError, visible
 from tm2tfr.targets.common.fitting import Requested
 from tm2tfr.targets.common.labels import frame_of
 from tm2tfr.targets.common.settings import Array

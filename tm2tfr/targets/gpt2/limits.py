@@ -64,8 +64,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Unpack
 
-from tm2tfr.errors import ExportError
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.proof import Proof
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition

@@ -40,8 +40,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from tm2tfr.errors import ExportError
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
 from tm2tfr.sources.turing.universal.proof import ClassProof

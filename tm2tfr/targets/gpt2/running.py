@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr import extras
-from tm2tfr.errors import ExportError, first_line
+from tm2tfr.base import extras
+from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.targets.common.card import typed
 from tm2tfr.targets.common.comparison import ByLogits
 from tm2tfr.targets.common.settings import ANY, mapping

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from math import frexp
 from typing import Any
 
-from tm2tfr.errors import ExportError, visible
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError, visible
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.fitting import Requested
 from tm2tfr.targets.common.tabled import fitted_to_table
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe

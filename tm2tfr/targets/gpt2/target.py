@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Unpack
 
-from tm2tfr.errors import ExportError
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.classifier.export import classifier_by
 from tm2tfr.targets.classifier.stock import GPT2
 from tm2tfr.targets.common.fitting import Options

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.targets.common.reference import smaller
 from tm2tfr.targets.common.settings import Array
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.targets.common.settings import Array
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe

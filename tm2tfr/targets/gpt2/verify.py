@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.errors import ExportError
+from tm2tfr.base.errors import ExportError
 from tm2tfr.targets.common.comparison import compared, words
 from tm2tfr.targets.common.directory import KEY, NAMES, README, inherited, strangers
 from tm2tfr.targets.common.reference import reference_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tm2tfr.errors import visible
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import visible
+from tm2tfr.base.text.markdown import escaped
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.card import checking, given_and_labelled, prompt, tags, typed
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.common.labels import outputs_of, spaced
@@ -20,7 +21,6 @@ from tm2tfr.targets.gpt2.documents import (
 )
 from tm2tfr.targets.gpt2.tensors import PAD, Gpt2
 from tm2tfr.targets.lens.native import Native
-from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.provenance import name
 from tm2tfr.transformer.weights import Decoder
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Unpack
 
-from tm2tfr.errors import ExportError, visible
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError, visible
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.fitting import Options, Requested
 from tm2tfr.targets.gpt2 import export as by_gpt2
 from tm2tfr.targets.gpt2 import verify

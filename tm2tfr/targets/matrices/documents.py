@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.errors import CompileError
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import CompileError
+from tm2tfr.base.text.markdown import escaped
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.card import checking, introduction, tags
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.labels import outputs_of
-from tm2tfr.text.markdown import escaped
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
 from tm2tfr.transformer.weights import Decoder, Head, Layer, norms

@@ -13,8 +13,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ExportError, ShapeError, counted
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError, ShapeError, counted
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.comparison import WITHOUT, Model, compared, words
 from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers
 from tm2tfr.targets.common.exported import Exported, Rehearsal

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr import extras
 from tm2tfr._version import __version__
+from tm2tfr.base import extras
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.recipe import features, tensors

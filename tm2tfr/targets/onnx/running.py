@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr import extras
-from tm2tfr.errors import ExportError, first_line
+from tm2tfr.base import extras
+from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.targets.common.comparison import ByLogits
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.labels import tokens_of

@@ -10,8 +10,8 @@ from typing import Any
 from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
-from tm2tfr.errors import ExportError
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import ExportError
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.card import argument, prompt
 from tm2tfr.targets.common.directory import NAMES, README
 from tm2tfr.targets.common.fitting import Recipe

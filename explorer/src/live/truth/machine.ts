@@ -2,7 +2,7 @@
 
 import type { Cell, Ending } from "./reference";
 
-/** A machine, with the tokens of its verdicts (tm2tfr/explorer/document.py writes it). */
+/** A machine, with the tokens of its verdicts (tm2tfr/web/explorer/document.py writes it). */
 export interface MachineReference {
   kind: "machine";
   states: string[];

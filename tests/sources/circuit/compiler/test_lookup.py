@@ -7,8 +7,8 @@ from hypothesis import given, settings
 
 from tests.sources.circuit.random_circuits import circuits
 from tests.sources.circuit.running import all_inputs, generated, watched, wrong_bits
+from tm2tfr.base.errors import CompileError
 from tm2tfr.engines import engine
-from tm2tfr.errors import CompileError
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.library import registry as library
 

@@ -9,10 +9,10 @@ from collections import Counter
 import pytest
 
 from tests.sources.circuit.formats.golden import PATHS, CircuitCase, cases, said
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text.source import MOST_SHOWN
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
-from tm2tfr.text.source import MOST_SHOWN
 
 GOLDEN = [case for path in PATHS for case in cases(path)]
 

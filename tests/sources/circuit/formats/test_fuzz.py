@@ -8,7 +8,7 @@ import pytest
 
 from tests.sources.circuit.formats.golden import PATHS, cases
 from tests.strategies import tries
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE

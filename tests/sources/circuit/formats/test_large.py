@@ -9,7 +9,7 @@ import pytest
 
 from tests.strategies import tries
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.circuit.evaluate import evaluate_words
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.netlist import Circuit, Gate

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
 from tests.strategies import tries
-from tm2tfr.choices import CIRCUIT_TEXTS
-from tm2tfr.errors import SpecError
+from tm2tfr.base.choices import CIRCUIT_TEXTS
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import pla, registry
 
@@ -124,10 +124,10 @@ def test_a_pla_file_is_a_circuit_on_the_command_line(tmp_path: Path, capsys: pyt
 
 @pytest.mark.parametrize("name", [text.name for text in CIRCUIT_TEXTS])
 def test_a_format_is_registered_once(name: str) -> None:
-    """The command line, the library and the readers know a format from the one table in `tm2tfr.choices`."""
+    """The command line, the library and the readers know a format from the one table in `tm2tfr.base.choices`."""
     package = Path(registry.__file__).parent.parent.parent.parent
     files = [path for path in package.rglob("*.py") if f'TextFormat("{name}", ' in path.read_text(encoding="utf-8")]
-    assert files == [package / "choices.py"]
+    assert files == [package / "base" / "choices.py"]
 
 
 # ── what was taken for something else ───────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import tm2tfr
 from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
 from tests.sources.circuit.formats.golden import said as complaint
-from tm2tfr.errors import ConversionError, SpecError, SpecWarning, UsageError
+from tm2tfr.base.errors import ConversionError, SpecError, SpecWarning, UsageError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS

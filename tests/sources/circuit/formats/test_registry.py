@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.errors import CompileError, ConversionError, NotFoundError, ReadError, SpecError
+from tm2tfr.base.errors import CompileError, ConversionError, NotFoundError, ReadError, SpecError
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS, CIRCUIT_READABLE, CIRCUIT_WRITABLE, CircuitFormat
 from tm2tfr.sources.circuit.library import registry as library

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sources.circuit.random_circuits import circuits
-from tm2tfr.errors import ConversionError, SpecError
+from tm2tfr.base.errors import ConversionError, SpecError
 from tm2tfr.sources.circuit.building import TABLES
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry

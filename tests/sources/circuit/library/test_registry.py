@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tm2tfr.errors import NotFoundError, UsageError
+from tm2tfr.base.errors import NotFoundError, UsageError
 from tm2tfr.sources.circuit.library.registry import GENERATORS, load
 
 

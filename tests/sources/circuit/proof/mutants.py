@@ -11,8 +11,8 @@ from tests import mutations
 from tests.mutations import Aim, cancelling_heads, cancelling_scores, cancelling_units, one_entry
 from tests.mutations.weights import READERS, grown, plus, scaled, widened
 from tests.sources.circuit.running import all_inputs, wrong_bits
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import engine
-from tm2tfr.errors import EngineError
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace

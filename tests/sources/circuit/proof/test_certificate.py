@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from tests.sources.circuit.proof.mutants import with_two_more
 from tests.sources.circuit.random_circuits import circuits
 from tests.sources.circuit.running import PAPER, all_inputs, random_of, wrong_bits
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import engine
-from tm2tfr.errors import EngineError
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate

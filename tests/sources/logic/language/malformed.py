@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.sources.malformed import write_anew
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.logic.read import read
 
 CASES = Path(__file__).with_name("malformed.txt")

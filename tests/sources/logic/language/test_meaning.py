@@ -9,10 +9,10 @@ import pytest
 
 from tests.sources.logic.language.printed import written
 from tests.strategies import tries
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text.words import all_words
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.read import read
-from tm2tfr.text.words import all_words
 
 
 @pytest.mark.slow

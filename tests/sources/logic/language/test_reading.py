@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.errors import CompileError, SpecError
+from tm2tfr.base.errors import CompileError, SpecError
 from tm2tfr.sources.logic import nodes as n
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.program import WordExample

@@ -12,7 +12,7 @@ import tm2tfr
 from tests.sources.logic.language.random_programs import Maker
 from tests.sources.logic.language.test_reading import FORMULAS, PROGRAMS, shown
 from tests.strategies import tries
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.logic import nodes as n
 from tm2tfr.sources.logic.nodes import Build
 from tm2tfr.sources.logic.program import LogicProgram, WordExample

@@ -6,11 +6,11 @@ import pytest
 from automata.fa.nfa import NFA
 
 from tests.sources.logic.random_formulas import words_of
+from tm2tfr.base.text.words import all_words
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula
-from tm2tfr.text.words import all_words
 
 PAST = {
     "once Q[a]": "(a|b)*a(a|b)*",

@@ -11,11 +11,11 @@ import pytest
 from tests.sources.logic.compiling import weights
 from tests.sources.logic.proof.mutants import Draw, doubled, pairs_of, times, units_of, widened
 from tests.sources.logic.proof.test_fuzz import right, words_of
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.decode import observe_all, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
-from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.proof import prove
 from tm2tfr.sources.logic.truth import LogicTruth

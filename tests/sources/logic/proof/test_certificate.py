@@ -16,9 +16,9 @@ from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, ran
 from tests.sources.logic.test_faults import Runs
 from tests.sources.rasp.compiled.faults import faults
 from tests.strategies import tries
+from tm2tfr.base.errors import CompileError, EngineError
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import CompileError, EngineError
-from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.proof import LogicRefusal, prove
 from tm2tfr.sources.logic.proof.certificate import logic_report

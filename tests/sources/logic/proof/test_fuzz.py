@@ -15,11 +15,11 @@ from tests.sources.logic.compiling import all_to, weights
 from tests.sources.logic.proof import mutants
 from tests.sources.logic.proof.mutants import Draw
 from tests.strategies import DEPTH, tries
-from tm2tfr.choices import Float
+from tm2tfr.base.choices import Float
+from tm2tfr.base.errors import EngineError
+from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.errors import EngineError
-from tm2tfr.options import LogicOptions
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.proof import prove

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tm2tfr.errors import CompileError, InputError
+from tm2tfr.base.errors import CompileError, InputError
 from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.transformer import provenance

@@ -8,13 +8,13 @@ from itertools import islice, product
 import pytest
 
 import tm2tfr
+from tm2tfr.base.text.words import written
+from tm2tfr.contract.specification import vector
 from tm2tfr.engines.decode import observe_all
 from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.rasp.evaluate import Undefined
 from tm2tfr.sources.rasp.library import shipped
 from tm2tfr.sources.rasp.truth import RaspTruth
-from tm2tfr.specification import vector
-from tm2tfr.text.words import written
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 

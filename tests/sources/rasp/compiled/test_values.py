@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import tm2tfr
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.runs.batches.labelled import checked_words, every_input
 from tm2tfr.sources.rasp.read import read
 

@@ -11,14 +11,14 @@ from tests.cli.lines import said
 from tests.recordings import recorded_text
 from tests.sources.rasp.drawing.pictures import FOLDER, runs
 from tests.sources.rasp.drawing.test_runs import check
+from tm2tfr.base.errors import CompileError, InputError
+from tm2tfr.base.text.words import written
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
-from tm2tfr.errors import CompileError, InputError
 from tm2tfr.sources.rasp.drawing.flow import flow
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.page import heads_of
 from tm2tfr.tables.scores import attention_map
-from tm2tfr.text.words import written
 
 DRAWS = (
     'shifted = aggregate(select(indices, indices - 1, ==), tokens, "-");\ndraw(shifted, "ab");\ndraw(hist_bos, "§aa");\n'

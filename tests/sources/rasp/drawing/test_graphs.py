@@ -11,7 +11,7 @@ import pytest
 from tests.installed import needs_dot
 from tests.sources.rasp.headers import names
 from tests.sources.rasp.running import heads, read, shipped_program
-from tm2tfr.errors import OutputError
+from tm2tfr.base.errors import OutputError
 from tm2tfr.sources.rasp.drawing.flow import flow
 from tm2tfr.sources.rasp.drawing.graphs import render, save, to_dot, to_mermaid, to_networkx
 

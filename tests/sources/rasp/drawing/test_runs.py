@@ -13,7 +13,7 @@ import pytest
 from tests.sources.rasp.drawing.test_graphs import SHIFT
 from tests.sources.rasp.headers import header, names
 from tests.sources.rasp.running import read, shipped_program
-from tm2tfr.errors import OutputError
+from tm2tfr.base.errors import OutputError
 from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
 from tm2tfr.sources.rasp.evaluate import Undefined
 from tm2tfr.sources.rasp.program import Program

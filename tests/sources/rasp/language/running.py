@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.language.parse import parse
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import elaborated, read
-from tm2tfr.text.source import Log, SourceText
 
 
 def variables(text: str) -> dict[str, Any]:

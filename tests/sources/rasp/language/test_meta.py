@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.sources.rasp.language.running import on, program, variables
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.rasp import read as reading
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.language.syntax import Maker

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.sources.rasp.language.running import on, program, rows
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
 from tm2tfr.sources.rasp.evaluate import Undefined, attempt, evaluate
 
 F = Fraction

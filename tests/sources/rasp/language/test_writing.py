@@ -10,7 +10,7 @@ import pytest
 
 from tests.sources.rasp.headers import FOLDER, names
 from tests.sources.rasp.language.running import program
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp.analyse import analyse, shapes_of
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import read

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.recordings import recorded_text
-from tm2tfr.errors import ShapeError
+from tm2tfr.base.errors import ShapeError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.transformer.listing import layer_number, listing, summary

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 
 from tests.strategies import machines_with_inputs
+from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.exact import Exact
-from tm2tfr.errors import CompileError
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.compiler.layout import Answers

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.sources.turing.formats.reading import fails, read, warned
-from tm2tfr.errors import ConversionError
+from tm2tfr.base.errors import ConversionError
 from tm2tfr.sources.turing.formats import advent, registry
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result

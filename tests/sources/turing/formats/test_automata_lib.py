@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import machines_with_inputs, tries
-from tm2tfr.errors import ConversionError, SpecError
+from tm2tfr.base.errors import ConversionError, SpecError
 from tm2tfr.sources.turing.formats import automata_lib
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.sources.turing.formats.reading import fails, read
-from tm2tfr.errors import ConversionError, NotFoundError
+from tm2tfr.base.errors import ConversionError, NotFoundError
 from tm2tfr.sources.turing import library
 from tm2tfr.sources.turing.formats import bbchallenge
 from tm2tfr.sources.turing.simulator import result

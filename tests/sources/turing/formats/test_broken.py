@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.sources.turing.formats.golden import Case, cases, rewrite
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text.source import FEW_DIAGNOSTICS
 from tm2tfr.sources.turing.formats import registry
-from tm2tfr.text.source import FEW_DIAGNOSTICS
 
 FILES = sorted((Path(__file__).parent / "broken").glob("*.txt"))
 CASES = {path.stem: list(cases(path)) for path in FILES}

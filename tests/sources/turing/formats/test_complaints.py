@@ -7,10 +7,10 @@ import re
 import pytest
 
 from tests.sources.turing.formats.golden import FOLDER, Case, cases, said
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text import nodes
+from tm2tfr.base.text.source import MACHINE_BYTES, MOST_SHOWN
 from tm2tfr.sources.turing.formats import native
-from tm2tfr.text import nodes
-from tm2tfr.text.source import MACHINE_BYTES, MOST_SHOWN
 
 GOLDEN = [(path.stem, case) for path in sorted(FOLDER.glob("*.txt")) for case in cases(path)]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sources.turing.formats.reading import fails, read, warned
-from tm2tfr.errors import ConversionError
+from tm2tfr.base.errors import ConversionError
 from tm2tfr.sources.turing.formats import doty, registry
 from tm2tfr.sources.turing.library import load, shipped, shipped_text
 from tm2tfr.sources.turing.simulator import result

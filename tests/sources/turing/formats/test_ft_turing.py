@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.sources.turing.formats.reading import fails, read, warned
-from tm2tfr.errors import ConversionError
+from tm2tfr.base.errors import ConversionError
 from tm2tfr.sources.turing.formats import ft_turing, registry
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result

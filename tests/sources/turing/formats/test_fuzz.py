@@ -10,10 +10,10 @@ import pytest
 
 from tests.sources.turing.formats.golden import FOLDER, cases
 from tests.strategies import tries
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text import nodes
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.library import shipped, shipped_text
-from tm2tfr.text import nodes
 
 DOCUMENTS = tries(22_000)
 """How many; each batch of them has a seed of its own."""

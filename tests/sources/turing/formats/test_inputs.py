@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.sources.turing.formats.reading import fails, read, warned
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.strategies import machines
-from tm2tfr.errors import InputError
+from tm2tfr.base.errors import InputError
 from tm2tfr.sources.turing.formats import native, registry
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine, Rule

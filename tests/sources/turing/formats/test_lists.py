@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.turing.formats.reading import fails, read, warned
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text.source import SourceText
 from tm2tfr.sources.turing.formats import bbchallenge
 from tm2tfr.sources.turing.formats.bbchallenge import is_list, read_list, repeated
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
-from tm2tfr.text.source import SourceText
 
 BB2, BB3, ENDLESS = "1RB1LB_1LA1RZ", "1RB1RZ_1LB0RC_1LC1LA", "1RB1LA_1LA1RB"
 CSV = f'machine,status,steps\n{BB2},halt,6\n"{BB3}",halt,21\n{ENDLESS},endless,\n'

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import machines
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text import nodes, source
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.spec import Example, Machine, Rule
-from tm2tfr.text import nodes, source
 
 HEAD = "blank: ' '\nstart state: a\n"
 LOADERS = {loader.__name__: (loader,) for loader in nodes.LOADERS}

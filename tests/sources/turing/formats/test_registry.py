@@ -16,8 +16,8 @@ from tests.sources.turing.formats.test_ft_turing import document as ft_turing
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.sources.turing.formats.test_morphett import PALINDROMES
 from tests.sources.turing.formats.test_turingmachinesimulator import PARITY
-from tm2tfr import choices
-from tm2tfr.errors import ConversionError, SpecError
+from tm2tfr.base import choices
+from tm2tfr.base.errors import ConversionError, SpecError
 from tm2tfr.sources.turing import conversion
 from tm2tfr.sources.turing.formats import registry, turingmachine_io
 from tm2tfr.sources.turing.library import load, shipped, shipped_text

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tm2tfr
 from tests.strategies import machines, machines_with_inputs
-from tm2tfr.errors import ConversionError
+from tm2tfr.base.errors import ConversionError
 from tm2tfr.sources.turing.formats import automata_lib, registry
 from tm2tfr.sources.turing.formats.lossless import left_at_the_edge, renamed
 from tm2tfr.sources.turing.library import load, shipped

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.turing.formats import native, registry
 from tm2tfr.sources.turing.library import shipped, shipped_text
 from tm2tfr.sources.turing.simulator import result

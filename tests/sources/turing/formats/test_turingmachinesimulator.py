@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.turing.formats.reading import fails, read, warned
-from tm2tfr.errors import ConversionError
+from tm2tfr.base.errors import ConversionError
 from tm2tfr.sources.turing.formats import registry, turingmachinesimulator
 from tm2tfr.sources.turing.library import load, shipped, shipped_text
 from tm2tfr.sources.turing.simulator import result

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import tm2tfr
 from tests.sources.turing.formats.reading import read
 from tests.strategies import machines
-from tm2tfr.choices import HALT_VERDICTS, HaltVerdict
-from tm2tfr.errors import ConversionError, Tm2tfrError
+from tm2tfr.base.choices import HALT_VERDICTS, HaltVerdict
+from tm2tfr.base.errors import ConversionError, Tm2tfrError
 from tm2tfr.sources.turing.conversion import with_verdict
 from tm2tfr.sources.turing.formats import registry
 from tm2tfr.sources.turing.library import load

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
-from tm2tfr.errors import EngineError
 from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.transformer.weights import Decoder
 

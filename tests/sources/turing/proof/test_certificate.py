@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from benchmarks.machines import large
 from tests.strategies import machines
-from tm2tfr.errors import EngineError
+from tm2tfr.base.errors import EngineError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.proof import ENGINES, Certificate, limit, prove

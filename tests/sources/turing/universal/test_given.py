@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tm2tfr.errors import CompileError, InputError, SpecError, WeightFileError
+from tm2tfr.base.errors import CompileError, InputError, SpecError, WeightFileError
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 

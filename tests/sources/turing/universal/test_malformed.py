@@ -15,10 +15,10 @@ import pytest
 from tests.sources.turing.formats.golden import Case, cases, rewrite
 from tests.sources.turing.universal.cases import EVERY, random_prompt
 from tests.strategies import tries
-from tm2tfr.errors import SpecError
+from tm2tfr.base.errors import SpecError
+from tm2tfr.base.text.source import MOST_SHOWN
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.text.source import MOST_SHOWN
 
 FOLDER = Path(__file__).parent / "golden"
 CLASSES = {

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.sources.turing.universal.cases import EVERY, compiled
 from tests.strategies import tries
+from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import CompileError
+from tm2tfr.runs.trace.check import check
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import layout, renamed
 from tm2tfr.sources.turing.universal.names import (
@@ -27,7 +28,6 @@ from tm2tfr.sources.turing.universal.names import (
 )
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
-from tm2tfr.trace.check import check
 
 BOTH = ("one-way", "two-way")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.sources.turing.universal.cases import EVERY, described, random_machine, random_prompt, random_word
 from tests.strategies import tries
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine

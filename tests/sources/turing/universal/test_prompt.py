@@ -24,7 +24,7 @@ from tests.sources.turing.universal.cases import (
     random_word,
 )
 from tests.strategies import machines_with_inputs, tries
-from tm2tfr.errors import CompileError, InputError, SpecError
+from tm2tfr.base.errors import CompileError, InputError, SpecError
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine

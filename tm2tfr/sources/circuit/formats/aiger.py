@@ -13,12 +13,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import restore, symbol_lines
 from tm2tfr.sources.circuit.formats.pieces import halves
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, SourceText
 
 
 # ── a circuit as ANDs and negations, each AND made once: what the AIGER formats write ─────────────────

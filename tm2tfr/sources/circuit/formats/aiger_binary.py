@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tm2tfr.errors import Diagnostic, SpecError, counted
+from tm2tfr.base.errors import Diagnostic, SpecError, counted
+from tm2tfr.base.text.source import Log, SourceText, decoded
 from tm2tfr.sources.circuit.formats.aiger import COMMENTS, AigerFile, and_graph, conclude, read_header
 from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import symbol_lines
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, SourceText, decoded
 
 _LONGEST_LINE = 200
 _LONGEST_NUMBER = 5

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tm2tfr.errors import counted, did_you_mean
+from tm2tfr.base.errors import counted, did_you_mean
+from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.sources.circuit.building import ASSOCIATIVE
 from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.text.source import Log, SourceText
 
 _WRITTEN_SHORT = 6
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 
-from tm2tfr.errors import counted, did_you_mean
+from tm2tfr.base.errors import counted, did_you_mean
+from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import Cover
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, SourceText
 
 _ROW = re.compile(r"\s*([01-]+)(?:\s+([01]))?\s*")
 _LEGAL = re.compile(r"[A-Za-z0-9_$][A-Za-z0-9_.\[\]$:<>/-]*")

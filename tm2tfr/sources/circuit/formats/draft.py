@@ -11,12 +11,12 @@ from itertools import chain
 from pathlib import PurePath
 from typing import NamedTuple, NoReturn
 
-from tm2tfr.errors import Diagnostic, Span, counted, listing
+from tm2tfr.base.errors import Diagnostic, Span, counted, listing
+from tm2tfr.base.text.source import MOST_DIAGNOSTICS, Log, Mark
 from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.formats.pieces import NetFunction, gates_of
 from tm2tfr.sources.circuit.netlist import Circuit, Encoding, Gate
 from tm2tfr.sources.circuit.order import cycles, topological
-from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, Mark
 
 
 # ── the value that every reader of a circuit's format returns ─────────────────────────────────────────

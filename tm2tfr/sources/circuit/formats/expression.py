@@ -15,13 +15,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tm2tfr.base.text.source import Log, Mark, SourceText
 from tm2tfr.sources.circuit.building import TABLES, FreshNames
 from tm2tfr.sources.circuit.formats.blif import cubes
 from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import legalised, restore
 from tm2tfr.sources.circuit.formats.pieces import complement
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, Mark, SourceText
 
 MOST_TOKENS = 1500
 """In one statement: Python's parser is recursive, and an expression could be nested so deep."""

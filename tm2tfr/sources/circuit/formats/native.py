@@ -25,15 +25,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from tm2tfr.errors import SpecError, counted, did_you_mean, listing
+from tm2tfr.base.errors import SpecError, counted, did_you_mean, listing
+from tm2tfr.base.text.nodes import List, Map, Node, Scalar, compose, kind
+from tm2tfr.base.text.reading import Reading
+from tm2tfr.base.text.source import Log, SourceText
+from tm2tfr.base.text.words import flow_list, paragraph, scalar
 from tm2tfr.sources.circuit.building import ASSOCIATIVE, TABLES, FreshNames
 from tm2tfr.sources.circuit.formats.draft import CircuitExample, LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.expression import Equations, parsed
 from tm2tfr.sources.circuit.netlist import ENCODED, MOST_OPERANDS, Circuit, Gate
-from tm2tfr.text.nodes import List, Map, Node, Scalar, compose, kind
-from tm2tfr.text.reading import Reading
-from tm2tfr.text.source import Log, SourceText
-from tm2tfr.text.words import flow_list, paragraph, scalar
 
 KEYS = ("name", "description", "source", "encoding", "inputs", "gates", "outputs", "examples")
 

@@ -39,14 +39,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.errors import ConversionError, counted, did_you_mean, listing
+from tm2tfr.base.errors import ConversionError, counted, did_you_mean, listing
+from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS, Cover
 from tm2tfr.sources.circuit.formats.truth_table import MOST_INPUTS, tables
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, SourceText
 
 MOST_COLUMNS = 10_000
 """Of inputs, and of outputs: more than a table of cubes describes."""

@@ -9,18 +9,18 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any, cast
 
-from tm2tfr.choices import CIRCUIT_TEXTS, TextFormat
-from tm2tfr.errors import ConversionError, NotFoundError, ReadError, did_you_mean
+from tm2tfr.base.choices import CIRCUIT_TEXTS, TextFormat
+from tm2tfr.base.errors import ConversionError, NotFoundError, ReadError, did_you_mean
+from tm2tfr.base.text.source import decoded
 from tm2tfr.sources.circuit.formats.draft import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import decoded
 
 STDIN = "-"
 _SNIFFED = 1 << 16
 
 
 class CircuitFormat(TextFormat):
-    """A format, as `tm2tfr.choices` registers it, with its module.
+    """A format, as `tm2tfr.base.choices` registers it, with its module.
 
     Where the pattern ``COMMENTS`` of a module matches, comments of any bytes begin.
     """

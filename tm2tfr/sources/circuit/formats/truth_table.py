@@ -20,14 +20,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from tm2tfr.errors import ConversionError, counted
+from tm2tfr.base.errors import ConversionError, counted
+from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.sources.circuit.building import FreshNames
 from tm2tfr.sources.circuit.evaluate import evaluate_words
 from tm2tfr.sources.circuit.formats.draft import LoadedCircuit, NetDraft, stem
 from tm2tfr.sources.circuit.formats.names import name_comments, restore
 from tm2tfr.sources.circuit.formats.pieces import MOST_TABLE_OPERANDS
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.text.source import Log, SourceText
 
 MOST_INPUTS = MOST_TABLE_OPERANDS
 MOST_OUTPUTS = 256

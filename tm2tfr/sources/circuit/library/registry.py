@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tm2tfr.errors import NotFoundError, UsageError, did_you_mean
+from tm2tfr.base.errors import NotFoundError, UsageError, did_you_mean
 from tm2tfr.sources.circuit.library import arithmetic, sha256
 from tm2tfr.sources.circuit.netlist import Circuit
 

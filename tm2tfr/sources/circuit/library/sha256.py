@@ -10,7 +10,7 @@ import re
 from itertools import count
 from math import isqrt
 
-from tm2tfr.errors import InputError, counted
+from tm2tfr.base.errors import InputError, counted
 from tm2tfr.sources.circuit.building import Builder, Signal
 from tm2tfr.sources.circuit.netlist import Circuit
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from tm2tfr.base.errors import EngineError, counted, did_you_mean, visible
+from tm2tfr.base.text.columns import aligned
 from tm2tfr.engines.overflow import reach
-from tm2tfr.errors import EngineError, counted, did_you_mean, visible
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof import stream as bounds
 from tm2tfr.sources.circuit.proof.attention import looks
 from tm2tfr.sources.circuit.proof.gates import answers, expected, margin, wrong_gates
-from tm2tfr.text.columns import aligned
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.parts import AHEAD, OUTPUTS, parts
 from tm2tfr.transformer.weights import Decoder, digest, matrices, norms

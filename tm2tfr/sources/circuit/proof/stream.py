@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tm2tfr.errors import visible
+from tm2tfr.base.errors import visible
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, Norm
 

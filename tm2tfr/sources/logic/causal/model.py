@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.causality import CausalRun, CausalValue, CausalVariable, Settings
+from tm2tfr.contract.causality import CausalRun, CausalValue, CausalVariable, Settings
 from tm2tfr.sources.logic.causal.seen import ENDS, SeenValues
 from tm2tfr.sources.logic.causal.weights import FEATURE, LogicWeights, is_feature, is_number
 from tm2tfr.sources.logic.evaluate import evaluate
@@ -279,7 +279,7 @@ def _plain(value: CausalValue) -> Any:
 
 
 class LogicCausal:
-    """The causal model of a run, see `tm2tfr.causality.CausalModel`."""
+    """The causal model of a run, see `tm2tfr.contract.causality.CausalModel`."""
 
     def __init__(self, about: LogicWeights, word: tuple[str, ...]) -> None:
         self._about, self._word = about, word

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from tm2tfr.causality import CausalVariable
+from tm2tfr.contract.causality import CausalVariable
 from tm2tfr.sources.logic.causal.seen import ENDS
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.nodes import needed

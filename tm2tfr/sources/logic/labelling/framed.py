@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tm2tfr.labelling import sight_matrix
+from tm2tfr.contract.labelling import sight_matrix
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.evaluate_many import ManyRows
 from tm2tfr.sources.logic.nodes import Node

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.labelling import (
+from tm2tfr.contract.labelling import (
     FUNCTIONS,
     RESERVED,
     HeadLabels,
@@ -293,4 +293,4 @@ def _text_of_head(holds: str) -> str:
 
 
 _FUNCTIONS = {"label": "", "number": "", "square": "square", "positive": "positive", "negative": "negative"}
-"""What a subspace holds of a node -> the function of the node's value that this is, see `tm2tfr.labelling.FUNCTIONS`."""
+"""What a subspace holds of a node -> the function of the node's value that this is, see `FUNCTIONS`."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from lark import Lark, Transformer
 
-from tm2tfr.text.parts import Lexeme, TextPart, parser_of, place_of
-from tm2tfr.text.source import SourceText
+from tm2tfr.base.text.parts import Lexeme, TextPart, parser_of, place_of
+from tm2tfr.base.text.source import SourceText
 
 # ── The syntax tree of an expression, built while the parser runs: a method for each alternative of ``grammar.lark``.
 MEANT = {

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tm2tfr.errors import did_you_mean
+from tm2tfr.base.errors import did_you_mean
+from tm2tfr.base.text.parts import Lexeme
+from tm2tfr.base.text.source import Log
 from tm2tfr.sources.logic.language.lexemes import BUILT_IN, ELSEWHERE, FUNCTIONS, Phrase
 from tm2tfr.sources.logic.nodes import Always, Build, Next, Node, Previous, Sight
-from tm2tfr.text.parts import Lexeme
-from tm2tfr.text.source import Log
 
 
 # ── What names and expressions mean while a program is elaborated: nodes, sums in cases, and macros.

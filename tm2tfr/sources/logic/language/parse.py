@@ -10,7 +10,10 @@ from typing import Any
 
 from lark.exceptions import UnexpectedToken
 
-from tm2tfr.errors import did_you_mean
+from tm2tfr.base.errors import did_you_mean
+from tm2tfr.base.text.parts import Lexeme
+from tm2tfr.base.text.source import MOST_DIAGNOSTICS, Log
+from tm2tfr.base.text.syntax import Complaint
 from tm2tfr.sources.logic.language.lexemes import (
     BUILT_IN,
     CLOSING,
@@ -29,9 +32,6 @@ from tm2tfr.sources.logic.language.lexemes import (
     parser,
     statements,
 )
-from tm2tfr.text.parts import Lexeme
-from tm2tfr.text.source import MOST_DIAGNOSTICS, Log
-from tm2tfr.text.syntax import Complaint
 
 # ── What is wrong with an expression that cannot be read, and what to do.
 _CHARACTERS = {

@@ -25,7 +25,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from tm2tfr.errors import visible
+from tm2tfr.base.errors import visible
 from tm2tfr.sources.logic.proof.quantities import MatrixRow, Quantity, size_of
 from tm2tfr.transformer.claims import Over
 from tm2tfr.transformer.weights import Head

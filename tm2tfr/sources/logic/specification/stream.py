@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from tm2tfr.contract.specification import ClaimedSpecification
 from tm2tfr.sources.logic.evaluate import LogicValue
 from tm2tfr.sources.logic.nodes import Comparison, Node, Retrieve
 from tm2tfr.sources.logic.specification.claims import (
@@ -40,7 +41,6 @@ from tm2tfr.sources.logic.specification.heads import (
     signed,
     stands_for,
 )
-from tm2tfr.specification import ClaimedSpecification
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -24,8 +24,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.causality import CausalRun, CausalValue, CausalVariable, Settings
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
+from tm2tfr.contract.causality import CausalRun, CausalValue, CausalVariable, Settings
 from tm2tfr.sources.rasp.causal.about import FIXED, PLACE, RaspProgram
 from tm2tfr.sources.rasp.causal.run import RaspRun
 from tm2tfr.sources.rasp.evaluate import evaluate
@@ -37,7 +37,7 @@ from tm2tfr.transformer.weights import Decoder
 
 
 class RaspCausal:
-    """The causal model of a run, see `tm2tfr.causality.CausalModel`."""
+    """The causal model of a run, see `tm2tfr.contract.causality.CausalModel`."""
 
     def __init__(self, about: RaspProgram, word: Word) -> None:
         self._about, self._word = about, word

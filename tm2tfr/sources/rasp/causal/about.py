@@ -6,13 +6,13 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tm2tfr.causality import CausalVariable
-from tm2tfr.errors import CompileError, Tm2tfrError
+from tm2tfr.base.errors import CompileError, Tm2tfrError
+from tm2tfr.base.text.words import all_words
+from tm2tfr.contract.causality import CausalVariable
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens
 from tm2tfr.sources.rasp.specification import numeric, shown_value
-from tm2tfr.text.words import all_words
 from tm2tfr.transformer.listing import wiring
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, digest

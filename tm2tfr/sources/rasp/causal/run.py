@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.causality import CausalValue, Settings
+from tm2tfr.contract.causality import CausalValue, Settings
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.causal.about import FIXED, RaspProgram, among
 from tm2tfr.sources.rasp.program import Word, shown_atom

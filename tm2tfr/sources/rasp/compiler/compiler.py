@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Any
 
-from tm2tfr.choices import RASP, RaspMask
-from tm2tfr.errors import CompileError, Diagnostic, Tm2tfrError
-from tm2tfr.options import MOST_LENGTH, RaspOptions
+from tm2tfr.base.choices import RASP, RaspMask
+from tm2tfr.base.errors import CompileError, Diagnostic, Tm2tfrError
+from tm2tfr.base.text.source import Log, SourceText
+from tm2tfr.base.text.words import all_words, alphabet_of, shown_word, written
+from tm2tfr.contract.options import MOST_LENGTH, RaspOptions
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.program import Program, Word, headers, shown_atom
@@ -19,8 +21,6 @@ from tm2tfr.sources.rasp.write import write
 from tm2tfr.sources.sequence.compiler import Limits, compile_graph, compile_unbounded
 from tm2tfr.sources.sequence.domains import Domains
 from tm2tfr.sources.sequence.graph import SequenceGraph
-from tm2tfr.text.source import Log, SourceText
-from tm2tfr.text.words import all_words, alphabet_of, shown_word, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp import sops
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.values import shown

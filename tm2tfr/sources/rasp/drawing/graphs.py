@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import graphviz
 
-from tm2tfr.errors import OutputError, counted, visible
+from tm2tfr.base.errors import OutputError, counted, visible
+from tm2tfr.base.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 from tm2tfr.sources.rasp.drawing.flow import Flow, FlowHead, flow
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.sops import Elementwise, SOp
-from tm2tfr.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 
 if TYPE_CHECKING:
     import networkx as nx

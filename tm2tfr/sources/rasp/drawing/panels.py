@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tm2tfr.errors import OutputError, counted, visible
+from tm2tfr.base.errors import OutputError, counted, visible
+from tm2tfr.base.text.svg import Picture, box, over, page, path, stacked, taken_by, text, wrapped
 from tm2tfr.sources.rasp.drawing.flow import Flow, FlowHead, flow
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate, shown_word
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import Atom, SOp
-from tm2tfr.text.svg import Picture, box, over, page, path, stacked, taken_by, text, wrapped
 
 CELL, WIDEST = 22.0, 64.0
 """The height of a cell, which is the least width as well, and the most."""

@@ -20,14 +20,14 @@ from fractions import Fraction
 from typing import Any
 from weakref import WeakValueDictionary
 
-from tm2tfr.errors import Tm2tfrError, did_you_mean
+from tm2tfr.base.errors import Tm2tfrError, did_you_mean
+from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.parse import parse
 from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes
 from tm2tfr.sources.rasp.sops import Node, Selector, SOp
-from tm2tfr.text.source import Log, SourceText
 
 MOST_CALLS = 1000
 """That may be nested."""

@@ -15,9 +15,9 @@ from typing import Any
 
 from lark import Lark, Transformer
 
+from tm2tfr.base.text.parts import Lexeme, TextPart, parser_of, place_of
+from tm2tfr.base.text.source import SourceText
 from tm2tfr.sources.rasp.language import syntax as s
-from tm2tfr.text.parts import Lexeme, TextPart, parser_of, place_of
-from tm2tfr.text.source import SourceText
 
 # ── Builds the syntax tree while the parser runs: a method for each alternative of ``grammar.lark``.
 PREFIXES = {"not": "not", "-": "neg", "+": "pos"}

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from fractions import Fraction
 
-from tm2tfr.errors import Span
+from tm2tfr.base.errors import Span
+from tm2tfr.base.text.source import Log
 from tm2tfr.sources.rasp.analyse import shapes_of
 from tm2tfr.sources.rasp.evaluate import Undefined, attempt, shown_word
 from tm2tfr.sources.rasp.language import syntax as s
@@ -15,7 +16,6 @@ from tm2tfr.sources.rasp.language.syntax import Maker
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Select, Selector, SOp, needed
 from tm2tfr.sources.rasp.values import BINARY, IRRATIONAL, UNARY, ValueRefused, shown
-from tm2tfr.text.source import Log
 
 MOST_ITEMS = 1_000_000
 """Of a list."""

@@ -15,11 +15,11 @@ from typing import Any
 
 from lark.exceptions import UnexpectedToken
 
-from tm2tfr.errors import Span
+from tm2tfr.base.errors import Span
+from tm2tfr.base.text.parts import Lexeme
+from tm2tfr.base.text.source import MOST_DIAGNOSTICS, Log
 from tm2tfr.sources.rasp.language.lexemes import BEGINNINGS, LINES, Brackets, lexemes, parser, pieces, statements
 from tm2tfr.sources.rasp.language.syntax import Statement
-from tm2tfr.text.parts import Lexeme
-from tm2tfr.text.source import MOST_DIAGNOSTICS, Log
 
 # ── What is wrong with a text that is not RASP, and what to do: for readers who know Python better.
 Mistake = tuple[Span | None, str, str]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from tm2tfr.base.text.parts import TextPart
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.syntax import Definition, call_it
 from tm2tfr.sources.rasp.program import Word
 from tm2tfr.sources.rasp.sops import Node, Selector, SOp
-from tm2tfr.text.parts import TextPart
 
 Meta = Any
 """A value of the meta level: an atom, a list, a dictionary, a function, an s-op, a selector, an `Answer`, or `BROKEN`."""

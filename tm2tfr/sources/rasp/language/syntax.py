@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
+from tm2tfr.base.text.parts import TextPart as TextPart  # noqa: PLC0414  (part of the tree)
 from tm2tfr.sources.rasp import sops as rasp
-from tm2tfr.text.parts import TextPart as TextPart  # noqa: PLC0414  (part of the tree)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

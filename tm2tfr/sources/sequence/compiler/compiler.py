@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence.compiler.lowering import Lowering
 from tm2tfr.sources.sequence.compiler.stream import StreamPlan
 from tm2tfr.sources.sequence.domains import Domains

@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from tm2tfr.errors import CompileError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, known, of_bits

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tm2tfr.choices import LEFT_BOUNDARIES, TURING
-from tm2tfr.errors import CompileError, did_you_mean, visible
+from tm2tfr.base.choices import LEFT_BOUNDARIES, TURING
+from tm2tfr.base.errors import CompileError, did_you_mean, visible
 from tm2tfr.sources.turing.compiler.head_position import head_position
 from tm2tfr.sources.turing.compiler.layout import FEATURES, MOST_KEPT, Answers, Boundary, layout
 from tm2tfr.sources.turing.compiler.read_input import read_input

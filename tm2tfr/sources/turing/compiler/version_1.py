@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tm2tfr.choices import TURING
+from tm2tfr.base.choices import TURING
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.residual import Residual, Subspace

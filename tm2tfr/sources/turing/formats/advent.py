@@ -13,11 +13,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from tm2tfr.base.text.nodes import Node, Scalar
+from tm2tfr.base.text.source import Log, Mark, SourceText
 from tm2tfr.sources.turing.formats import lossless
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import Example, Machine, Rule
-from tm2tfr.text.nodes import Node, Scalar
-from tm2tfr.text.source import Log, Mark, SourceText
 
 BLANK = "0"
 MOST_STEPS = 10_000

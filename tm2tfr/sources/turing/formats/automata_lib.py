@@ -18,12 +18,12 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from tm2tfr.errors import ConversionError, Diagnostic, SpecError
+from tm2tfr.base.errors import ConversionError, Diagnostic, SpecError
+from tm2tfr.base.text.nodes import Node, Scalar
+from tm2tfr.base.text.source import Log, Mark, SourceText
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.formats.lossless import Translation, Written, two_way, with_verdicts
 from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.text.nodes import Node, Scalar
-from tm2tfr.text.source import Log, Mark, SourceText
 
 MOVES = {"L": -1, "N": 0, "R": +1}
 LETTERS = {move: name for name, move in MOVES.items()}

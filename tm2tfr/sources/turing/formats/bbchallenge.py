@@ -15,12 +15,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tm2tfr.errors import Diagnostic, SpecError, counted
+from tm2tfr.base.errors import Diagnostic, SpecError, counted
+from tm2tfr.base.text.nodes import Node
+from tm2tfr.base.text.source import Log, Mark, SourceText
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.formats.lossless import Translation, Written, letter, renamed, renamings, two_way, without_stays
 from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.text.nodes import Node
-from tm2tfr.text.source import Log, Mark, SourceText
 
 LETTERS = string.ascii_uppercase
 HALT = "Z"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tm2tfr.base.text.nodes import List, Map, Node, Scalar, kind
+from tm2tfr.base.text.reading import Fields
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.spec import OUTCOMES, Example, Rule
-from tm2tfr.text.nodes import List, Map, Node, Scalar, kind
-from tm2tfr.text.reading import Fields
 
 # ── the table of a native document: states, symbols, instructions and the synonyms for them ───────────
 LETTERS: Mapping[str, int] = {"L": -1, "R": +1, "S": 0, "N": 0}

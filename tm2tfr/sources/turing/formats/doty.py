@@ -13,15 +13,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tm2tfr.errors import visible
+from tm2tfr.base.errors import visible
+from tm2tfr.base.text.nodes import LOADERS, List, Map, Node, Scalar, compose, kind
+from tm2tfr.base.text.reading import Fields
+from tm2tfr.base.text.source import FEW_DIAGNOSTICS, Log, SourceText
+from tm2tfr.base.text.words import flow_list, scalar
 from tm2tfr.sources.turing.formats import lossless
 from tm2tfr.sources.turing.formats.doty_braces import ANY, BLANK, Braces, Rules
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.nodes import LOADERS, List, Map, Node, Scalar, compose, kind
-from tm2tfr.text.reading import Fields
-from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, SourceText
-from tm2tfr.text.words import flow_list, scalar
 
 KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "delta")
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tm2tfr.errors import did_you_mean
+from tm2tfr.base.errors import did_you_mean
+from tm2tfr.base.text.nodes import Scalar
+from tm2tfr.base.text.source import Mark
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded
 from tm2tfr.sources.turing.spec import MOVES, Rule
-from tm2tfr.text.nodes import Scalar
-from tm2tfr.text.source import Mark
 
 BLANK, ANY = "_", "?"
 KEYS = ("states", "input_alphabet", "tape_alphabet_extra", "start_state", "accept_state", "reject_state", "num_tapes")

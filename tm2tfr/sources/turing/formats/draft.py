@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from tm2tfr.errors import Diagnostic
+from tm2tfr.base.errors import Diagnostic
+from tm2tfr.base.text.nodes import Node
+from tm2tfr.base.text.reading import Reading
 from tm2tfr.sources.turing.spec import Machine, MachineError, Problem
-from tm2tfr.text.nodes import Node
-from tm2tfr.text.reading import Reading
 
 Path = tuple[str, ...]
 

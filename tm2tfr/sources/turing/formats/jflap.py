@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from tm2tfr.base.text.nodes import Node
+from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.sources.turing.formats import lossless
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.formats.jflap_blocks import DEEPEST, Flat, Level, Move, by_tag, machine_within
 from tm2tfr.sources.turing.spec import MOVES, Machine
-from tm2tfr.text.nodes import Node
-from tm2tfr.text.source import Log, SourceText
 
 if TYPE_CHECKING:
-    from tm2tfr.text import xml
+    from tm2tfr.base.text import xml
 
 SQUARE = "□"  # how JFLAP draws the blank
 BLANKS = ("_", SQUARE, "␣", " ", "▢", "◻")
@@ -45,7 +45,7 @@ def read(source: SourceText) -> Loaded:
     Raises:
         SpecError: with every error.
     """
-    from tm2tfr.text import xml  # noqa: PLC0415  (defusedxml is needed for nothing else)
+    from tm2tfr.base.text import xml  # noqa: PLC0415  (defusedxml is needed for nothing else)
 
     document = xml.parse(source)
     draft = Draft(Log(source), values={"name": stem(source.file)})

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from tm2tfr.base.text.nodes import Node
 from tm2tfr.sources.turing.formats.lossless import fresh
 from tm2tfr.sources.turing.spec import Rule
-from tm2tfr.text.nodes import Node
 
 if TYPE_CHECKING:
-    from tm2tfr.text import xml
+    from tm2tfr.base.text import xml
 
 DEEPEST = 50
 """More blocks within blocks than in any machine."""

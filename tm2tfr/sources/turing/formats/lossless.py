@@ -12,7 +12,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tm2tfr.errors import ConversionError, visible
+from tm2tfr.base.errors import ConversionError, visible
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule
 
 ACCEPT = "accept"

@@ -22,13 +22,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tm2tfr.errors import visible
+from tm2tfr.base.errors import visible
+from tm2tfr.base.text.json_nodes import compose_json
+from tm2tfr.base.text.nodes import Map, Node, Scalar, kind
+from tm2tfr.base.text.source import Log, Mark, SourceText
 from tm2tfr.sources.turing.formats import lossless
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import TAPES, Machine, Rule
-from tm2tfr.text.json_nodes import compose_json
-from tm2tfr.text.nodes import Map, Node, Scalar, kind
-from tm2tfr.text.source import Log, Mark, SourceText
 
 # ── what Morphett's simulator saves: a JSON object with the program, the tape and state to begin with, and the variant
 # The state, the tape and the head's place at the moment of saving are in it too. A machine begins its runs at the

@@ -13,14 +13,14 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, product
 
-from tm2tfr.errors import SpecError, listing
+from tm2tfr.base.errors import SpecError, listing
+from tm2tfr.base.text.nodes import Map, Node, Scalar, compose, kind
+from tm2tfr.base.text.source import MACHINE_BYTES, Log, Mark, SourceText, decoded
+from tm2tfr.base.text.words import flow_list, paragraph, scalar
 from tm2tfr.sources.turing.formats.document import read_document
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.graph import dead_states, reachable_states, unread_symbols
 from tm2tfr.sources.turing.spec import MOVE_LETTERS, Example, Machine, Rule
-from tm2tfr.text.nodes import Map, Node, Scalar, compose, kind
-from tm2tfr.text.source import MACHINE_BYTES, Log, Mark, SourceText, decoded
-from tm2tfr.text.words import flow_list, paragraph, scalar
 
 # ── a machine -> our YAML. The text is read back as an equal machine, and every YAML reader reads it alike
 _LONGEST_KEY = 1000  # YAML finds the colon of a key only within 1,024 characters

@@ -7,17 +7,17 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Any, cast
 
-from tm2tfr.choices import MACHINE_TEXTS, READABLE, WRITABLE, TextFormat
-from tm2tfr.errors import ConversionError, Diagnostic, SpecError, did_you_mean
+from tm2tfr.base.choices import MACHINE_TEXTS, READABLE, WRITABLE, TextFormat
+from tm2tfr.base.errors import ConversionError, Diagnostic, SpecError, did_you_mean
+from tm2tfr.base.text.source import MACHINE_BYTES, SourceText, decoded
 from tm2tfr.sources.turing.formats import bbchallenge, ft_turing, native
 from tm2tfr.sources.turing.formats.draft import Loaded
 from tm2tfr.sources.turing.formats.lossless import Written
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.text.source import MACHINE_BYTES, SourceText, decoded
 
 
 class Format(TextFormat):
-    """A format, as `tm2tfr.choices` registers it, with its module."""
+    """A format, as `tm2tfr.base.choices` registers it, with its module."""
 
     __slots__ = ()
 

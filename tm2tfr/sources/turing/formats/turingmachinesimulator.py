@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tm2tfr.errors import visible
+from tm2tfr.base.errors import visible
+from tm2tfr.base.text.nodes import Node, Scalar
+from tm2tfr.base.text.source import FEW_DIAGNOSTICS, Log, Mark, SourceText
 from tm2tfr.sources.turing.formats import lossless
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
 from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.text.nodes import Node, Scalar
-from tm2tfr.text.source import FEW_DIAGNOSTICS, Log, Mark, SourceText
 
 BLANK = "_"
 MOVES: Mapping[str, int] = {"<": -1, "-": 0, ">": +1}

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, chain, product
 
+from tm2tfr.base.errors import counted
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.errors import counted
 from tm2tfr.sources.turing.proof.cases import HV, MV, LayerInputs, Refusal, V
 from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.feed_forward import power_of_two

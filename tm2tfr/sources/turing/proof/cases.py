@@ -16,7 +16,7 @@ from itertools import chain
 from math import ceil, floor
 from typing import Any, Literal, NamedTuple, Protocol
 
-from tm2tfr.errors import visible
+from tm2tfr.base.errors import visible
 from tm2tfr.sources.turing.tokens import Triple
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at

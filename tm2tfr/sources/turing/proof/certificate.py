@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tm2tfr.base.errors import EngineError, ShapeError, did_you_mean
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.errors import EngineError, ShapeError, did_you_mean
 from tm2tfr.sources.turing.proof.attention import AttentionProof, HeadProof, Lookups, Retrieval
 from tm2tfr.sources.turing.proof.cases import LayerInputs, Refusal
 from tm2tfr.sources.turing.proof.domain import Domain

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tm2tfr.base.errors import listing
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.errors import listing
 from tm2tfr.sources.turing.proof.cases import HV, MV, Case, Coordinates, LayerInputs, Miss, Neurons, Ray, Refusal, V, Woken
 from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.residual import at

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from tm2tfr.errors import counted, visible
+from tm2tfr.base.errors import counted, visible
+from tm2tfr.base.text.columns import aligned
 from tm2tfr.sources.turing.proof.certificate import ENGINES, Certificate, Proof, checked
-from tm2tfr.text.columns import aligned
 
 
 @dataclass(frozen=True)

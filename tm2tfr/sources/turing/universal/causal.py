@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.causality import CausalCells, CausalValue, CausalVariable
+from tm2tfr.contract.causality import CausalCells, CausalValue, CausalVariable
 from tm2tfr.sources.turing import causal as chapter
 from tm2tfr.sources.turing.tokens import BOS, HALT
 from tm2tfr.sources.turing.universal.names import RuleAnswer, value_token
@@ -32,7 +32,7 @@ _FINDING, _FLAGS = (5, "attention"), (5, "feed_forward")
 
 
 class UniversalCausal(chapter.TuringCausal):
-    """The causal model of a run of the machine in the prompt, see `tm2tfr.causality.CausalModel`."""
+    """The causal model of a run of the machine in the prompt, see `tm2tfr.contract.causality.CausalModel`."""
 
     def __init__(self, universal: Universal, word: str, decoder: Decoder) -> None:
         self._names = names = universal.names

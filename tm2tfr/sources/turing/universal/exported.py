@@ -14,9 +14,10 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from tm2tfr._version import __version__
-from tm2tfr.contract import ANSWER, Truth
-from tm2tfr.errors import CompileError, ExportError, counted, visible
-from tm2tfr.exported import ExportReference
+from tm2tfr.base.errors import CompileError, ExportError, counted, visible
+from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.source import ANSWER, Truth
 from tm2tfr.sources.turing.exported import TAG
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
@@ -26,7 +27,6 @@ from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read, text
 from tm2tfr.sources.turing.universal.proof import prove
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
-from tm2tfr.text.markdown import code, escaped
 
 SHOWN = ("binary-increment", "parity", "busy-beaver-3", "busy-beaver-2", "complement", "accept-all")
 """Shipped machines, of which the first one that fits is shown in a model card if no machine is given."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from tm2tfr.errors import CompileError, counted, visible
+from tm2tfr.base.errors import CompileError, counted, visible
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, VERDICTS, Triple
 

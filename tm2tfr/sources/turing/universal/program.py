@@ -9,8 +9,8 @@ from functools import cached_property
 from html import escape
 from itertools import islice
 
-from tm2tfr.choices import UNIVERSAL_TAPES, UniversalTape
-from tm2tfr.errors import CompileError, counted, did_you_mean, visible
+from tm2tfr.base.choices import UNIVERSAL_TAPES, UniversalTape
+from tm2tfr.base.errors import CompileError, counted, did_you_mean, visible
 from tm2tfr.sources.turing.drawing import html as machine_html
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, REJ

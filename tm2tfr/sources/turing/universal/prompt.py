@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from tm2tfr.errors import did_you_mean
+from tm2tfr.base.errors import did_you_mean
+from tm2tfr.base.text.source import MOST_DIAGNOSTICS, Log, SourceText, decoded
 from tm2tfr.sources.turing.spec import TAPES, TapeKind
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ
 from tm2tfr.sources.turing.universal.names import ARROW, Entry, MachineNames, RuleAnswer
 from tm2tfr.sources.turing.universal.program import Universal, meant
-from tm2tfr.text.source import MOST_DIAGNOSTICS, Log, SourceText, decoded
 
 _TOKEN = re.compile(
     r"(?P<arrow>→|->)\s*(?P<answer>\([^()→>]*\)(?!\S)|(?:(?!→|->)\S)+)?"

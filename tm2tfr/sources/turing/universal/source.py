@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.blocks import BlockReference
-from tm2tfr.choices import DRAWN, PICTURES, WRITABLE
-from tm2tfr.choices import UNIVERSAL as NAME
-from tm2tfr.contract import Source, later
+from tm2tfr.base.choices import DRAWN, PICTURES, WRITABLE
+from tm2tfr.base.choices import UNIVERSAL as NAME
+from tm2tfr.base.errors import counted
+from tm2tfr.contract.blocks import BlockReference
+from tm2tfr.contract.options import UniversalOptions
 from tm2tfr.contract.shown import Page
-from tm2tfr.errors import counted
-from tm2tfr.options import UniversalOptions
+from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.turing.source import inputs, own_input, report
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder

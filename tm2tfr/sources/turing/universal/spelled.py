@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tm2tfr.errors import CompileError, Diagnostic, SpecError, listing, visible
+from tm2tfr.base.errors import CompileError, Diagnostic, SpecError, listing, visible
+from tm2tfr.base.text.columns import aligned
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS
 from tm2tfr.sources.turing.universal import prompt as prompts
 from tm2tfr.sources.turing.universal.names import value_token
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import prompt
-from tm2tfr.text.columns import aligned
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
+from tm2tfr.contract.specification import Specification, reached
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, Row
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Outcome
@@ -19,7 +20,6 @@ from tm2tfr.sources.turing.truth import WRITTEN as CHAPTER
 from tm2tfr.sources.turing.truth import TuringSpecification, TuringTruth, triple_token
 from tm2tfr.sources.turing.universal.names import MachineNames
 from tm2tfr.sources.turing.universal.program import VERDICT_STATES, Universal
-from tm2tfr.specification import Specification, reached
 from tm2tfr.transformer.residual import Residual
 
 # ── what every subspace of the universal decoder must contain at every position, and where each head must look
@@ -196,7 +196,7 @@ GIVEN = {state: verdict for verdict, state in VERDICT_STATES.items()}
 
 
 class UniversalTruth(TuringTruth):
-    """A run of the machine that stands in the prompt, see `tm2tfr.contract.Truth`.
+    """A run of the machine that stands in the prompt, see `tm2tfr.contract.source.Truth`.
 
     Args:
         max_steps: stop after this many steps of the machine; None: run until it halts.

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.choices import UNIVERSAL, UniversalTape
-from tm2tfr.errors import CompileError, visible
+from tm2tfr.base.choices import UNIVERSAL, UniversalTape
+from tm2tfr.base.errors import CompileError, visible
 from tm2tfr.sources.turing.compiler.head_position import halves, sum_of_moves
 from tm2tfr.sources.turing.compiler.read_input import input_symbols, kept, lookups
 from tm2tfr.sources.turing.compiler.read_tape import read_tape

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tm2tfr.errors import ShapeError, counted
+from tm2tfr.base.errors import ShapeError, counted
 from tm2tfr.sources.turing.proof.cases import Refusal
 from tm2tfr.sources.turing.proof.certificate import Proof, claimed, collected, limits
 from tm2tfr.sources.turing.proof.embedding import layout_refusals, unclaimed

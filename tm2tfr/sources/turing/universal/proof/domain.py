@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
-from tm2tfr.contract import AnyRow
+from tm2tfr.base.errors import EngineError
+from tm2tfr.contract.source import AnyRow
+from tm2tfr.contract.specification import reached
 from tm2tfr.engines.dense import Dense
-from tm2tfr.errors import EngineError
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.proof import cases as steps
 from tm2tfr.sources.turing.proof.cases import HV, MV, Coordinates, Manner, Question, Ray, V
@@ -35,7 +36,6 @@ from tm2tfr.sources.turing.universal.names import (
 )
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth, since
-from tm2tfr.specification import reached
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 

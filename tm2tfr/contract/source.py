@@ -1,0 +1,401 @@
+"""What a construction brings: the columns of its table, and a run as its reference has it. Knows no construction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from tm2tfr.base.errors import ShapeError
+from tm2tfr.base.text.words import InputSpace
+from tm2tfr.contract.blocks import BlockReference, ManyLabels
+from tm2tfr.contract.shown import AttentionOf, Page, Questions
+from tm2tfr.contract.specification import Specification
+from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder
+
+BOTTOM = "⊥"
+"""A cell that contains nothing."""
+Kind = Literal["position", "fed", "label", "number", "bits", "output", "answered"]
+"""What the cells of a column are: the position i; the token fed at it, as text; the label of a subspace's one-hot vector
+after the last layer, as text or None for the zero vector; the number in a subspace; the bits in several subspaces, as the
+text of their digits or by name; the answer of an output, a label as text or a number; the token answered, as text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column of the table of a run: what its cells are, and how they are shown.
+
+    Args:
+        name: its heading, and its key in files; no two columns of a table have the same.
+        kind: see `Kind`. The first column of a table is the position, the second tells the token at it, the last is the
+            token answered, or all others are the outputs of a labeller, in their order.
+        meaning: what it shows, in a few words.
+        holds: of a label or number, what its subspace is claimed to hold: it is read from wherever that is; of an output,
+            its name.
+        subspace: otherwise the name of the subspace itself.
+        bits: of bits, what their subspaces are claimed to hold, in order.
+        names: pairs of the digits of such bits and their name, if they have one.
+        real: of an output, whether it is a number; whole: whether its labels are whole numbers.
+        signed: whether a positive number is shown with its sign, as moves are.
+        tex: its heading in LaTeX, ``$q^{(i)}$``; by default its name.
+
+    Raises:
+        ShapeError: if a label or number is not read from exactly one thing, bits from nothing, or another column from
+            anything.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    holds: str = ""
+    subspace: str | None = None
+    bits: tuple[str, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
+    real: bool = False
+    whole: bool = False
+    signed: bool = False
+    tex: str = ""
+
+    def __post_init__(self) -> None:
+        given = (bool(self.holds) and self.kind != "output") + (self.subspace is not None)
+        if given != (self.kind in ("label", "number")):
+            need = "exactly one of holds and subspace" if self.kind in ("label", "number") else "neither holds nor subspace"
+            raise ShapeError(f"column {self.name!r}: it is a {self.kind}: give it {need}")
+        if self.real and self.kind != "output":
+            raise ShapeError(f"column {self.name!r}: it is a {self.kind}: only an output is said to be real")
+        if bool(self.bits) != (self.kind == "bits"):
+            raise ShapeError(f"column {self.name!r}: it is a {self.kind}: columns of kind bits have bits, and no others")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its cells are numbers."""
+        return self.kind in ("position", "number") or self.real
+
+    def read_from(self, layout: Residual) -> Subspace | None:
+        """Return the subspace of `layout` that it is read from; None if there is none of the right kind."""
+        if self.kind == "output":
+            return None
+        if self.subspace is None:
+            found = layout.holding(self.holds)
+        else:
+            found = layout.subspace(self.subspace) if self.subspace in layout else None
+        return found if found is not None and (found.labels is None) == (self.kind == "number") else None
+
+    def read_bits(self, layout: Residual) -> tuple[Subspace, ...] | None:
+        """Return the subspaces of `layout` that its bits are read from; None if it has none or some are not there."""
+        found = [layout.holding(what) for what in self.bits]
+        there = tuple(subspace for subspace in found if subspace is not None and subspace.labels is None)
+        return there if there and len(there) == len(found) else None
+
+    def named(self, digits: str) -> str:
+        """Return bits, given as text, by their name; as they are if they have none."""
+        return dict(self.names).get(digits, digits)
+
+    def text(self, value: Any) -> str:
+        """Return a cell as it is written: ⊥ for nothing, a positive number with its sign if the column is signed."""
+        return shown(value, signed=self.signed)
+
+
+def readable(columns: tuple[Column, ...], layout: Residual) -> bool:
+    """Return whether every column that is read off a stream can be read off one with this layout."""
+    held = [c.read_from(layout) is not None for c in columns if c.kind in ("label", "number")]
+    return all(held) and all(c.read_bits(layout) is not None for c in columns if c.kind == "bits")
+
+
+FED, ANSWERED = "the token at this position", "the answer: the next token"
+POSITION = Column(name="i", kind="position", meaning="the position", tex="$i$")
+"""The first column of every table."""
+ANSWER = Column(name="y", kind="answered", meaning=ANSWERED, tex="$y^{(i)}$")
+"""The last column of every table."""
+
+
+def shown(value: Any, *, signed: bool = False) -> str:
+    """Return a cell as it is written, see `Column.text`."""
+    if value is None:
+        return BOTTOM
+    return f"+{value}" if signed and value > 0 else str(value)
+
+
+# ── a run as the reference has it ───────────────────────────────────────────────────────────────────────────
+AnyRow = tuple[Any, ...]
+"""A row of any table: one entry per column, in order."""
+
+
+class _Any:
+    """See `ANY`."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "ANY"
+
+
+ANY = _Any()
+"""A cell of which the reference says nothing: it equals everything. Which cell it is, ``is`` tells."""
+
+
+class RunResult(Protocol):
+    """What came out of a run of the reference."""
+
+    @property
+    def outcome(self) -> str: ...  # in a word or two
+    @property
+    def shown(self) -> str: ...  # it, for people: numbers or a digest instead of bits; nothing if the run was cut off
+    @property
+    def own(self) -> Mapping[str, Any]: ...  # what else there is to say of it, as plain data
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """What is wrong with the place where a decoder stops, while every cell so far is right.
+
+    Args:
+        what: of the list or table that says so, its name: ``stop tokens``.
+        part: what of it is wrong: ``the list``.
+        expected, found: in words.
+        why: what follows from that, and what to do.
+    """
+
+    what: str
+    part: str
+    expected: str
+    found: str
+    why: str
+
+
+class Truth(Protocol):
+    """A run of the reference on one input: rows as they come, and what is known about them. No weights anywhere near."""
+
+    @property
+    def noun(self) -> str: ...  # what the program is called: ``machine``
+    @property
+    def reference(self) -> str: ...  # what this run is of: ``simulator``
+    @property
+    def name(self) -> str: ...  # of the program
+    @property
+    def input(self) -> str: ...  # as it is shown
+    @property
+    def prompt(self) -> Sequence[str]: ...  # the tokens of the input
+    @property
+    def blank(self) -> str: ...  # what an empty cell shows, where the table has a tape; otherwise nothing
+
+    def refuse(self, layout: Residual) -> None:
+        """Raise CompileError if a decoder with this stream has no table that can be compared."""
+
+    def rows(self, columns: tuple[Column, ...]) -> Iterator[AnyRow]:
+        """Yield the row of every position, with these columns; `ANY` where the reference says nothing."""
+
+    def result(self) -> RunResult:
+        """Return what came out, as far as `rows` has been taken."""
+
+    def specification(self, upto: int) -> Specification:
+        """Return the specification up to position `upto`."""
+
+    def ending(self, decoder: Decoder) -> Ending | None:
+        """Return what is wrong with the place where `decoder` stops, None if nothing is."""
+
+
+class LabellerTruth(Protocol):
+    """What the runs have in common of references whose programs answer at every position of the input: see `Truth`."""
+
+    blank: str = ""
+
+    @property
+    def prompt(self) -> Sequence[str]:
+        """The tokens of the input."""
+
+    @property
+    def values(self) -> Mapping[str, Sequence[Any]]:
+        """What each output is at every position, by its name."""
+
+    def __post_init__(self) -> None:
+        _ = self.values
+
+    def rows(self, columns: Sequence[Column]) -> Iterator[AnyRow]:
+        """Yield the right cells at each position, one for each column; `ANY` where a column is none of the outputs."""
+        values = self.values
+        for i, token in enumerate(self.prompt):
+            own = {"position": i, "fed": token}
+            yield tuple(own.get(c.kind, values[c.holds][i] if c.holds in values else ANY) for c in columns)
+
+    def ending(self, decoder: Decoder) -> Ending | None:
+        """Return None: nothing is generated, so there is no ending."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """An example of a program's author, compared with the reference.
+
+    Args:
+        of: the name of what the example is of.
+        word: its input, as people write it.
+        expected, found: the author's values and those of the reference, as text; one text: that there are none.
+        runs, why: whether the weights are to be run on it, and why not.
+        kind, reference, numbers: what has the values, ``sop``; what says what is right; whether they are numbers.
+    """
+
+    of: str
+    word: str
+    expected: tuple[str, ...] | str
+    found: tuple[str, ...] | str
+    runs: bool
+    why: str = ""
+    kind: str = "sop"
+    reference: str = "interpreter"
+    numbers: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the reference says what the author does."""
+        return self.expected == self.found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        plain: dict[str, Any] = {self.kind: self.of, "input": self.word, "met": self.met}
+        said = (each if isinstance(each, str) else list(each) for each in (self.expected, self.found))
+        return plain | dict(zip(("expected", self.reference), said, strict=True))
+
+
+_Program = TypeVar("_Program")
+AnyClass = type[Any]
+
+
+def later(module: str, function: str) -> Callable[..., Any]:
+    """Return a function of a module that is imported when it is called."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(module), function)(*arguments)
+
+    return call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(Generic[_Program]):
+    """What everything else knows of one kind of source: a record of functions, which import what they need when called.
+
+    Args:
+        name: as the provenance of weights names it.
+        noun: what one of its programs is called: ``machine``.
+        called: program -> what this very program is called, where its kind has several nouns.
+        type: the class of its programs.
+        options: the class of the options of its compiler, see `tm2tfr.contract.options`.
+        machine: program -> the Turing machine in it, None if there is none yet; None: its programs are something else.
+        prompted: whether the decoder reads its program in the prompt, after weights that are the same for a whole class.
+        class_named: (program, options) -> the arguments that name this class on the command line.
+        read: (text, file) -> the program that is stored with weights. Raises SpecError.
+        restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
+            were compiled from; None: what was read.
+        prepare: (program, options) -> the program that these options are about, which also says what is right.
+        cautions: (program as it is prepared, options, warnings about its text) -> the warnings that hold; None: the same.
+        adapted: (program, input, verdict) -> the program with this input as its own and this verdict where it halts without
+            one, as far as they are given, and notes; None: it has neither. Raises InputError, ConversionError.
+        part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
+        targets: the formats that a program is written in.
+        convert: (program, format) -> it in that format, ``text`` (or bytes) and ``notes``. Raises ConversionError.
+        format_for: (path) -> the format of such a file. Raises OutputError.
+        check_ending: (program, path): refuse a file that would be read as another kind of program. Raises OutputError.
+        inputs: program -> what its inputs are made of, see `tm2tfr.base.text.words.InputSpace`.
+        own_input: the input of a program when none is given.
+        given: (program, input as people write it) -> the input. Raises InputError.
+        of_bytes: (program, bytes) -> the input that they stand for; None: this program takes no bytes.
+        fed: (program, input, decoder) -> the tokens that the decoder is fed; None: those of the input, one a character.
+        tried: (program, the examples of its text) -> inputs to suggest where there is room for a few.
+        enumerated: (program, the number of random inputs or None: all, seed) -> inputs, where all have one length.
+        cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
+        compile: (program, options) -> weights. Raises CompileError for options that do not apply to the program.
+        prove: (decoder, program) -> its certificate; None: there is none.
+        limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
+        report: (name of the subject, questions) -> its proof -> the report. Raises UsageError for questions of others.
+        truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
+        blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.contract.blocks`; None: of
+        words. labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
+        examined: (program, decoder) -> the examples of its author, compared with the reference.
+        labelling: (program, decoder) -> what has the labels of its runs, see `tm2tfr.contract.labelling`. Raises
+        CompileError. causal: (program, input, decoder) -> its run as equations, see `CausalModel`; None: there is none.
+        drawn: the endings of drawings; dot: program -> its graph in DOT.
+        draw: (program, path): write a drawing, of what kind its ending says.
+        graph: program -> its graph, for networkx.
+        headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
+        nets: program -> the name of each position, and the number of operands that its gate has; None: they have no names.
+        page: program -> what an explorer page says of it beside its runs; None: its page is that of a labeller.
+        draw_run: (program, input, the weights and where their heads look, or None) -> a run as SVG; None: none is drawn.
+        draw_requests: (program, the file that it is from) -> the runs that its text asks to draw, as SVG; None: none.
+        picture: (program, decoder) -> a heading, and the function that draws the program as SVG, for a labeller's page.
+        head_names: (program, decoder) -> layer and head of the weights, from 0 -> the name of that head in its drawings.
+        exported: (decoder, source, program) -> its own `ExportReference`; None: nothing is special.
+        canonical: (decoder, program) -> the weights as they are exported; None: as they are.
+        split: (text of a prompt, vocabulary) -> its tokens, where the prompt begins with a program; None: it does not.
+    """
+
+    # what it is
+    name: str
+    noun: str
+    called: Callable[[_Program], str] | None = None
+    type: type[_Program]
+    options: AnyClass
+    machine: Callable[[_Program], Any] | None = None
+    prompted: bool = False
+    class_named: Callable[[_Program, Mapping[str, Any]], str] | None = None
+    # its programs as text
+    read: Callable[[str, str], _Program]
+    restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
+    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
+    cautions: Callable[[_Program, Mapping[str, Any], Sequence[str]], tuple[str, ...]] | None = None
+    adapted: Callable[[_Program, str | None, str | None], tuple[_Program, tuple[str, ...]]] | None = None
+    part: Callable[[_Program, str], _Program] | None = None
+    targets: tuple[str, ...]
+    convert: Callable[[_Program, str], Any]
+    format_for: Callable[[Path], str]
+    check_ending: Callable[[_Program, Path], None] | None = None
+    # inputs
+    inputs: Callable[[_Program], InputSpace]
+    own_input: Callable[[_Program], str]
+    given: Callable[[_Program, str], str]
+    of_bytes: Callable[[_Program, bytes], str | None] | None = None
+    fed: Callable[[_Program, str, Decoder], Sequence[str]] | None = None
+    tried: Callable[[_Program, Sequence[Any]], Iterable[str]]
+    enumerated: Callable[[_Program, int | None, int], Sequence[str]] | None = None
+    cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
+    # weights
+    compile: Callable[[_Program, Mapping[str, Any]], Decoder]
+    prove: Callable[[Decoder, _Program], Any] | None = None
+    limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
+    report: Callable[[str, Questions], Callable[[Any], Any]] | None = None
+    # what is right
+    truth: Callable[[_Program, str, Decoder, int | None], Truth]
+    blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
+    labels: Callable[[_Program, Decoder], ManyLabels] | None = None
+    examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
+    labelling: Callable[[_Program, Decoder], Any] | None = None
+    causal: Callable[[_Program, str, Decoder], Any] | None = None
+    # pages and drawings
+    drawn: tuple[str, ...]
+    dot: Callable[[_Program], str]
+    draw: Callable[[_Program, Path], None]
+    graph: Callable[[_Program], Any]
+    headings: Callable[[_Program], Mapping[str, str]] | None = None
+    nets: Callable[[_Program], Sequence[tuple[str, int]]] | None = None
+    page: Callable[[_Program], Page] | None = None
+    draw_run: Callable[[_Program, str, tuple[Decoder, AttentionOf] | None], str] | None = None
+    draw_requests: Callable[[_Program, str], str | None] | None = None
+    picture: Callable[[_Program, Decoder], tuple[str, Callable[[], str]]] | None = None
+    head_names: Callable[[_Program, Decoder], Mapping[tuple[int, int], str]] | None = None
+    # exports
+    exported: Callable[[Any, _Program, Decoder], Any] | None = None
+    canonical: Callable[[Decoder, _Program], Decoder] | None = None
+    split: Callable[[str, Collection[str]], Sequence[str]] | None = None
+
+    def noun_of(self, program: _Program) -> str:
+        """Return what a program is called."""
+        return self.noun if self.called is None else self.called(program)
+
+    def prompt(self, program: _Program, word: str, decoder: Decoder) -> Sequence[str]:
+        """Return the tokens that `decoder` is fed for an input, without BOS: see `fed`."""
+        return word if self.fed is None else self.fed(program, word, decoder)

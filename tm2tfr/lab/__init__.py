@@ -1,0 +1,1 @@
+"""What research makes of a decoder: data sets, labels, interventions, hidden models, training, softness."""

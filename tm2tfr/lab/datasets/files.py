@@ -1,0 +1,175 @@
+"""The bytes of a file of examples: always the same for the same examples."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.lab.datasets.jobs import Tokens, arrow_or_error
+from tm2tfr.transformer.matrix import Ints
+
+
+# ── Examples as columns of numbers.
+class Texts(NamedTuple):
+    """A text for each example, as its place in a list; -1 stands for none.
+
+    Args:
+        places: (examples,)
+    """
+
+    places: Ints
+    of: Sequence[str]
+
+
+class Lists(NamedTuple):
+    """A list of numbers for each example: that of example e is ``items[offsets[e] : offsets[e + 1]]``.
+
+    Args:
+        offsets: (examples + 1,), from 0 on.
+    """
+
+    offsets: Ints
+    items: NDArray[np.int32]
+
+    @classmethod
+    def cut(cls, items: NDArray[np.int32], start: Ints, sizes: Ints) -> Lists:
+        """Return the lists ``items[start[e] : start[e] + sizes[e]]``; start, sizes: (examples,)."""
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(offsets, items[np.arange(offsets[-1]) + np.repeat(start - offsets[:-1], sizes)])
+
+
+ExampleColumn: TypeAlias = Texts | Lists | Ints
+"""Integers are (examples,); -1 stands for none."""
+ExampleColumns: TypeAlias = Mapping[str, ExampleColumn]
+"""Examples by the names of their columns, in the order of the file."""
+TOKENS = ("prompt", "target")
+"""The columns whose items are numbers of tokens."""
+MASK = "loss_mask"
+
+
+def columns_of(found: Sequence[tuple[Any, ...]], names: Sequence[str]) -> ExampleColumns:
+    """Return examples, of which there is at least one, as columns."""
+    columns: dict[str, ExampleColumn] = {}
+    given: tuple[Sequence[Any], ...] = tuple(zip(*found, strict=True))
+    for name, values in zip(names, given, strict=True):
+        if isinstance(values[0], np.ndarray):
+            offsets = np.concatenate([[0], np.cumsum([len(each) for each in values])]).astype(np.int64)
+            columns[name] = Lists(offsets, np.concatenate(values))
+        else:
+            columns[name] = Texts(np.arange(len(values)), values)
+    return columns
+
+
+_json = json.JSONEncoder(ensure_ascii=False).encode
+_GROUP = 2**16
+"""Examples of a row group."""
+_SCHEMA = "ARROW:schema"
+"""The key under which PyArrow keeps its own names of the columns' types in a file."""
+_OPTIONS: dict[str, Any] = {
+    "compression": "zstd",
+    "compression_level": 3,
+    "version": "2.6",
+    "data_page_version": "1.0",
+    "use_dictionary": True,
+    "write_statistics": True,
+    "store_schema": False,  # it would say that tokens are dictionaries: another one is put there, with texts
+}
+
+
+def encoded(columns: ExampleColumns, tokens: Tokens, format: str) -> bytes:
+    """Return a file of examples, ``jsonl`` or ``parquet``.
+
+    Raises:
+        DatasetError: if PyArrow is missing.
+    """
+    return _jsonl(columns, tokens) if format == "jsonl" else _parquet(columns, tokens)
+
+
+def _jsonl(columns: ExampleColumns, tokens: Tokens) -> bytes:
+    """Return a line of JSON for each example."""
+    names = [_json(token) for token in tokens.number]
+    shown = []
+    for name, column in columns.items():
+        values = _shown(name, column, names)
+        shown.append([f'"{name}": {value}' for value in values])
+    return "".join(["{" + ", ".join(line) + "}\n" for line in zip(*shown, strict=True)]).encode()
+
+
+def _shown(name: str, column: ExampleColumn, names: list[str]) -> list[str]:
+    """Return a column as JSON."""
+    if isinstance(column, Lists):
+        items, cuts = column.items.tolist(), column.offsets.tolist()
+        texts = [names[n] for n in items] if name in TOKENS else list(map(str, items))
+        return [f"[{', '.join(texts[a:b])}]" for a, b in pairwise(cuts)]
+    if isinstance(column, Texts):
+        texts = [*map(_json, column.of), "null"]  # the last one is that of -1
+        return [texts[n] for n in column.places.tolist()]
+    return ["null" if n < 0 else str(n) for n in column.tolist()]
+
+
+def _parquet(columns: ExampleColumns, tokens: Tokens) -> bytes:
+    """Return a Parquet file; every setting that affects its bytes is given explicitly.
+
+    Tokens are handed over as places in a dictionary, in the order in which they occur: PyArrow makes the same of texts,
+    item by item.
+    """
+    arrow = arrow_or_error()
+    text, small, number = arrow.string(), arrow.int8(), arrow.int32()
+    kinds: dict[str, Any] = {}
+    texts = {name: arrow.array(list(tokens.number), text) for name in TOKENS}
+    for name, column in columns.items():
+        if isinstance(column, Lists):
+            kinds[name] = arrow.list_(text if name in TOKENS else small if name == MASK else number)
+        elif isinstance(column, Texts):
+            kinds[name], texts[name] = text, arrow.array(column.of, text)
+        else:
+            kinds[name] = arrow.int64()
+    told = base64.b64encode(arrow.schema(list(kinds.items())).serialize())
+    kinds |= {name: arrow.list_(arrow.dictionary(number, text)) for name in TOKENS}
+    schema, sink = arrow.schema(list(kinds.items())), io.BytesIO()
+    every = max(map(_number, columns.values()))
+    with arrow.parquet.ParquetWriter(sink, schema, **_OPTIONS) as writer:
+        writer.add_key_value_metadata({_SCHEMA: told})
+        for first in range(0, every, _GROUP):
+            some = slice(first, min(first + _GROUP, every))
+            arrays = [_array(arrow, column, some, kinds[name], texts.get(name)) for name, column in columns.items()]
+            writer.write_table(arrow.table(arrays, schema=schema), row_group_size=_GROUP)
+    return sink.getvalue()
+
+
+def _number(column: ExampleColumn) -> int:
+    """Return the number of examples."""
+    return len(column.places if isinstance(column, Texts) else column.offsets[1:] if isinstance(column, Lists) else column)
+
+
+def _array(arrow: Any, column: ExampleColumn, some: slice, kind: Any, texts: Any) -> Any:
+    """Return some rows of a column as an Arrow array; texts: those that its numbers are the places of."""
+    if isinstance(column, Lists):
+        offsets = column.offsets[some.start : some.stop + 1]
+        items = column.items[offsets[0] : offsets[-1]]
+        if texts is not None:
+            values = _dictionary(arrow, items, texts)
+        else:
+            values = arrow.array(items.astype(kind.value_type.to_pandas_dtype(), copy=False))
+        return arrow.ListArray.from_arrays(arrow.array((offsets - offsets[0]).astype(np.int32)), values)
+    places = column.places[some] if isinstance(column, Texts) else column[some]
+    absent = places < 0
+    held = arrow.array(places, mask=absent if absent.any() else None)
+    return held if texts is None else texts.take(held)
+
+
+def _dictionary(arrow: Any, items: NDArray[np.int32], names: Any) -> Any:
+    """Return names by their numbers as a dictionary with those that occur, in the order in which they do."""
+    first = np.full(len(names), len(items), dtype=np.int64)
+    first[items[::-1]] = np.arange(len(items))[::-1]
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(items))]
+    places = np.zeros(len(names), dtype=np.int32)
+    places[order] = np.arange(len(order))
+    return arrow.DictionaryArray.from_arrays(arrow.array(places[items]), names.take(arrow.array(order)))

@@ -1,0 +1,271 @@
+"""Carrying out interventions: on the causal model of a run, and on the weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from tm2tfr.base.errors import UsageError, did_you_mean, listing
+from tm2tfr.contract.causality import CausalModel, CausalRun, CausalValue, CausalVariable
+from tm2tfr.engines.decode import Engine
+from tm2tfr.lab.interventions.intervention import Cell, Intervention, VariableSetting, changed_cells, text_of_unknown
+from tm2tfr.lab.interventions.patched import PatchedRun, patched_run, patches_of, wrong_cells
+from tm2tfr.transformer.weights import Decoder
+
+ColumnPlaces = Mapping[str, tuple[str, ...] | str]
+"""Column of labels -> the names of the subspaces that hold it as it is, or why none does."""
+
+MOST_NAMED = 24
+"""A message names at most this many variables."""
+_AT = r"\s*(?P<name>.+?)\s*@\s*(?P<at>\d{1,9})"
+_KEY, _VALUE, _FROM = (
+    re.compile(_AT + rest, re.DOTALL | re.ASCII)
+    for rest in (r"\s*", r"\s*=(?P<value>.*)", r"\s+from\s*(?P<input>.*?)\s*(@\s*(?P<there>\d{1,9}))?\s*")
+)
+
+
+@dataclass(frozen=True)
+class From:
+    """A value from another run, for an interchange intervention.
+
+    Args:
+        input: that of the other run; None: the same input.
+        position: where it is taken, from 0; None: at the position where it is set.
+        variable: which one; None: the one that is set.
+    """
+
+    input: str | None = None
+    position: int | None = None
+    variable: str | None = None
+
+
+@dataclass(frozen=True)
+class Base:
+    """A run that interventions are made on: its causal model, and what there is without any.
+
+    Args:
+        name, input: what is run, as it is shown.
+        decoder: the weights.
+        model: the causal model of the run.
+        prompt: the tokens of the input.
+        engine: that which runs the weights.
+        most: the most positions of a run.
+        columns: returns where the columns of labels are; called when it is needed.
+        check: returns how the weights differ from the reference without any intervention, in words; empty: they do not.
+    """
+
+    name: str
+    input: str
+    decoder: Decoder
+    model: CausalModel
+    prompt: Sequence[str]
+    engine: Engine
+    most: int
+    columns: Callable[[], ColumnPlaces] = dict
+    check: Callable[[], str] = str
+
+    @cached_property
+    def run(self) -> CausalRun:
+        """The run of the causal model without any intervention."""
+        return self.model.run({}, self.most)
+
+    @cached_property
+    def weights(self) -> PatchedRun:
+        """The run of the weights without any intervention."""
+        return patched_run(self.decoder, self.prompt, {}, engine=self.engine, max_positions=self.most)
+
+    @cached_property
+    def broken(self) -> str:
+        """How the weights differ from the reference without any intervention; empty: they do not."""
+        return self.check()
+
+    def variable(self, asked: str, where: str) -> CausalVariable:
+        """Return the variable that is called so: by what its subspace holds, by that one's name, or by a column.
+
+        Columns are those of the table, and of labels.
+
+        Raises:
+            UsageError: if nothing is, or it cannot be set.
+        """
+        model, layout = self.model, self.decoder.layout
+        name, why = asked if asked in model.variables else model.aliases.get(asked, asked), ""
+        if name not in model.variables:
+            places = (asked,) if asked in layout else self.columns().get(asked, "")
+            held = [self.of_subspace(place) for place in places] if isinstance(places, tuple) else []
+            why = places if isinstance(places, str) else ""
+            name = next((each for each in held if each in model.variables), *held[:1] or [name])
+        if name in model.variables:
+            found = model.variables[name]
+            if found.unset:
+                raise UsageError(f"{where}: {asked} cannot be set: {found.unset}")
+            return found
+        if why or name in model.fixed:
+            raise UsageError(f"{where}: {asked} cannot be set: {why or model.fixed[name]}")
+        known = [*model.variables, *(alias for alias, meant in model.aliases.items() if meant in model.variables)]
+        what = f"{where}: {self.name} has no variable {asked!r}{did_you_mean(asked, [*known, *self.columns()])}"
+        raise UsageError(f"{what}: use one of {listing(list(model.variables), most=MOST_NAMED)}{self._more()}")
+
+    def of_subspace(self, subspace: str) -> str:
+        """Return the name of the variable that a subspace holds."""
+        own = (each.name for each in self.model.variables.values() if each.subspace == subspace)
+        return next(own, self.decoder.layout.subspace(subspace).holds)
+
+    def _more(self) -> str:
+        return "" if len(self.model.variables) <= MOST_NAMED else " (tm2tfr intervene --variables lists all)"
+
+    def at(self, name: str, position: int, where: str) -> CausalValue:
+        """Return the value of a variable without any intervention.
+
+        Raises:
+            UsageError: if the run does not have this position.
+        """
+        if not 0 <= position < len(self.run.cells):
+            what = (
+                f"{where}: the run on {self.input!r} has the positions 0 to {len(self.run.cells) - 1}, and not {position}"
+            )
+            raise UsageError(f"{what}: use one of these")
+        return self.run.cells[position][name]
+
+    def intervened(self, settings: Sequence[VariableSetting]) -> Intervention:
+        """Return what these settings come to, by the causal model and by the weights."""
+        chosen = {(each.variable, each.position): each.value for each in settings}
+        without, expected = self.run, self.model.run(chosen, self.most)
+        layout, variables = self.decoder.layout, self.model.variables
+        patches = patches_of(layout, variables, chosen)
+        found = patched_run(self.decoder, self.prompt, patches, engine=self.engine, max_positions=self.most)
+        wrong = [*self._wrong(without, self.weights), *self._wrong(expected, found)]
+        changed = changed_cells(without, expected, list(variables))
+        unanswered = [why for outputs in expected.unanswered.values() for why in outputs.values()]
+        done = Intervention(
+            subject=self.name,
+            input=self.input,
+            engine=self.engine.name,
+            settings=tuple(settings),
+            without=without,
+            expected=expected,
+            patched_tokens=found.tokens,
+            patched_answers=found.answers,
+            wrong=tuple(wrong),
+            broken=self.broken,
+            changed=tuple(changed),
+            explained=tuple(dict.fromkeys((*expected.doubts.values(), *unanswered))),
+            why=None,
+        )
+        if done.causal:
+            return done
+        return replace(done, why=why_not(settings, variables, changed) if done.known else text_of_unknown(expected))
+
+    def _wrong(self, expected: CausalRun, found: PatchedRun) -> list[Cell]:
+        """Return the cells in which weights hold something else than expected, where that is known."""
+        layout, every = self.decoder.layout, self.model.variables.values()
+        cells = wrong_cells(layout, every, expected.cells, found)
+        return [
+            Cell(i, variable.name, expected.cells[i][variable.name], held)
+            for i, variable, held in cells
+            if (variable.name, i) not in expected.doubts
+        ]
+
+
+def why_not(settings: Sequence[VariableSetting], variables: Mapping[str, CausalVariable], changed: Sequence[Cell]) -> str:
+    """Return why settings change no answer, in words."""
+    said = []
+    own = {(each.variable, each.position) for each in settings}
+    others = list(dict.fromkeys(cell.variable for cell in changed if (cell.variable, cell.position) not in own))
+    for each in settings:
+        variable = variables[each.variable]
+        if each.value == each.before:
+            said.append(f"{each.variable} at {each.position} has this value without it as well")
+        elif not variable.read_by:
+            said.append(f"{each.variable} is read by nothing once it is written")
+        elif others:
+            named = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
+            said.append(f"{each.variable} is read by {variable.read_by}; that changes {named}, and no answer")
+        else:
+            said.append(f"{each.variable} is read by {variable.read_by}, which comes to the same here")
+    return "; ".join(said)
+
+
+def read_settings(texts: Sequence[str]) -> dict[tuple[str, int] | str, Any]:
+    """Return settings as people write them: (variable, position) -> a value as text, None for ``⊥`` or nothing, or `From`.
+
+    >>> read_settings(["q@5=q3", "h@6 from 111@6", "a @ 7 from @9"])  # doctest: +NORMALIZE_WHITESPACE
+    {('q', 5): 'q3', ('h', 6): From(input='111', position=6, variable=None),
+     ('a', 7): From(input=None, position=9, variable=None)}
+
+    Raises:
+        UsageError: for a text that says neither, and for a variable that is set twice at a position.
+    """
+    found: dict[tuple[str, int] | str, Any] = {}
+    for text in texts:
+        if (match := _FROM.fullmatch(text)) and "=" not in text.partition(" from")[0]:
+            there = match["there"]
+            value: Any = From(match["input"] or None, None if there is None else int(there))
+        elif match := _VALUE.fullmatch(text):
+            value = match["value"].strip() or None
+        else:
+            what = f"{text!r} does not say what is to be set"
+            raise UsageError(f"{what}: write for example 'q@5=q3', or 'q@5 from 111@6' for the value in another run")
+        key = match["name"], int(match["at"])
+        if key in found:
+            raise UsageError(f"{key[0]}@{key[1]} is set twice: set it once")
+        found[key] = value
+    return found
+
+
+def settings_of(base: Base, asked: Mapping[tuple[str, int] | str, Any], other: Any) -> list[VariableSetting]:
+    """Return the settings that are asked for: (variable, position), or ``q@5``, -> a value, or `From` another run.
+
+    Args:
+        other: input -> the `Base` of the run on it.
+
+    Raises:
+        UsageError: for a variable, a position or a value that there is not.
+    """
+    found = []
+    for key, value in asked.items():
+        name, position = _key(key)
+        where = f"{name}@{position}"
+        variable = base.variable(name, where)
+        before = base.at(variable.name, position, where)
+        origin = None
+        if isinstance(value, From):
+            source = base if value.input is None else other(value.input)
+            at = position if value.position is None else value.position
+            taken = variable if value.variable is None else source.variable(value.variable, where)
+            held, origin = source.at(taken.name, at, where), (source.input, at)
+            if isinstance(held, Mapping):
+                raise UsageError(f"{where}: {taken.name} is a mixture at {at} of {source.input!r}: take another position")
+        else:
+            held = value
+        checked = variable.checked(held, where)
+        found.append(VariableSetting(variable.name, name, position, checked, before, origin))
+    if not found:
+        raise UsageError(f"nothing is set: {_example(base)}")
+    keys = [(each.variable, each.position) for each in found]
+    if twice := next((key for n, key in enumerate(keys) if key in keys[:n]), None):
+        raise UsageError(f"{twice[0]} is set twice at {twice[1]}: set it once")
+    return found
+
+
+def _example(base: Base) -> str:
+    """Return advice on what can be set, with a variable of this source under the name that its table has, if it has one."""
+    names = {meant: alias for alias, meant in reversed(list(base.model.aliases.items()))}
+    settable = [variable for variable in base.model.variables.values() if not variable.unset]
+    if not settable:
+        return "and nothing of this source can be set: 'tm2tfr intervene --variables' says why"
+    variable = max(settable, key=lambda each: (each.name in names, each.since[0] >= 0))  # rather computed than embedded
+    value = variable.labels[0] if variable.labels else str((*variable.among, variable.least or 0)[0])
+    name = names.get(variable.name, variable.name)
+    return f"add for example --set '{name}@0={value}', in Python {{({name!r}, 0): {value!r}}}; --variables lists all"
+
+
+def _key(key: Any) -> tuple[str, int]:
+    match key:
+        case (str(name), int(position)) if not isinstance(position, bool):
+            return name, position
+        case str(text) if (said := _KEY.fullmatch(text)) is not None:
+            return said["name"], int(said["at"])
+    raise UsageError(f"{key!r} is not a variable with a position: use for example ('q', 5), or 'q@5'")

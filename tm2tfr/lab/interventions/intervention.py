@@ -1,0 +1,266 @@
+"""One intervention: what there is without it, what must come out, and what the patched weights answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tm2tfr.base.text.columns import aligned
+from tm2tfr.contract.causality import CausalRun, CausalValue
+from tm2tfr.contract.source import shown
+
+UNKNOWN = "?"
+"""An answer of which nothing is known, as it is printed."""
+MOST_ROWS, MOST_CELLS = 20, 12
+"""The most rows and cells that are printed."""
+
+
+@dataclass(frozen=True)
+class VariableSetting:
+    """A variable that is set at a position.
+
+    Args:
+        variable: what its subspace holds; `asked`: what it was called.
+        position: where, from 0.
+        value: what it is set to.
+        before: what it is without that.
+        origin: of an interchange, the input and the position that the value is from; otherwise None.
+    """
+
+    variable: str
+    asked: str
+    position: int
+    value: CausalValue
+    before: CausalValue
+    origin: tuple[str, int] | None = None
+
+    def __str__(self) -> str:
+        named = self.variable if self.asked == self.variable else f"{self.asked} ({self.variable})"
+        taken = "" if self.origin is None else f", as in {self.origin[0]!r} at {self.origin[1]}"
+        return f"{named} at {self.position} = {text_of_cell(self.value)}{taken}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        plainly = {"variable": self.variable, "position": self.position}
+        plainly |= {"value": plain(self.value), "before": plain(self.before)}
+        source, at = self.origin or (None, None)
+        return {**plainly, "source": source, "source_position": at}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A variable at a position, with two values: of `changed`, without the intervention and as is expected with it."""
+
+    position: int
+    variable: str
+    before: CausalValue
+    after: CausalValue
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """An intervention on a run.
+
+    Args:
+        subject, input: what was run.
+        engine: that which ran the weights.
+        settings: what was set.
+        without, expected: tokens and answers of the causal model, without the intervention and with it.
+        patched: those of the weights, their subspaces overwritten.
+        wrong: cells in which the weights hold something else than expected: `before` is what is expected, `after` is held.
+        changed: the cells that are expected to differ from those without it, as far as both runs go.
+        explained: what is not known of the weights, since nothing like it occurs in any run, with why; not compared.
+        why: why nothing that is answered differs from what is answered without it; None: something does.
+        broken: how the weights differ from the reference without any intervention, in words; empty: they do not.
+    """
+
+    subject: str
+    input: str
+    engine: str
+    settings: tuple[VariableSetting, ...]
+    without: CausalRun
+    expected: CausalRun
+    patched_tokens: tuple[str, ...]
+    patched_answers: tuple[Any, ...]
+    wrong: tuple[Cell, ...]
+    changed: tuple[Cell, ...]
+    explained: tuple[str, ...]
+    why: str | None
+    broken: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the patched weights feed, answer and hold what is expected, but for what is explained.
+
+        Weights that are not right without any intervention do not.
+        """
+        same = self.expected.tokens == self.patched_tokens and len(self.expected.answers) == len(self.patched_answers)
+        return same and not self.wrong and not self.wrong_answers and not self.broken
+
+    @property
+    def known(self) -> bool:
+        """Whether every answer that must come out is known."""
+        return not self.expected.unanswered
+
+    @property
+    def wrong_answers(self) -> tuple[int, ...]:
+        """The positions at which the patched weights answer something else than expected, where that is known."""
+        return tuple(
+            i
+            for i, (due, found) in enumerate(zip(self.expected.answers, self.patched_answers, strict=False))
+            if not same_answers(due, found, self.expected.unanswered.get(i, {}))
+        )
+
+    @property
+    def first(self) -> int | None:
+        """The first position that is known to answer something else than without the intervention; None: none is."""
+        before, after, unknown = self.without.answers, self.expected.answers, self.expected.unanswered
+        pairs = enumerate(zip(before, after, strict=False))
+        differing = (i for i, (a, b) in pairs if not same_answers(b, a, unknown.get(i, {})))
+        return next(differing, None if len(before) == len(after) else min(len(before), len(after)))
+
+    @property
+    def causal(self) -> bool:
+        """Whether something that is answered differs from what is answered without the intervention."""
+        return self.first is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "subject": self.subject,
+            "input": self.input,
+            "engine": self.engine,
+            "set": [each.as_dict() for each in self.settings],
+            "without": {"tokens": list(self.without.tokens), "answers": plain(self.without.answers)},
+            "expected": {
+                "tokens": list(self.expected.tokens),
+                "answers": plain(known_answers(self.expected, None)),
+                "unknown": [{"position": i, "outputs": list(each)} for i, each in self.expected.unanswered.items()],
+            },
+            "patched": {"tokens": list(self.patched_tokens), "answers": plain(self.patched_answers)},
+            "agrees": self.agrees,
+            "first": self.first,
+            "changed": [_cell(each) for each in self.changed],
+            "wrong": [_cell(each) for each in self.wrong],
+            "explained": list(self.explained),
+            "why": self.why,
+            "broken": self.broken,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def same_answers(expected: Any, found: Any, unanswered: Mapping[int, str]) -> bool:
+    """Return whether the answers at a position are the same, but for the outputs of which nothing is known."""
+    if not isinstance(expected, tuple) or not isinstance(found, tuple) or len(expected) != len(found):
+        return bool(expected == found)
+    return all(
+        n in unanswered or due == got or (isinstance(got, float) and due == Fraction(got).limit_denominator(10**6))
+        for n, (due, got) in enumerate(zip(expected, found, strict=True))
+    )
+
+
+def known_answers(run: CausalRun, unknown: str | None) -> list[Any]:
+    """Return the answers of a run, with `unknown` in the place of those of which nothing is known."""
+    found = list(run.answers)
+    for i, outputs in run.unanswered.items():
+        found[i] = tuple(unknown if n in outputs else each for n, each in enumerate(found[i]))
+    return found
+
+
+def text_of_cell(value: CausalValue) -> str:
+    """Return a value as it is shown: ⊥ for nothing, shares of labels as a sum."""
+    if isinstance(value, Mapping):
+        return " + ".join(label if share == 1 else f"{share}·{label}" for label, share in value.items()) or shown(None)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else shown(value)
+
+
+def text_of_unknown(run: CausalRun) -> str:
+    """Return at which positions it is not known what must be answered."""
+    places = [str(i) for i in run.unanswered]
+    shown_places = ", ".join(places[:MOST_CELLS]) + (", …" if len(places) > MOST_CELLS else "")
+    return f"what must be answered at {shown_places} is not known"
+
+
+def text_of_stage(since: tuple[int, str]) -> str:
+    """Return the part of a layer after which a variable has its value; `since` counts layers from 0, the text from 1."""
+    layer, part = since
+    return "the embedding" if layer < 0 else f"layer {layer + 1}, {part.replace('_', '-')}"
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain data: fractions as numbers, or as text if they are none."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else str(value)
+    return value
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {"position": cell.position, "variable": cell.variable, "before": plain(cell.before), "after": plain(cell.after)}
+
+
+# ── as text ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _lines(found: Intervention) -> list[str]:
+    lines = [f"{found.subject} on {found.input!r}: set {'; '.join(map(str, found.settings))}", ""]
+    lines += aligned(_table(found))
+    lines.append("")
+    if found.first is not None:
+        lines.append(f"shows first at position {found.first}")
+    elif found.why:
+        lines.append(f"changes no answer{'' if found.known else ' that is known'}: {found.why}")
+    if found.changed:
+        cells = [f"{c.variable}@{c.position}: {text_of_cell(c.before)} → {text_of_cell(c.after)}" for c in found.changed]
+        more = f", and {len(cells) - MOST_CELLS} more" if len(cells) > MOST_CELLS else ""
+        lines.append(f"cells that change: {', '.join(cells[:MOST_CELLS])}{more}")
+    lines += [f"not compared: {each}" for each in found.explained[:MOST_CELLS]]
+    if found.agrees:
+        limits = "" if found.known else f" elsewhere; {text_of_unknown(found.expected)}, and not compared"
+        lines.append(f"the patched weights ({found.engine}) do what is expected{limits}")
+    elif found.broken:
+        lines.append(f"without any intervention, the weights ({found.engine}) already differ from the reference:")
+        lines += [f"  {line}" for line in found.broken.splitlines()]
+    else:
+        lines.append(f"the patched weights ({found.engine}) differ from what is expected")
+    if not found.agrees:
+        lines += [
+            f"  {c.variable} at {c.position}: expected {text_of_cell(c.before)}, found {text_of_cell(c.after)}"
+            for c in found.wrong[:MOST_CELLS]
+        ]
+    return lines
+
+
+def _table(found: Intervention) -> list[list[str]]:
+    longest = max(map(len, (found.without.answers, found.expected.answers, found.patched_answers)))
+    first = min((each.position for each in found.settings), default=0)
+    rows = [["i", "without it", "expected", "patched"]]
+    shown_rows = range(min(first, max(0, longest - 1)), longest)
+    columns = (
+        (found.without.tokens, found.without.answers),
+        (found.expected.tokens, known_answers(found.expected, UNKNOWN)),
+        (found.patched_tokens, found.patched_answers),
+    )
+    for i in shown_rows[:MOST_ROWS]:
+        cells = [f"{tokens[i]} → {text_of_cell(answers[i])}" if i < len(answers) else "" for tokens, answers in columns]
+        mark = "▸" if i == found.first else " "
+        rows.append([f"{mark}{i}", *cells])
+    if len(shown_rows) > MOST_ROWS:
+        rows.append([" …", *(["…"] * 3)])
+    return rows
+
+
+def changed_cells(without: CausalRun, expected: CausalRun, names: Sequence[str]) -> list[Cell]:
+    """Return the cells of two runs that are not the same, as far as both go and the expected ones are known."""
+    pairs = enumerate(zip(without.cells, expected.cells, strict=False))
+    return [
+        Cell(i, name, a[name], b[name])
+        for i, (a, b) in pairs
+        for name in names
+        if a[name] != b[name] and (name, i) not in expected.doubts
+    ]

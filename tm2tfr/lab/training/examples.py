@@ -1,0 +1,208 @@
+"""What is trained on: sequences of token numbers, and which of them are scored.
+
+A sequence is fed one token shorter than it is, since its last token is only predicted: at position t the model is fed
+``fed[t]`` and has to answer ``wanted[t]``. Where tokens are generated, ``wanted[t]`` is the token that is fed next; where a
+word is labelled, it is the label of ``fed[t]``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr.base.errors import TrainingError
+
+TokenArray = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class TokenExample(NamedTuple):
+    """One sequence, as tokens.
+
+    Args:
+        prompt: what the model is given; `target`: what it has to generate, or the labels of the prompt's tokens.
+        scored: of each target, whether it is part of the loss.
+        answer: of each target, whether it is part of the answer, which exact match is about.
+    """
+
+    prompt: Sequence[str]
+    target: Sequence[str]
+    scored: Sequence[bool]
+    answer: Sequence[bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Sequences of one vocabulary, padded to the longest: N of them, L positions.
+
+    Args:
+        fed: (N, L) the tokens that are fed; `pad` after the end.
+        wanted: (N, L) the tokens to be answered; `pad` where none is.
+        scored: (N, L) where the loss is computed.
+        answer: (N, L) where the answer is.
+        prompt: (N,) the number of tokens that are given: what follows is generated. Of labels, the whole word.
+
+    Raises:
+        TrainingError: if their shapes differ, or something is scored where nothing is wanted.
+    """
+
+    fed: TokenArray
+    wanted: TokenArray
+    scored: Flags
+    answer: Flags
+    prompt: TokenArray
+    pad: int
+
+    def __post_init__(self) -> None:
+        shapes = {each.shape for each in (self.fed, self.wanted, self.scored, self.answer)}
+        if len(shapes) != 1 or self.fed.ndim != 2 or self.prompt.shape != self.fed.shape[:1]:
+            raise TrainingError(f"the arrays of sequences have different shapes {sorted(shapes)}: make them alike")
+        if np.any((self.scored | self.answer) & (self.wanted == self.pad)):
+            raise TrainingError("a position is scored where no token is wanted: score targets only")
+        for each in (self.fed, self.wanted, self.scored, self.answer, self.prompt):
+            each.setflags(write=False)
+
+    def __len__(self) -> int:
+        """Return the number of sequences."""
+        return len(self.fed)
+
+    @property
+    def longest(self) -> int:
+        """The number of positions L."""
+        return int(self.fed.shape[1])
+
+    @property
+    def first(self) -> int:
+        """The first position at which anything is scored."""
+        return int(np.argmax(self.scored.any(axis=0))) if self.scored.any() else 0
+
+    def some(self, which: slice | TokenArray) -> Sequences:
+        """Return some of them."""
+        return Sequences(
+            self.fed[which], self.wanted[which], self.scored[which], self.answer[which], self.prompt[which], self.pad
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """What a model is trained and tested on.
+
+    Args:
+        name: for people.
+        vocabulary: the token of each number; the number after the last one is padding.
+        train, test: no prompt of `test` is one of `train`.
+        labels: whether each token of a word gets a label; otherwise tokens are generated after a prompt.
+        about: where they come from, as plain data: part of the record of a run, and enough to make them again.
+
+    Raises:
+        TrainingError: if there is nothing to train on or to test, or a test example is a training example.
+    """
+
+    name: str
+    vocabulary: tuple[str, ...]
+    train: Sequences
+    test: Sequences
+    labels: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what, some in (("train on", self.train), ("test", self.test)):
+            if not len(some) or not some.scored.any():
+                raise TrainingError(f"{self.name}: there is nothing to {what}: ask for more inputs")
+            if some.pad != len(self.vocabulary):
+                raise TrainingError(f"{self.name}: padding must be number {len(self.vocabulary)}, not {some.pad}")
+        if _prompts(self.train) & _prompts(self.test):
+            raise TrainingError(f"{self.name}: an input is both trained on and tested: use each for one of the two")
+
+    @property
+    def longest(self) -> int:
+        """The most positions of a sequence."""
+        return max(self.train.longest, self.test.longest)
+
+    @cached_property
+    def base_rate(self) -> float:
+        """The share of the test examples whose answer is the most frequent one: what a model gets that always says this."""
+        some = self.test
+        answers = Counter(row[there].tobytes() for row, there in zip(some.wanted, some.answer, strict=True))
+        return max(answers.values()) / len(some)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the vocabulary and of all sequences, in order."""
+        found = hashlib.sha256("\0".join(self.vocabulary).encode("utf-8", "surrogatepass"))
+        for some in (self.train, self.test):
+            for each in (some.fed, some.wanted, some.scored, some.answer, some.prompt):
+                found.update(f"\n{each.shape}".encode())
+                found.update(np.ascontiguousarray(each, dtype="<i8").tobytes())
+        return found.hexdigest()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what is said of them in the record of a run."""
+        return {
+            "name": self.name,
+            **self.about,
+            "train": len(self.train),
+            "test": len(self.test),
+            "positions": self.longest,
+            "vocabulary": list(self.vocabulary),
+            "sha256": self.digest,
+        }
+
+
+def _prompts(some: Sequences) -> set[bytes]:
+    return {row[:given].tobytes() for row, given in zip(some.fed, some.prompt.tolist(), strict=True)}
+
+
+def examples_of(
+    name: str,
+    train: Sequence[TokenExample],
+    test: Sequence[TokenExample],
+    *,
+    labels: bool = False,
+    vocabulary: Sequence[str] = (),
+    about: Mapping[str, Any] | None = None,
+) -> Examples:
+    """Return examples given as tokens, without those of `test` whose prompt is trained on; ``about["left_out"]`` of them.
+
+    Args:
+        vocabulary: tokens that come first; others follow, sorted.
+
+    Raises:
+        TrainingError: see `Examples`.
+    """
+    known = {tuple(each.prompt) for each in train}
+    unseen = [each for each in test if tuple(each.prompt) not in known]
+    met = {token for each in (*train, *unseen) for token in (*each.prompt, *each.target)}
+    tokens = (*dict.fromkeys(vocabulary), *sorted(met - set(vocabulary)))
+    numbers = {token: number for number, token in enumerate(tokens)}
+    told = {**(about or {}), "left_out": len(test) - len(unseen)}
+    both = [_sequences(some, numbers, labels=labels) for some in (train, unseen)]
+    return Examples(name, tokens, both[0], both[1], labels=labels, about=told)
+
+
+def _sequences(some: Sequence[TokenExample], numbers: Mapping[str, int], *, labels: bool) -> Sequences:
+    """Return examples as arrays."""
+    pad = len(numbers)
+    longest = max((len(e.prompt) + (0 if labels else len(e.target) - 1) for e in some), default=0)
+    fed, wanted = (np.full((len(some), longest), pad, dtype=np.int64) for _ in range(2))
+    scored, answer = (np.zeros((len(some), longest), dtype=np.bool_) for _ in range(2))
+    for row, e in enumerate(some):
+        given, target = _numbered(e.prompt, numbers), _numbered(e.target, numbers)
+        start = 0 if labels else len(given) - 1
+        whole = given if labels else [*given, *target[:-1]]
+        here = slice(start, start + len(target))
+        fed[row, : len(whole)], wanted[row, here] = whole, target
+        scored[row, here], answer[row, here] = e.scored, e.answer
+    prompt = np.array([len(e.prompt) for e in some], dtype=np.int64)
+    return Sequences(fed, wanted, scored, answer, prompt, pad)
+
+
+def _numbered(tokens: Iterable[str], numbers: Mapping[str, int]) -> list[int]:
+    return [numbers[token] for token in tokens]

@@ -1,0 +1,166 @@
+"""YAML -> a grid of training runs: each option has a value or a list of values, and every combination is a run.
+
+For example ``{data: binary-adder, bits: [3, 4], regime: [weak, strong], seed: [0, 1, 2], steps: 1000}`` is twelve runs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.base import resources as shelf
+from tm2tfr.base.text.nodes import Map, Scalar, compose, kind
+from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base.text.source import Log, decoded
+from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
+from tm2tfr.lab.training.task import LearningTask
+
+MOST_RUNS = 10_000
+_BOOLEANS = {"true": True, "false": False}
+_PARSERS: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float, "bool": lambda text: _BOOLEANS[text.lower()]}
+
+
+def _keys(options: Any, *left_out: str, **renamed: str) -> Mapping[str, Callable[[str], Any]]:
+    """Return the keys for the fields of a class of options, each with what reads its value."""
+    return {
+        renamed.get(each.name, each.name).replace("_", " "): _PARSERS.get(str(each.type).split(" ")[0], str)
+        for each in fields(options)
+        if each.name not in left_out
+    }
+
+
+_TASK = _keys(LearningTask, spec="data")
+_MODEL = _keys(ModelOptions, "causal", "config", kind="model")
+_TRAINING = _keys(TrainingOptions, "betas", "threads", "device")
+GRID_KEYS: Mapping[str, Callable[[str], Any]] = {**_TASK, **_MODEL, **_TRAINING}
+"""What a grid may say; the names are those of the command's options, and of the library's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridRun:
+    """One run of a grid.
+
+    Args:
+        name: that of its folder.
+        varied: the options in which the runs differ, and their values here.
+    """
+
+    name: str
+    varied: Mapping[str, Any]
+    task: LearningTask
+    model: ModelOptions
+    options: TrainingOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingGrid:
+    """All runs of a grid, in the order of the text, the last list running fastest; `text` is the YAML."""
+
+    text: str
+    varied: tuple[str, ...]
+    runs: tuple[GridRun, ...]
+
+
+def read_grid(text: str | bytes, *, file: str, folder: Path | None = None, data: str | None = None) -> TrainingGrid:
+    """Read a grid from YAML.
+
+    Args:
+        file: the name of the text in error messages.
+        folder: where specs are looked for; by default the current one.
+        data: what is trained on, if the grid does not say so.
+
+    Raises:
+        SpecError: with every error of the document, in the order of the text.
+        TrainingError: if a combination of options is impossible.
+    """
+    source = decoded(text, file=file)
+    reading = Reading(Log(source))
+    root = compose(source)
+    if not isinstance(root, Map):
+        what = "the document is empty" if root is None else f"the document is {kind(root)}, not a mapping"
+        reading.error(None, what, "a grid has options with lists of values, such as 'seed: [0, 1, 2]'")
+        raise reading.log.failure()
+    top = Section.of(reading, "a grid", root, tuple(GRID_KEYS))
+    values = {key: _values(reading, key, top) for key in top.found}
+    if "data" not in values and data is None:
+        reading.error(None, "there is nothing to train on", "add for example 'data: binary-adder'")
+    number = math.prod(map(len, values.values()))
+    if number > MOST_RUNS:
+        reading.error(None, f"these are {number:,} runs, and at most {MOST_RUNS:,} are possible", "make several grids")
+    reading.log.conclude()
+    varied = tuple(key for key, some in values.items() if len(some) > 1)
+    runs = [_run(dict(zip(values, chosen, strict=True)), varied, folder, data) for chosen in product(*values.values())]
+    return TrainingGrid(text=source.text, varied=varied, runs=tuple(_named_apart(runs)))
+
+
+def _values(reading: Reading, key: str, top: Section) -> list[Any]:
+    """Return the values of a key; report those that are none, and those that are there twice."""
+    name, node = top.found[key]
+    items = reading.scalars(node, f"a value of {key}")
+    if items is not None and (not items or items[0].empty):
+        reading.error(name, f"nothing follows {key!r}", "write a value, or a list of values in brackets")
+    found: dict[Any, Scalar] = {}
+    for item in items or ():
+        try:
+            value = GRID_KEYS[key](item.text)
+        except KeyError:
+            reading.error(item, f"{key} is {item.text!r}, neither true nor false", "write one of them")
+            continue
+        except ValueError:
+            wanted = "a whole number" if GRID_KEYS[key] is int else "a number"
+            reading.error(item, f"{key} is {item.text!r}, not {wanted}", "write it with digits")
+            continue
+        if value in found:
+            reading.twice(item, found[value], f"the value {item.text!r} of {key}")
+        found.setdefault(value, item)
+    return list(found)
+
+
+def _run(chosen: Mapping[str, Any], varied: tuple[str, ...], folder: Path | None, data: str | None) -> GridRun:
+    """Return a run; options are checked by what takes them."""
+    task, model, options = (
+        {key.replace(" ", "_"): chosen[key] for key in keys if key in chosen} for keys in (_TASK, _MODEL, _TRAINING)
+    )
+    spec = str(task.pop("data", data))
+    beside = spec if folder is None else folder / spec
+    if "model" in model:
+        model["kind"] = model.pop("model")
+    name = "_".join(f"{key}-{_plain(chosen[key])}".replace(" ", "-") for key in varied) or "run"
+    spec_here = beside if folder is not None and Path(beside).exists() else spec
+    return GridRun(
+        name=name,
+        varied={key: chosen[key] for key in varied},
+        task=LearningTask(spec=spec_here, **task),
+        model=ModelOptions(**model),
+        options=TrainingOptions(**options),
+    )
+
+
+def _plain(value: object) -> str:
+    return re.sub(r"[^\w.+-]", "-", str(value), flags=re.ASCII)[-80:]
+
+
+def _named_apart(runs: list[GridRun]) -> list[GridRun]:
+    """Return runs whose folders have different names."""
+    met: dict[str, int] = {}
+    found = []
+    for run in runs:
+        met[run.name] = met.get(run.name, 0) + 1
+        found.append(run if met[run.name] == 1 else replace(run, name=f"{run.name}_{met[run.name]}"))
+    return found
+
+
+def load_grid(path: str | Path, *, data: str | None = None) -> TrainingGrid:
+    """Read a grid from a file; specs are looked for beside it. See `read_grid`.
+
+    Raises:
+        ReadError, NotFoundError: if it cannot be read.
+        SpecError, TrainingError: see `read_grid`.
+    """
+    name = str(path)
+    return read_grid(shelf.contents(shelf.SPECS, name), file=shelf.display(name), folder=Path(path).parent, data=data)

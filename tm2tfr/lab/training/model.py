@@ -1,0 +1,196 @@
+"""A decoder of minGPT's shape in plain torch, whose attention can be read.
+
+Layers are normalised before attention and before the feed-forward part (pre-LN), GELU is between the two linear maps of
+the latter, and a last layer norm is before the output. Shapes:
+
+    B             sequences                     width     of the residual stream
+    L             positions of each             heads     each of width / heads
+    vocabulary    tokens; one more is padding   hidden    units of a feed-forward layer
+
+Weights at the start are torch's own, unless `ModelOptions.spread` says otherwise. minGPT's embeddings and matrices have a
+standard deviation of 0.02: beside sines and cosines of size 1, which the paper does not say how to scale, few seeds then
+learn sums of 8 bits in 3,000 steps; beside learned positions of that size one of three does, and all three with a width of
+128, batches of 128 and a learning rate of 0.001.
+
+Source: minGPT (Karpathy, 2020); position embeddings as in *Guiding Transformers to Process in Steps*, Section 5.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from tm2tfr.base.errors import TrainingError
+from tm2tfr.lab.training.options import ModelOptions
+
+
+class Memory:
+    """Keys and values of the positions so far, layer by layer: two tensors (B, heads, positions, width / heads) each."""
+
+    def __init__(self, batch: int, positions: int) -> None:
+        self.batch, self.positions, self.length = batch, positions, 0
+        self._kept: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def extended(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of the next positions, and return all so far."""
+        if layer not in self._kept:
+            shape = (self.batch, keys.shape[1], self.positions, keys.shape[3])
+            self._kept[layer] = keys.new_zeros(shape), values.new_zeros(shape)
+        kept, here = self._kept[layer], slice(self.length, self.length + keys.shape[2])
+        kept[0][:, :, here], kept[1][:, :, here] = keys, values
+        return kept[0][:, :, : here.stop], kept[1][:, :, : here.stop]
+
+
+class SelfAttention(nn.Module):
+    """Attention with several heads."""
+
+    def __init__(self, options: ModelOptions, number: int) -> None:
+        super().__init__()
+        self.heads, self.number = options.heads, number
+        self.query = nn.Linear(options.width, options.width)
+        self.key_value = nn.Linear(options.width, 2 * options.width)
+        self.output = nn.Linear(options.width, options.width)
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(
+        self, x: Tensor, seen: Tensor, first: int = 0, memory: Memory | None = None, kept: list[Tensor] | None = None
+    ) -> Tensor:
+        """Return what the heads add to the stream, from position `first` on.
+
+        Args:
+            x: (B, L, width).
+            seen: 0 where a position sees another, -inf elsewhere: broadcast to (B, heads, L - first, all positions).
+            kept: gets the weights of attention: (B, heads, L - first, all positions).
+        """
+        keys, values = map(self._parted, self.key_value(x).chunk(2, dim=-1))
+        queries = self._parted(self.query(x[:, first:]))
+        if memory is not None:
+            keys, values = memory.extended(self.number, keys, values)
+        scores = queries @ keys.transpose(2, 3) * (1 / math.sqrt(keys.shape[3])) + seen
+        weights = self.dropout(scores.softmax(dim=-1))
+        if kept is not None:
+            kept.append(weights)
+        return self.dropout(self.output((weights @ values).transpose(1, 2).flatten(2)))
+
+    def _parted(self, x: Tensor) -> Tensor:
+        """Return (B, L, width) as (B, heads, L, width / heads)."""
+        return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+
+
+class DecoderLayer(nn.Module):
+    """One layer: attention, and then a feed-forward part."""
+
+    def __init__(self, options: ModelOptions, number: int) -> None:
+        super().__init__()
+        hidden = options.hidden or 4 * options.width
+        self.norm_1 = nn.LayerNorm(options.width)
+        self.attention = SelfAttention(options, number)
+        self.norm_2 = nn.LayerNorm(options.width)
+        self.feed_forward = nn.Sequential(nn.Linear(options.width, hidden), nn.GELU(), nn.Linear(hidden, options.width))
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(
+        self, x: Tensor, seen: Tensor, first: int = 0, memory: Memory | None = None, kept: list[Tensor] | None = None
+    ) -> Tensor:
+        """Return the stream after this layer, from position `first` on: (B, L, width) → (B, L - first, width)."""
+        x = x[:, first:] + self.attention(self.norm_1(x), seen, first, memory, kept)
+        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+
+
+class Transformer(nn.Module):
+    """The whole model.
+
+    Args:
+        vocabulary: the number of tokens; this number itself is padding.
+        positions: the most positions of a sequence.
+        causal: whether no position sees later ones; if not, padding is not seen.
+
+    Raises:
+        TrainingError: if there are more positions than one-hot vectors.
+    """
+
+    def __init__(self, options: ModelOptions, vocabulary: int, positions: int, *, causal: bool = True) -> None:
+        super().__init__()
+        if options.positions == "one-hot" and positions > options.width:
+            what = f"one-hot positions need a width of at least {positions} here, not {options.width}"
+            raise TrainingError(f"{what}: use that, or other positions")
+        self.options, self.vocabulary, self.causal = options, vocabulary, causal
+        self.token = nn.Embedding(vocabulary + 1, options.width, padding_idx=vocabulary)
+        self.position = position_embedding(options, positions)
+        self.dropout = nn.Dropout(options.dropout)
+        self.blocks = nn.ModuleList(DecoderLayer(options, number) for number in range(options.layers))
+        self.norm = nn.LayerNorm(options.width)
+        self.output = nn.Linear(options.width, vocabulary, bias=False)
+        if options.spread is not None:
+            _spread(self, options.spread)
+
+    def forward(self, tokens: Tensor, first: int = 0) -> Tensor:
+        """Return the logits of the tokens that follow, or of the labels: (B, L) → (B, L - first, vocabulary).
+
+        Args:
+            first: the first position whose logits are wanted; of those before it, less is computed.
+        """
+        return self._logits(tokens, first, None, None)
+
+    def attention(self, tokens: Tensor) -> list[Tensor]:
+        """Return the weights of attention, layer by layer: (B, L) → (B, heads, L, L) each; rows add up to 1."""
+        kept: list[Tensor] = []
+        self._logits(tokens, 0, None, kept)
+        return kept
+
+    def memory(self, batch: int, positions: int) -> Memory:
+        """Return an empty memory for `following`."""
+        return Memory(batch, positions)
+
+    def following(self, tokens: Tensor, memory: Memory) -> Tensor:
+        """Return the logits after the next token, which is added to the memory: (B, 1) → (B, vocabulary); if `causal`."""
+        found = self._logits(tokens, 0, memory, None)[:, -1]
+        memory.length += tokens.shape[1]
+        return found
+
+    def _logits(self, tokens: Tensor, first: int, memory: Memory | None, kept: list[Tensor] | None) -> Tensor:
+        start = 0 if memory is None else memory.length
+        x = self.dropout(self.token(tokens) + self.position[start : start + tokens.shape[1]])
+        seen = self._seen(tokens, start)
+        last = len(self.blocks) - 1
+        for number, block in enumerate(self.blocks):
+            here = first if number == last else 0  # all positions of the layers before it are attended to
+            x = block(x, seen if seen.shape[-2] == 1 else seen[..., here:, :], here, memory, kept)
+        return self.output(self.norm(x))
+
+    def _seen(self, tokens: Tensor, start: int) -> Tensor:
+        """Return which positions see which: 0 or -inf, to be added to scores."""
+        length = tokens.shape[1]
+        if not self.causal:
+            return torch.zeros(tokens.shape, device=tokens.device).masked_fill(tokens == self.vocabulary, -torch.inf)[
+                :, None, None
+            ]
+        if length == 1:
+            return torch.zeros((1, 1), device=tokens.device)
+        return torch.full((length, start + length), -torch.inf, device=tokens.device).triu(start + 1)
+
+
+@torch.no_grad()
+def _spread(model: Transformer, size: float) -> None:
+    """Give matrices and embeddings normal entries with the standard deviation `size`, and biases 0."""
+    for each in model.modules():
+        if isinstance(each, nn.Linear | nn.Embedding):
+            each.weight.normal_(std=size)
+        if isinstance(each, nn.Linear) and each.bias is not None:
+            each.bias.zero_()
+    if model.position.requires_grad:
+        model.position.normal_(std=size)
+
+
+def position_embedding(options: ModelOptions, positions: int) -> nn.Parameter:
+    """Return what is added at each position: (positions, width); but for ``learned``, it is fixed."""
+    if options.positions == "learned":
+        return nn.Parameter(torch.randn(positions, options.width))
+    if options.positions == "one-hot":
+        return nn.Parameter(torch.eye(positions, options.width), requires_grad=False)
+    place = torch.arange(positions, dtype=torch.float64)[:, None]
+    rates = 10_000.0 ** (-torch.arange(0, options.width, 2, dtype=torch.float64) / options.width)
+    waves = torch.stack([(place * rates).sin(), (place * rates).cos()], dim=2).flatten(1)[:, : options.width]
+    return nn.Parameter(waves.to(torch.float32), requires_grad=False)

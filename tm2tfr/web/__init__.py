@@ -1,0 +1,1 @@
+"""What a browser shows: the explorer, the playground, slides."""

@@ -1,0 +1,257 @@
+"""Recordings as the plain data that the page reads: texts and small values as JSON, columns in one buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import isfinite
+from typing import Any
+
+from tm2tfr.base.errors import visible
+from tm2tfr.contract.shown import Page, Show
+from tm2tfr.contract.source import ANY, AnyRow, Column, shown
+from tm2tfr.runs.trace.check import Divergence, Trace
+from tm2tfr.sources.registry import named, of_program
+from tm2tfr.tables.sheet import shower
+from tm2tfr.transformer import provenance
+from tm2tfr.transformer.listing import form, listing
+from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder, Head, Layer
+from tm2tfr.web.explorer.record import PER_POSITION, Attended, Content, Recording
+from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
+
+# ── What a page needs to run another input by itself: how rows are read off the stream, and what says what is right.
+#
+# The reference is plain data for a simulator, or an evaluator, in the page: a machine's rules, a circuit's inputs and
+# gates. No weight has a part in it.
+MOST_STEPS = 50_000
+"""The largest number of steps that a page runs by itself."""
+MOST_EXAMPLES = 12
+"""The most inputs that a page suggests."""
+
+
+def live_data(recording: Recording, page: Page, show: Show) -> dict[str, Any]:
+    """Return what the page needs to record another run of the same weights.
+
+    ``readout`` has an entry for each column but the position's; ``reference`` is None where nothing says what is right.
+    """
+    decoder, truth = recording.decoder, recording.truth
+    return {
+        "readout": [_read(column, decoder.layout, show) for column in recording.trace.columns[1:]],
+        "reference": None if truth is None else page.reference(truth),
+        "shown": _renamed(decoder, () if truth is None else page.texts, show),
+    }
+
+
+def page_of(program: Any) -> Page:
+    """Return what a page says of a program beside its runs; nothing of none."""
+    construction = None if program is None else of_program(program)
+    return Page() if construction is None or construction.page is None else construction.page(program)
+
+
+def box_data(page: Page, recordings: Sequence[Recording]) -> dict[str, Any]:
+    """Return what the page says of its inputs: which there can be, and which are suggested."""
+    first = recordings[0]
+    return {
+        "name": visible(first.trace.machine),
+        "word": first.trace.input,
+        "steps": first.max_steps,
+        "most": MOST_STEPS,
+        "examples": list(dict.fromkeys(page.examples))[:MOST_EXAMPLES],
+        "alphabet": None,
+        "blank": None,
+        "circuit": None,
+        **page.inputs,
+    }
+
+
+# ── how rows are read ───────────────────────────────────────────────────────────────────────────────────────
+def _read(column: Column, layout: Residual, show: Show) -> dict[str, Any]:
+    number = {subspace.name: n for n, subspace in enumerate(layout.subspaces)}
+    read, bits = column.read_from(layout), column.read_bits(layout) if column.kind == "bits" else None
+    return {
+        "kind": column.kind,
+        "at": None if read is None else number[read.name],
+        "labels": None if read is None else _own_labels(read, show),
+        "bits": [number[bit.name] for bit in bits or ()],
+        "names": dict(column.names),
+    }
+
+
+def _own_labels(subspace: Subspace, show: Show) -> list[str] | None:
+    """Return the labels of a subspace; None if they are shown as they are."""
+    labels = list(subspace.labels or ())
+    return None if labels == list(map(show, labels)) else labels
+
+
+def _renamed(decoder: Decoder, more: Sequence[str], show: Show) -> dict[str, str]:
+    """Return how texts are shown that are not shown as they are."""
+    texts = chain(decoder.vocabulary, *(subspace.labels or () for subspace in decoder.layout.subspaces), more)
+    return {text: shown for text in texts if (shown := show(text)) != text}
+
+
+def document(page: Page, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[dict[str, Any], str]:
+    """Return the data of a page, and the buffer with its columns as base64.
+
+    Args:
+        page: what it says of the program, see `page_of`.
+        drawn: whether Graphviz draws the graph, where it is installed; otherwise the page does.
+    """
+    columns = PackedColumns()
+    show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
+    data = {
+        "title": f"{recordings[0].trace.machine} on {recordings[0].trace.input!r}",
+        "machine": None,
+        "circuit": None,
+        **page.views(show, columns, drawn),
+        "runs": [_run(recording, page, columns, show) for recording in recordings],
+        "box": box_data(page, recordings),
+    }
+    return data, columns.packed()
+
+
+def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -> dict[str, Any]:
+    trace, decoder = recording.trace, recording.decoder
+    texts: dict[str, int] = {}
+
+    def sheet(rows: Sequence[AnyRow]) -> dict[str, Any]:
+        cells = [(column, [row[n] for row in rows]) for n, column in enumerate(trace.columns)]
+        return {
+            column.name: columns.add(list(map(_number, found)) if column.numeric else _interned(found, texts, show))
+            for column, found in cells[1:]
+        }
+
+    summary = trace.as_dict()
+    summary = {k: summary[k] for k in ("T", "agrees", "compared", "engine", "dtype")}
+    return {
+        **summary,
+        "answer": trace.answer,
+        "noun": _noun(recording),
+        "reference": trace.reference,
+        "result": trace.result.own.get("result", "") if trace.result else "",
+        "bos": decoder.bos is not None,
+        "boundary": provenance.option(decoder.provenance, "left_boundary") or "",
+        "input": "".join(map(show, trace.input)),
+        "prompt": trace.lead + len(trace.input),
+        "lead": trace.lead,
+        "finds": _finds(decoder),
+        "count": len(trace.rows),
+        "columns": [
+            {"name": c.name, "title": c.meaning, "number": c.numeric, "signed": c.signed} for c in trace.columns[1:]
+        ],
+        "tape": trace.has_tape,
+        "rows": sheet(trace.rows),
+        "expected": sheet(trace.expected) if trace.divergence else None,
+        "checked": len(trace.expected),
+        "unspecified": _unspecified(trace, columns),
+        "divergence": trace.divergence and _divergence(trace, trace.divergence),
+        "stop": [show(token) for token in decoder.stop],
+        "layers": [
+            _layer(recording, n, layer, heads, columns)
+            for n, (layer, heads) in enumerate(zip(decoder.layers, recording.heads, strict=True), start=1)
+        ],
+        "subspaces": [
+            {"name": s.name, "labels": None if s.labels is None else list(map(show, s.labels))}
+            for s in decoder.layout.subspaces
+        ],
+        "stages": [[[n, _column(c, columns)] for n, c in written.items()] for written in recording.written],
+        "texts": list(texts),
+        "decoder": decoder_data(decoder, columns),
+        "live": live_data(recording, page, show),
+    }
+
+
+def _noun(recording: Recording) -> str:
+    """Return what the run is of, also where there is none to compare with and the weights only say what compiled them."""
+    trace = recording.trace
+    construction = None if trace.checked else named(provenance.construction(recording.decoder.provenance))
+    return trace.noun if construction is None else construction.noun
+
+
+def _finds(decoder: Decoder) -> tuple[int, int] | None:
+    """Return the layer and the head, both from 0, that find a rule in the prompt; None if none claims to do so."""
+    heads = ((n, k, head) for n, layer in enumerate(decoder.layers) for k, head in enumerate(layer.heads))
+    return next(((n, k) for n, k, head in heads if head.claim is not None and head.claim.attends == "rule"), None)
+
+
+def _unspecified(trace: Trace, columns: PackedColumns) -> dict[str, Any]:
+    """Return, for each column with cells of which the reference says nothing, which cells they are: 1, not 0."""
+    cells = [(column.name, [row[n] is ANY for row in trace.expected]) for n, column in enumerate(trace.columns)]
+    return {name: columns.add(anything) for name, anything in cells if any(anything)}
+
+
+def _layer(
+    recording: Recording, number: int, layer: Layer, heads: Sequence[Attended], columns: PackedColumns
+) -> dict[str, Any]:
+    decoder = recording.decoder
+    return {
+        "name": layer.name,
+        "meaning": layer.meaning,
+        "source": layer.source,
+        "equation": layer.equation,
+        "units": len(layer.feed_forward.units) if layer.feed_forward else 0,
+        "weights": columns.add_text(listing(decoder, str(number))),
+        "heads": [_head(recording, head, seen, columns) for head, seen in zip(layer.heads, heads, strict=True)],
+    }
+
+
+def _head(recording: Recording, head: Head, seen: Attended, columns: PackedColumns) -> dict[str, Any]:
+    layout = recording.decoder.layout
+    about = {"name": head.name, "source": head.source, "score": _score(layout, head), "moves": list(_moves(layout, head))}
+    if seen.uniform:
+        return about | {"seen": None}
+    return about | {"seen": {c: columns.add(getattr(seen, c)) for c in PER_POSITION}, "sharers": seen.sharers}
+
+
+# ── A head in words: its score and what it carries, as its weights say it.
+def _score(layout: Residual, head: Head) -> str:
+    """Return the score of position j seen from i according to a head's query and key matrices: ``⟨2·h⟩_i · ⟨i⟩_j − …``."""
+    pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
+    terms = [_product(layout, q, k) for q, k in pairs if q and k]
+    return " + ".join(terms).replace("+ −", "− ") or "0"
+
+
+def _moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
+    """Yield what a head carries: (read at the attended position, added here), each as text with names."""
+    targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
+    for row, column, value in head.output.entries():
+        targets[column][row] = value
+    for read, write in zip(head.value.by_row(), targets, strict=True):
+        if read and write:
+            yield form(layout, read), form(layout, write)
+
+
+def _product(layout: Residual, query: Mapping[int, float], key: Mapping[int, float]) -> str:
+    """Return one component's share of a score; a query that is just the constant 1 is left out."""
+    one, there = layout.holding("1"), form(layout, key)
+    negative = len(query) == 1 and min(query.values()) < 0
+    sign, positive = ("−", {column: -value for column, value in query.items()}) if negative else ("", dict(query))
+    if one is not None and positive == {layout[one.name].start: 1.0}:
+        return f"{sign}⟨{there}⟩_j"
+    return f"{sign}⟨{form(layout, positive)}⟩_i·⟨{there}⟩_j"
+
+
+def _column(column: Content, columns: PackedColumns) -> dict[str, Any]:
+    others = {i: [v if isfinite(v) else str(v).replace("inf", "Infinity") for v in row] for i, row in column.others.items()}
+    return {"values": columns.add(column.values)} | ({"others": others} if others else {})
+
+
+def _divergence(trace: Trace, found: Divergence) -> dict[str, Any]:
+    cause, signed = found.cause, any(c.signed for c in trace.columns if c.name == found.column)
+    return {
+        "position": found.position,
+        "column": found.column,
+        "expected": shown(found.expected, signed=signed),
+        "found": shown(found.found, signed=signed),
+        "cause": str(cause).split("\n") if cause else [],
+    }
+
+
+def _number(value: Any) -> float:
+    """Return a cell as a number; one of which the reference says nothing, which `_unspecified` marks, is 0."""
+    return 0.0 if value is ANY else float(value)
+
+
+def _interned(values: Iterable[Any], texts: dict[str, int], show: Show) -> list[int]:
+    """Return the index of each text in `texts`, counted from 1; 0 is ⊥, or a cell that `_unspecified` marks."""
+    return [0 if value is None or value is ANY else texts.setdefault(show(value), len(texts)) + 1 for value in values]

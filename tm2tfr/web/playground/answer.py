@@ -1,0 +1,117 @@
+"""What answers a request: one function of a source, an input and options, without a server, files or other programs.
+
+An answer is plain data:
+
+| | |
+|---|---|
+| ``kind``, ``noun``, ``format`` | ``turing``, ``circuit``, ``rasp`` or ``logic``; what it is called; its format |
+| ``name`` | of the program; empty if the source has errors |
+| ``diagnostics`` | a list of `Marker`: errors and warnings about the source, the options and the run, in order |
+| ``input``, ``inputs`` | the input that was run, and inputs to try |
+| ``about_input`` | a `Marker` about the input; None if it is an input of the program |
+| ``page`` | ``{"data", "columns"}`` for the views of the explorer, or ``{"html"}``; None if there is no run |
+| ``graph`` | the program as a graph, in the language of Graphviz; None if there is none, or it would be unreadable |
+| ``table`` | the rows of the table, the headings first; None if there is no run |
+| ``options``, ``targets`` | the options that apply to such a source, and the formats that it can be exported to |
+| ``seconds`` | what all of this took |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from tm2tfr.api.subject import Subject
+from tm2tfr.base.errors import Diagnostic, InputError, Tm2tfrError, UndefinedError
+from tm2tfr.contract.options import fields_of
+from tm2tfr.sources.registry import kind_of_text, named, of_text
+from tm2tfr.web.playground.complaints import Marker, empty, of_diagnostics, of_error, said
+from tm2tfr.web.playground.pages import Ran, graph, ran, suggested
+from tm2tfr.web.playground.query import MOST_INPUT, Query
+
+TOO_DEEP = "the source is nested too deeply: write it with fewer brackets or levels within each other"
+TOO_LARGE = "the source needs more memory than the playground has: use fewer states, gates or steps, or the command line"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """A source that was read, as far as that was possible.
+
+    Args:
+        kind, format: the name of its construction and of its format; empty if that is not known.
+        found: the program with its options; None if the source or the options have errors.
+        complaints: what is to be said about it.
+    """
+
+    kind: str = ""
+    format: str = ""
+    found: Subject | None = None
+    complaints: Sequence[Marker] = field(default=())
+
+
+def answer(request: Query) -> dict[str, Any]:
+    r"""Return the page of a run, or what is wrong with its source or its input, as plain data: see above.
+
+    >>> from tm2tfr.web.playground.query import Query
+    >>> found = answer(Query(source="blank: _\nstart state: q\ntable:\n  q:\n    _: {R: done}\n  dome:\n"))
+    >>> found["kind"], found["diagnostics"][0]["what"], found["diagnostics"][0]["fixes"][0]["label"]
+    ('turing', "unknown state 'done' (did you mean 'dome'?)", "Replace 'done' with 'dome'")
+    """
+    start = perf_counter()
+    done = read(request) if request.source.strip() else Read()  # there is nothing to complain of yet
+    told = empty(done.complaints) | {"kind": done.kind or None, "format": done.format or None, "input": request.input}
+    if (construction := named(done.kind) if done.kind else None) is not None:
+        every = fields_of(construction.options).items()
+        told |= {"noun": construction.noun, "targets": list(construction.targets)}
+        told["options"] = [name for name, known in every if not known.about.aside]
+    if done.found is not None:
+        told |= {"noun": done.found.noun, "name": done.found.right.name}
+        told |= _shown(done.found, request, told["diagnostics"])
+    return {**told, "seconds": round(perf_counter() - start, 4)}
+
+
+def read(request: Query) -> Read:
+    """Return the source of a request as a program, with everything that is wrong with it."""
+    kind = format = ""
+    try:
+        kind, format = kind_of_text(request.source, format=request.format or None)
+        loaded = of_text(request.source, (kind, format), name=request.name)
+        found = Subject.read(loaded, request.compiling)
+        warned = _remarks(found, loaded.remarks, request)
+        return Read(kind=kind, format=format, found=found, complaints=warned)
+    except Tm2tfrError as error:
+        complaints = of_error(error, request.source)
+    except RecursionError:
+        complaints = [said(TOO_DEEP)]
+    except MemoryError:
+        complaints = [said(TOO_LARGE)]
+    return Read(kind=kind, format=format, complaints=complaints)
+
+
+def _remarks(found: Subject, remarks: Sequence[Diagnostic], request: Query) -> list[Marker]:
+    """Return the warnings about the source that hold with these options."""
+    kept = [each for each in remarks if str(each) in found.warnings]
+    more = [text for text in found.warnings if text not in set(map(str, remarks))]
+    return of_diagnostics(kept, request.source) + [said(text, "warning") for text in more]
+
+
+def _shown(found: Subject, request: Query, diagnostics: list[Any]) -> dict[str, Any]:
+    """Return what there is to show of a program; errors that are not about the input are added to `diagnostics`."""
+    shown: dict[str, Any] = {}
+    try:
+        shown |= {"graph": graph(found), "inputs": suggested(found)}
+        word = found.word(request.input)
+        shown["input"] = request.input if request.input is not None or len(word) > MOST_INPUT else word
+        done: Ran = ran(found, word, request)
+        return shown | {"page": done.page(found.right), "table": done.table()}
+    except (InputError, UndefinedError) as error:
+        return shown | {"about_input": of_error(error, "")[0].as_dict()}
+    except Tm2tfrError as error:
+        diagnostics += [each.as_dict() for each in of_error(error, request.source)]
+    except RecursionError:
+        diagnostics.append(said(TOO_DEEP).as_dict())
+    except MemoryError:
+        diagnostics.append(said(TOO_LARGE).as_dict())
+    return shown

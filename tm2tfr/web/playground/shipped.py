@@ -1,0 +1,89 @@
+"""The sources that are shipped with the package, for the tabs of the playground."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import NamedTuple
+
+from tm2tfr.base import resources as shelf
+from tm2tfr.base.choices import CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
+from tm2tfr.base.errors import NotFoundError, did_you_mean
+from tm2tfr.base.text.headers import title_in
+from tm2tfr.sources.circuit.formats import native
+from tm2tfr.sources.circuit.library import registry as circuits
+from tm2tfr.sources.turing.library import load_with_warnings
+from tm2tfr.web.playground.query import MOST_SOURCE
+
+
+class _Shipped(NamedTuple):
+    """A shipped source: what describes it, and the function that returns its text."""
+
+    about: dict[str, str]
+    text: Callable[[], str]
+
+
+def shipped() -> tuple[dict[str, str], ...]:
+    """Return a description of each shipped source: ``kind``, ``name``, ``format`` and ``description``.
+
+    A circuit has its default parameters; one whose text would be longer than a source may be is left out. A program with
+    the name of a machine is called by its file, ``parity.rasp``, as everywhere.
+    """
+    return tuple(each.about for each in _by_name().values())
+
+
+def formats() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the formats that are read as text, in groups: of each group its title, of each format its name and title."""
+    of_machines = [(f.name, f.title or f.name) for f in MACHINE_TEXTS if f.reads]
+    of_circuits = [(f.name, f.title or f.name) for f in CIRCUIT_TEXTS if f.reads and not f.binary]
+    both = [found for found in of_machines if found in of_circuits]
+    sequences = [(RASP, "RASP"), ("tl", "formula: Q[a] S Q[b]"), ("srasp", "B-RASP, S-RASP")]
+    return [
+        ("machine or circuit", both),
+        ("machine", [found for found in of_machines if found not in both]),
+        ("circuit", [found for found in of_circuits if found not in both]),
+        ("program or formula", sequences),
+    ]
+
+
+def shipped_text(name: str) -> str:
+    """Return the text of a shipped source.
+
+    Raises:
+        NotFoundError: if none is shipped by that name.
+    """
+    known = _by_name()
+    if name not in known:
+        close = did_you_mean(name[:60], known)
+        raise NotFoundError(f"{name[:60]!r}: no source of this name is shipped{close}: use the list")
+    return known[name].text()
+
+
+@cache
+def _by_name() -> dict[str, _Shipped]:
+    found: dict[str, _Shipped] = {}
+    for kind, name, format, description, text in _all():
+        unique = f"{name}.{format}" if name in found else name
+        about = {"kind": kind, "name": unique, "format": format, "description": description}
+        found[unique] = _Shipped(about, text)
+    return found
+
+
+def _all() -> Iterator[tuple[str, str, str, str, Callable[[], str]]]:
+    """Yield the kind of each, its name, its format, its description, and the function that returns its text."""
+    for name in shelf.shipped(shelf.MACHINES):
+        about = load_with_warnings(name).machine.description
+        yield TURING, name, "yaml", about, partial(shelf.shipped_text, shelf.MACHINES, name)
+    for name, generator in circuits.GENERATORS.items():
+        if len(_circuit_text(name)) <= MOST_SOURCE:
+            yield CIRCUIT, name, "yaml", generator.description, partial(_circuit_text, name)
+    shelves = ((RASP, RASP, shelf.PROGRAMS), (LOGIC, "tl", shelf.FORMULAS), (LOGIC, "srasp", shelf.ATTENTION_PROGRAMS))
+    for kind, format, of in shelves:
+        for name in shelf.shipped(of):
+            text = partial(shelf.shipped_text, of, name)
+            yield kind, name, format, title_in(text()), text
+
+
+@cache
+def _circuit_text(name: str) -> str:
+    return native.write(circuits.load(name))
