@@ -17,7 +17,7 @@ BASE = {"base", "options", "_version"}
 MODEL = BASE | {"transformer"}
 CONTRACT = {"blocks", "specification", "labelling", "causality"}
 RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "trace"}
-WHOLE = RUN | {"registry", "compiler", "proof", "tables", "runs", "targets"}
+WHOLE = RUN | {"certificates", "registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "base": {"_version"},
@@ -25,9 +25,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE,
     "rasp": {"base", "sources"},
     "transformer": BASE,
+    "certificates": {"base", "transformer"},
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
-    "contract": {"base", "specification", "blocks", "transformer"},
+    "contract": {"base", "certificates", "specification", "blocks", "transformer"},
     "labelling": {"base", "transformer"},
     "causality": {"base"},
     "columns": {"contract", "sources"},
@@ -35,12 +36,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
     "trace": MODEL | {"contract", "specification", "columns", "engines"},
-    "proof": RUN,
+    "proof": RUN | {"certificates"},
     "exported": RUN | {"proof"},
-    "registry": RUN | {"compiler", "proof", "exported"},
+    "registry": RUN | {"certificates", "compiler", "proof", "exported"},
     "tables": RUN,
     "runs": RUN | {"registry", "tables"},
-    "targets": RUN | {"registry", "compiler", "proof", "exported"},
+    "targets": RUN | {"certificates", "registry", "compiler", "proof", "exported"},
     "lab": WHOLE | CONTRACT,
     "web": WHOLE,
     "api": WHOLE | {"lab", "web"},
@@ -164,6 +165,7 @@ def test_no_import_runs_back_up() -> None:
 
 
 RIGHT = (
+    "tm2tfr.certificates",
     "tm2tfr.sources.turing.simulator",
     "tm2tfr.sources.turing.blocks",
     "tm2tfr.sources.turing.causal",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import ExportError, visible
+from tm2tfr.certificates.kit import checked
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.sources.turing.proof.certificate import checked
 from tm2tfr.targets.common.fitting import USUAL, Options, Recipe, Requested, check_dtype, fitting, proved
 from tm2tfr.targets.common.reference import smaller
 from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels, fitted_to_table
