@@ -137,7 +137,7 @@ def test_workers_do_not_hear_an_interrupt_and_their_parent_does() -> None:
 
 
 UNGUARDED = """
-from tests.dataset.test_processes import jobs, numbered
+from tests.lab.datasets.test_processes import jobs, numbered
 from tm2tfr.lab.datasets.pool import Pool
 print(list(Pool(2).map(numbered, jobs(3), 1)))
 """
@@ -161,7 +161,7 @@ def test_a_script_without_a_guard_is_told_to_have_one(tmp_path: Path) -> None:
 
 ORPHANS = """
 import os, time
-from tests.dataset.test_processes import jobs, slow
+from tests.lab.datasets.test_processes import jobs, slow
 from tm2tfr.lab.datasets.pool import Pool
 
 if __name__ == "__main__":

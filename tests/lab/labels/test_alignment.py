@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.labels import exports
-from tests.labels.subjects import CASES, Case, ids, labelled, pattern, specified
+from tests.lab.labels import exports
+from tests.lab.labels.subjects import CASES, Case, ids, labelled, pattern, specified
 from tm2tfr.lab.labels.hooks import hooks_of
 from tm2tfr.lab.labels.promises import coordinates
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.dataset.golden import said
+from tests.lab.datasets.golden import said
 from tm2tfr.api.datasets import make_dataset
 from tm2tfr.base.errors import CompileError, DatasetError
 from tm2tfr.lab.datasets.labels.of_logic import labelled

@@ -1,4 +1,4 @@
-"""Golden complaints about specs; ``python -m tests.dataset.golden`` writes what is said now."""
+"""Golden complaints about specs; ``python -m tests.lab.datasets.golden`` writes what is said now."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.recordings import recorded_text
 
-HERE = Path(__file__).parents[2] / "docs" / "learned"
+HERE = Path(__file__).parents[3] / "docs" / "learned"
 pytestmark = pytest.mark.skipif(
     not HERE.exists(), reason="the documentation is not here: run the tests in a copy of the source"
 )

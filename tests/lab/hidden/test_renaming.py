@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.disguises.cases import answers
-from tests.disguises.test_commands import said
+from tests.lab.hidden.cases import answers
+from tests.lab.hidden.test_commands import said
 from tm2tfr.base.errors import DisguiseError
 from tm2tfr.engines.exact import Exact
 from tm2tfr.lab.hidden.disguise import MOST, every_prompt

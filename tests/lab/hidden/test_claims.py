@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.disguises.cases import hidden
+from tests.lab.hidden.cases import hidden
 from tm2tfr.base.errors import DisguiseError, SpecError
 from tm2tfr.lab.hidden.claim import HiddenClaim, perfect, read_claim, template
 from tm2tfr.lab.hidden.score import ClaimScores, Score, score, shared

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.disguises.cases import answers, hidden
+from tests.lab.hidden.cases import answers, hidden
 from tm2tfr.base.errors import DisguiseError, ShapeError
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact

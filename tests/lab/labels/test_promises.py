@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.labels.subjects import CASES, Case, ids, labelled
+from tests.lab.labels.subjects import CASES, Case, ids, labelled
 from tm2tfr.base.text.markdown import escaped
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dataset.golden import COMPLAINTS, said
+from tests.lab.datasets.golden import COMPLAINTS, said
 from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.base import resources as shelf
 from tm2tfr.base.errors import NotFoundError, ReadError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.disguises.cases import NAMES, answers, hidden
+from tests.lab.hidden.cases import NAMES, answers, hidden
 from tests.strategies import DEPTH, some
 from tests.targets.matrices.programs import needs_torch
 from tm2tfr.base.errors import DisguiseError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.labels.test_rows import sabotaged
+from tests.lab.labels.test_rows import sabotaged
 from tm2tfr.base.errors import DatasetError, EngineError, InputError, OutputError
 from tm2tfr.lab.labels.make import MadeLabels
 from tm2tfr.lab.labels.report import labels_report

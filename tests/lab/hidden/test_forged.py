@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.disguises.cases import answers, hidden
+from tests.lab.hidden.cases import answers, hidden
 from tm2tfr.engines.exact import Exact
 from tm2tfr.lab.hidden.dyadic import Turn
 from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest

@@ -21,7 +21,7 @@ from tm2tfr.lab.softness.report import report
 from tm2tfr.runs.batches.labelled import checked_words, every_input
 from tm2tfr.transformer.weights import Decoder
 
-PROGRAMS = Path(__file__).parents[2] / "programs"
+PROGRAMS = Path(__file__).parents[3] / "programs"
 HISTOGRAM, REVERSE = (str(PROGRAMS / f"{name}.rasp") for name in ("histogram", "reverse"))
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
-from tests.dataset.golden import CIRCUIT_COMPLAINTS, said
-from tests.dataset.test_sweep import again
+from tests.lab.datasets.golden import CIRCUIT_COMPLAINTS, said
+from tests.lab.datasets.test_sweep import again
 from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.base.errors import CompileError, DatasetError, EngineError
 from tm2tfr.lab.datasets.circuits.shard import ChosenCircuit, circuit_fingerprint, made_circuits

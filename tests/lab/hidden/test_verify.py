@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.disguises.cases import answers, hidden
+from tests.lab.hidden.cases import answers, hidden
 from tests.strategies import tries
 from tm2tfr.engines.exact import Exact
 from tm2tfr.lab.hidden.dead_code import prompts_of

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tests.disguises.cases import answers, hidden
+from tests.lab.hidden.cases import answers, hidden
 from tm2tfr.engines.exact import Exact
 from tm2tfr.lab.hidden.dead_code import DeadCode, dead_code, prompts_of
 from tm2tfr.lab.hidden.key import Key, load_key

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.disguises.cases import answers, hidden
+from tests.lab.hidden.cases import answers, hidden
 from tests.mutations import ADDED, STRUCTURED, in_scales, mutated, power, scaled_direction, scaled_norm
 from tests.strategies import tries
 from tm2tfr.base.errors import Tm2tfrError

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
-from tests.dataset.golden import said
+from tests.lab.datasets.golden import said
 from tm2tfr.base.errors import CompileError, DatasetError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.lab.datasets.labels.of_rasp import labelled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tm2tfr
-from tests.interventions.agreeing import EACH, agreeing, differing
+from tests.lab.interventions.agreeing import EACH, agreeing, differing
 from tests.strategies import tries
 from tm2tfr.base.errors import UsageError
 from tm2tfr.lab.interventions.intervened import read_settings

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.labels.subjects import CASES, Case, ids, labelled, looked, right, specified
+from tests.lab.labels.subjects import CASES, Case, ids, labelled, looked, right, specified
 from tests.strategies import some
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.base.text.words import written

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.interventions.agreeing import EACH, agreeing, differing, moved, subject
+from tests.lab.interventions.agreeing import EACH, agreeing, differing, moved, subject
 from tests.strategies import tries
 from tm2tfr.api.interventions import intervene_many
 from tm2tfr.base.errors import CompileError, UsageError
