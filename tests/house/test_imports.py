@@ -55,14 +55,14 @@ ROOMS = {
     "compiler": "compiler",
     "proof": "proof",
     "source": "registry",
-    "page": "registry",
+    "page": "exported",
+    "exported": "exported",
     "columns": "columns",
     "truth": "truth",
     "blocks": "truth",
     "specification": "truth",
     "labelling": "truth",
     "causal": "truth",
-    "exported": "exported",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
