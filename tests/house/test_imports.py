@@ -54,7 +54,8 @@ ROOMS = {
     "compiler": "compiler",
     "proof": "proof",
     "source": "registry",
-    "page": "registry",
+    "page": "exported",
+    "exported": "exported",
     "columns": "columns",
     "truth": "truth",
     "blocks": "truth",
@@ -62,7 +63,6 @@ ROOMS = {
     "labelling": "truth",
     "causal": "truth",
     "model": "truth",
-    "exported": "exported",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
