@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base.errors import OutputError, ShapeError
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import OutputError, ShapeError, required
 from tm2tfr.contract.source import AnyRow, Column
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.tables.row_file import RowWriter

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.base.errors import counted
-from tm2tfr.base.text.markdown import code
+from tm2tfr.base.text.shown import code
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, all_cases, random_cases
 from tm2tfr.sources.circuit.netlist import Circuit

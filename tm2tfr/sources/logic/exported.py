@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tm2tfr.base.text.markdown import block, escaped
+from tm2tfr.base.text.shown import block, escaped
 from tm2tfr.contract.exported import ExportReference
 
 

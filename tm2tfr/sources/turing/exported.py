@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tm2tfr._version import __version__
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
 
 TAG = "turing-machine"

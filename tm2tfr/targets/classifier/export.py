@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from tm2tfr.base.errors import ExportError, visible
-from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.classifier.running import ClassifierRunning
 from tm2tfr.targets.classifier.stock import Classifier, Stock

@@ -8,7 +8,7 @@ from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import CompileError
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.card import checking, introduction, tags
 from tm2tfr.targets.common.directory import NAMES

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.targets.common.comparison import ByLogits
 from tm2tfr.targets.common.directory import KEY
@@ -28,7 +28,7 @@ def required(otherwise: str = "") -> Any:
     Raises:
         ExportError: if it is not installed.
     """
-    return extras.required("running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx", otherwise=otherwise)[0]
+    return errors.required("running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx", otherwise=otherwise)[0]
 
 
 class OnnxRunning(ByLogits):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.targets.common.comparison import ByLogits
 from tm2tfr.targets.common.directory import NAMES
@@ -25,7 +25,7 @@ def required(otherwise: str = "") -> Any:
     Raises:
         ExportError: if it is not installed.
     """
-    return extras.required("running this model needs torch", ["torch"], "torch", otherwise=otherwise)[0]
+    return errors.required("running this model needs torch", ["torch"], "torch", otherwise=otherwise)[0]
 
 
 class TorchRunning(ByLogits):

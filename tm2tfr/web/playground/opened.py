@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.choices import CIRCUIT
 from tm2tfr.base.errors import NotFoundError, ReadError
 from tm2tfr.base.files import is_safetensors
@@ -34,7 +34,7 @@ def given(named: str) -> dict[str, Any]:
 
 
 def _text(given: str) -> tuple[str, str | None, str]:
-    """Return the name, the format if the ending or the shelf says it, and the text."""
+    """Return the name, the format if the ending says it, or it is shipped, and the text."""
     path = Path(given)
     if (chosen := names.split(given)) is not None:
         return _of_kind(*chosen)
@@ -44,17 +44,17 @@ def _text(given: str) -> tuple[str, str | None, str]:
     if bbchallenge.is_argument(given) and not path.exists():
         return given[:40], "bbchallenge", given
     try:
-        data = shelf.contents(shelf.MACHINES, given)
+        data = resources.contents(resources.MACHINES, given)
     except NotFoundError:
         remedy = "name a file, or what 'tm2tfr list' lists"
         raise NotFoundError(
-            f"{shelf.display(given)}: there is no such file, and nothing of that name is shipped: {remedy}"
+            f"{resources.display(given)}: there is no such file, and nothing of that name is shipped: {remedy}"
         ) from None
     if is_safetensors(data[:9], len(data)):
         raise ReadError(
-            f"{shelf.display(given)}: this is a weight file, and the playground takes a source: name the file of that"
+            f"{resources.display(given)}: this is a weight file, and the playground takes a source: name the file of that"
         )
-    text = decoded(data, file=shelf.display(given), noun="source").text
+    text = decoded(data, file=resources.display(given), noun="source").text
     ending = path.suffix.lower()
     if ending in (".rasp", ".tl", ".srasp"):
         return path.stem, ending.removeprefix("."), text

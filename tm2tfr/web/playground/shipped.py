@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import NamedTuple
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.choices import CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
 from tm2tfr.base.errors import NotFoundError, did_you_mean
-from tm2tfr.base.text.headers import title_in
+from tm2tfr.base.text.words import title_in
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.library import registry as circuits
 from tm2tfr.sources.turing.library import load_with_warnings
@@ -71,16 +71,20 @@ def _by_name() -> dict[str, _Shipped]:
 
 def _all() -> Iterator[tuple[str, str, str, str, Callable[[], str]]]:
     """Yield the kind of each, its name, its format, its description, and the function that returns its text."""
-    for name in shelf.shipped(shelf.MACHINES):
+    for name in resources.shipped(resources.MACHINES):
         about = load_with_warnings(name).machine.description
-        yield TURING, name, "yaml", about, partial(shelf.shipped_text, shelf.MACHINES, name)
+        yield TURING, name, "yaml", about, partial(resources.shipped_text, resources.MACHINES, name)
     for name, generator in circuits.GENERATORS.items():
         if len(_circuit_text(name)) <= MOST_SOURCE:
             yield CIRCUIT, name, "yaml", generator.description, partial(_circuit_text, name)
-    shelves = ((RASP, RASP, shelf.PROGRAMS), (LOGIC, "tl", shelf.FORMULAS), (LOGIC, "srasp", shelf.ATTENTION_PROGRAMS))
+    shelves = (
+        (RASP, RASP, resources.PROGRAMS),
+        (LOGIC, "tl", resources.FORMULAS),
+        (LOGIC, "srasp", resources.ATTENTION_PROGRAMS),
+    )
     for kind, format, of in shelves:
-        for name in shelf.shipped(of):
-            text = partial(shelf.shipped_text, of, name)
+        for name in resources.shipped(of):
+            text = partial(resources.shipped_text, of, name)
             yield kind, name, format, title_in(text()), text
 
 
