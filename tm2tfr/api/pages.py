@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
     from tm2tfr.transformer.weights import Decoder
     from tm2tfr.web.explorer import Explorer
 

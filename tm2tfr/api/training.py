@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
     from tm2tfr.lab.training.record import TrainingRun
     from tm2tfr.lab.training.task import TaskOptions
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
 
 
 def train(

@@ -22,7 +22,7 @@ from tm2tfr.runs.options import MAX_STEPS
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.comparison import Trace
 
 
 @dataclass(frozen=True, kw_only=True)

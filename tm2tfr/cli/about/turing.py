@@ -12,7 +12,7 @@ from tm2tfr.base.errors import counted, shortened, spaced, visible
 from tm2tfr.cli.colour import styled
 
 if TYPE_CHECKING:
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Example, Machine
     from tm2tfr.transformer.weights import Decoder

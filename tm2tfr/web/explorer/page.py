@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.base.files import write_text
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.web.explorer.document import document, page_of
 from tm2tfr.web.explorer.record import Recording
 

@@ -9,7 +9,7 @@ from tm2tfr.api.moments import recorded
 from tm2tfr.api.pages import labelled
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, InputError, OutputError, counted
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW

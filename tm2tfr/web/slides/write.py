@@ -18,7 +18,7 @@ from tm2tfr.base.errors import EngineError, OutputError, listing, required
 from tm2tfr.base.files import refusal, write_whole
 from tm2tfr.base.places import check_folder
 from tm2tfr.base.text import svg
-from tm2tfr.runs.trace.check import Progress
+from tm2tfr.runs.comparison import Progress
 from tm2tfr.web.explorer.moments import Moments
 from tm2tfr.web.slides.scene import HIGH, LOOKS, WIDE, Caption, Frame, Slide, Stroke
 from tm2tfr.web.slides.slide import alt_text, slide

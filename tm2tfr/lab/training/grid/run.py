@@ -23,7 +23,7 @@ from tm2tfr.lab.training.grid.reader import GridRun, TrainingGrid
 from tm2tfr.lab.training.loop import train_model
 from tm2tfr.lab.training.options import plain
 from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, TrainingRun, load_run
-from tm2tfr.runs.trace.check import Progress
+from tm2tfr.runs.comparison import Progress
 
 TABLE = "grid.json"
 
