@@ -178,7 +178,7 @@ def playground(
 
     A named file is read once and never written to: save what you change with the buttons of the page.
     """
-    from tm2tfr.base.extras import required
+    from tm2tfr.base.errors import required
 
     required("the playground needs starlette and uvicorn", ["starlette", "uvicorn"], "playground", error=UsageError)
     from tm2tfr.web.playground import server, shipped

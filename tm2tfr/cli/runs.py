@@ -60,7 +60,7 @@ def check_step(run: RunOptions, others: Mapping[str, bool]) -> None:
         OutputError: if Textual is missing.
     """
     from tm2tfr.base.choices import AUTO
-    from tm2tfr.base.extras import required
+    from tm2tfr.base.errors import required
 
     recorded = {"--output": run.out, "--checkpoint": run.checkpoint, "--resume": run.resume}
     given = [name for name, there in (*others.items(), *recorded.items()) if there]

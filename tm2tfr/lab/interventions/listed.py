@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.base.errors import visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import text_of_stage

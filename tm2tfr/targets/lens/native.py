@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.base.errors import visible
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.card import checking, given_and_labelled, prompt, tags, typed
 from tm2tfr.targets.common.directory import KEY, NAMES, Array

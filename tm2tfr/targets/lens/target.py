@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line, visible
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.card import typed
@@ -46,7 +46,7 @@ def required(otherwise: str = "") -> tuple[Any, Any, Any, Any]:
     Raises:
         ExportError: if they are not installed.
     """
-    torch, transformers, safetensors, bridge = extras.required(
+    torch, transformers, safetensors, bridge = errors.required(
         "running this export needs TransformerLens", MODULES, "lens", otherwise=otherwise
     )
     return torch, transformers, safetensors, bridge.TransformerBridge

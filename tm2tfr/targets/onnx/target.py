@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.card import prompt
@@ -35,7 +35,7 @@ def required(otherwise: str = "") -> Any:
     Raises:
         ExportError: if it is not installed.
     """
-    return extras.required("running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx", otherwise=otherwise)[0]
+    return errors.required("running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx", otherwise=otherwise)[0]
 
 
 class OnnxRunning(ByLogits):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.card import argument, prompt
@@ -35,7 +35,7 @@ def required(otherwise: str = "") -> Any:
     Raises:
         ExportError: if it is not installed.
     """
-    return extras.required("running this model needs torch", ["torch"], "torch", otherwise=otherwise)[0]
+    return errors.required("running this model needs torch", ["torch"], "torch", otherwise=otherwise)[0]
 
 
 class TorchRunning(ByLogits):

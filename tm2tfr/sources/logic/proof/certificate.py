@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.base.errors import EngineError, counted, did_you_mean, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.base.text.words import written
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.exact import Exact

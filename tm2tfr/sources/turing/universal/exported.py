@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import CompileError, ExportError, counted, visible
-from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.source import ANSWER, Truth
 from tm2tfr.sources.turing.library import load, shipped
