@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from tm2tfr.base.errors import counted
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.certificates.intervals import Interval, Rounding, quantum_of
 from tm2tfr.certificates.kit import (
     DIGITS,

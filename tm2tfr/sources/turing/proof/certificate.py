@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import ClassVar
 
 from tm2tfr.base.errors import counted
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.certificates.kit import Certificate, Report
 
 
