@@ -94,8 +94,14 @@ class Embedded:
     @cached_property
     def total(self) -> Floats:
         """(positions, 2): the sum of the entries."""
-        total: Floats = self.forms(_ones(self.width))[0]
+        total: Floats = self.forms(Matrix.from_dense(np.ones((1, self.width))))[0]
         return total
+
+    @cached_property
+    def entry_sizes(self) -> Floats:
+        """(positions, 2): the sum of the absolute values of all that is added up in the entries."""
+        sizes: Floats = self.forms(Matrix.from_dense(np.ones((1, self.width))), sizes=True)[0]
+        return sizes
 
     @cached_property
     def squares(self) -> Floats:
@@ -198,10 +204,6 @@ class NormedMatrix:
             for terms in (gained, np.abs(gained), shifted, np.abs(shifted), np.abs(matrix.values))
         )
         return cls(Matrix(matrix.shape, matrix.rows, matrix.columns, gained), sums, weights, constants, sizes, plain)
-
-
-def _ones(width: int) -> Matrix:
-    return Matrix.from_dense(np.ones((1, width)))
 
 
 def _absolute(matrix: Matrix) -> Matrix:
