@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tm2tfr.api.moments import recorded
-from tm2tfr.api.pages import labelled
+from tm2tfr.api.pages import labelled, recorded
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, InputError, OutputError, counted
 from tm2tfr.runs.comparison import Trace
