@@ -92,9 +92,7 @@ def test_the_help_behind_a_source_has_its_own_options(
         ("intervene full-adder", ""),
     ],
 )
-def test_the_example_is_about_the_source_that_is_named(
-    line: str, example: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_is_about_the_source_that_is_named(line: str, example: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(" ".join(tm2tfr_here(capsys, *shlex.split(line), "--help")[1]).split())
     assert text.count("Example: ") == bool(example)
     assert not example or f"Example: {example} " in text

@@ -15,7 +15,7 @@ from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, tex
 
 BASE = {"base", "options", "_version"}
 MODEL = BASE | {"transformer"}
-CONTRACT = {"blocks", "specification", "labelling", "causality"}
+CONTRACT = {"blocks", "specification", "model"}
 RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "comparison"}
 WHOLE = RUN | {"registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -28,8 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
     "contract": {"base", "specification", "blocks", "transformer"},
-    "labelling": {"base", "transformer"},
-    "causality": {"base"},
+    "model": {"base", "specification", "transformer"},
     "columns": {"contract", "sources"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
@@ -55,16 +54,20 @@ ROOMS = {
     "compiler": "compiler",
     "proof": "proof",
     "source": "registry",
-    "page": "registry",
+    "page": "exported",
+    "exported": "exported",
     "columns": "columns",
     "truth": "truth",
     "blocks": "truth",
     "specification": "truth",
     "labelling": "truth",
     "causal": "truth",
-    "exported": "exported",
+    "model": "truth",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
+
+CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality"), "model")
+"""The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
 COMPARISON = {"rows", "activations", "comparison", "cause"}
 """The modules of `runs` that compare any decoder with any reference, and so know no construction; proofs use them."""
@@ -77,7 +80,7 @@ def part_of(module: str) -> str:
     """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``; see also `ROOMS`."""
     parts = module.split(".")
     if parts[1:2] == ["contract"]:
-        return parts[2] if parts[2:3] and parts[2] not in ("source", "shown") else "contract"
+        return "contract" if parts[2:3] in ([], ["source"], ["shown"]) else CONTRACTS.get(parts[2], parts[2])
     if parts[1:3] == ["web", "playground"]:
         return parts[2]
     if parts[1:2] == ["runs"] and COMPARISON.issuperset(parts[2:3]) and parts[2:]:
@@ -201,6 +204,9 @@ RIGHT = (
     "tm2tfr.sources.logic.specification",
     "tm2tfr.sources.logic.truth",
     "tm2tfr.contract.blocks",
+    "tm2tfr.contract.evaluation",
+    "tm2tfr.contract.model",
+    "tm2tfr.contract.modelled",
     "tm2tfr.contract.source",
     "tm2tfr.sources.turing.labelling",
     "tm2tfr.sources.turing.universal.labelling",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tm2tfr.engines.decode import Observation
     from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
-    from tm2tfr.web.explorer import Explorer
+    from tm2tfr.web.explorer.document import Explorer
     from tm2tfr.web.explorer.moments import Moments
     from tm2tfr.web.explorer.record import Recording
 
@@ -244,8 +244,7 @@ def explore(
         CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
-    from tm2tfr.api.pages import recorded
-    from tm2tfr.web.explorer import explorer
+    from tm2tfr.web.explorer.document import explorer
 
     check_steps(max_steps)
     check_engine("dense", dtype)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from tm2tfr.base.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
 from tm2tfr.base.errors import Tm2tfrError, UsageError, visible
@@ -227,6 +227,7 @@ def options_class(context: Any) -> type[Any] | None:
 
 
 # ── the help: the options that apply to every source, and to the one that is named before --help ────────────
+AnyCommand = TypeVar("AnyCommand", bound="TyperCommand")
 TITLES = {kind: name[0].upper() + name[1:] for name, kind in EVERY.items()}
 """The class of a construction's options -> what its sources are called."""
 OWN = dict(zip(EVERY.values(), (UNIVERSAL, CIRCUITS, PROGRAMS, FORMULAS), strict=True))
@@ -236,7 +237,7 @@ WRITTEN = ("-o", "--key", "--seed", "--random")
 MORE = "Machines, circuits, RASP programs and formulas have further options: name the source before --help, as in"
 
 
-def of_source(command: TyperCommand, context: Any) -> tuple[TyperCommand, type[Any] | None]:
+def of_source(command: AnyCommand, context: Any) -> tuple[AnyCommand, type[Any] | None]:
     """Return a command with the options that apply to the source in the line that was typed, and the class of these.
 
     Where no source is named, or it cannot be read, all options are there, and there is no class.
@@ -252,7 +253,7 @@ def of_source(command: TyperCommand, context: Any) -> tuple[TyperCommand, type[A
     return shown, kind
 
 
-def for_help(command: TyperCommand, context: Any, example: str) -> TyperCommand:
+def for_help(command: AnyCommand, context: Any, example: str) -> AnyCommand:
     """Return a command as its help shows it, by the line that was typed, ``context.obj``; its help ends with an example."""
     found, kind = of_source(command, context)
     shown = copy(found)

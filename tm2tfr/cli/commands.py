@@ -72,7 +72,8 @@ class Command(OwnParameters, TyperCommand):
         from tm2tfr.cli.asked import of_source
 
         found, _ = of_source(self, ctx)
-        return super(Command, found).shell_complete(ctx, incomplete)
+        words: list[Any] = super(Command, found).shell_complete(ctx, incomplete)
+        return words
 
 
 def _renamed(word: str, older: Mapping[str, str]) -> str:

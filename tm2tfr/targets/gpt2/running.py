@@ -20,7 +20,7 @@ from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.targets.common.card import typed
 from tm2tfr.targets.common.comparison import ByLogits
-from tm2tfr.targets.common.settings import ANY, mapping
+from tm2tfr.targets.common.directory import ANY, mapping
 
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
 """How everything is loaded: nothing is downloaded, no code that came with an export is run, and nobody is asked."""

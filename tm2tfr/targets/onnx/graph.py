@@ -21,7 +21,7 @@ from tm2tfr._version import __version__
 from tm2tfr.base import errors
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.fitting import Recipe
-from tm2tfr.targets.matrices.recipe import features, tensors
+from tm2tfr.targets.matrices.contents import features, tensors
 from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
 
 OPSET, IR_VERSION = 18, 9
