@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tm2tfr.contract.source import ANY
-from tm2tfr.runs.trace.rows import columns_of
+from tm2tfr.runs.rows import columns_of
 from tm2tfr.sources.logic.nodes import AllOf as Everywhere
 from tm2tfr.sources.logic.nodes import And, Build, CountLeft, Input, OneOf, Previous, Retrieve
 from tm2tfr.sources.logic.program import LogicProgram

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.sources.turing.universal.cases import EVERY, compiled
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import check
+from tm2tfr.runs.comparison import check
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import layout, renamed
 from tm2tfr.sources.turing.universal.names import (
