@@ -77,7 +77,7 @@ def sweep(
 ) -> None:
     """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep
-    from tm2tfr.lab.datasets.sweep import sweep_report
+    from tm2tfr.lab.datasets.make import sweep_report
 
     universal = decoder.options()
     with echoed(), counting() as progress:

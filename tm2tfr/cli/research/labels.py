@@ -72,7 +72,7 @@ def labels(
     if max_steps is not None and found.machine is None:
         raise UsageError(f"tm2tfr labels: --max-steps is for machines, and this is a {found.noun}: omit it")
     from tm2tfr.api.labels import make_labels
-    from tm2tfr.lab.labels.report import labels_report
+    from tm2tfr.lab.labels.make import labels_report
 
     with counting("resume it with --resume") as progress:
         made = make_labels(

@@ -6,14 +6,41 @@ import base64
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.lab.datasets.jobs import Tokens, arrow_or_error
+from tm2tfr.base.errors import DatasetError
+from tm2tfr.base.extras import required
 from tm2tfr.transformer.matrix import Ints
+
+TokenCodes = NDArray[np.int32]
+
+
+# ── The tokens of training examples are collected as numbers, and written all at once.
+@dataclass
+class Tokens:
+    """Numbers for the tokens of several vocabularies."""
+
+    number: dict[str, int] = field(default_factory=dict)
+
+    def of(self, vocabulary: Sequence[str]) -> TokenCodes:
+        """Return the numbers of the tokens in a vocabulary."""
+        number = self.number
+        return np.array([number.setdefault(token, len(number)) for token in vocabulary], dtype=np.int32)
+
+
+def arrow_or_error() -> Any:
+    """Return PyArrow.
+
+    Raises:
+        DatasetError: if it is missing.
+    """
+    modules, instead = ("pyarrow", "pyarrow.parquet"), "remove parquet from the formats"
+    return required("Parquet needs PyArrow", modules, "dataset", otherwise=instead, error=DatasetError)[0]
 
 
 # ── Examples as columns of numbers.
