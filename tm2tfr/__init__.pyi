@@ -32,9 +32,9 @@ from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_expor
 from .api.training import compare, train, train_grid, training_examples
 from .base.errors import SpecError, SpecWarning, Tm2tfrError
 from .lab.interventions.intervened import From
+from .runs.comparison import Trace
 from .runs.options import RunOptions
 from .runs.plan import CheckReport, Plan, Soft
-from .runs.trace.check import Trace
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule

@@ -29,7 +29,7 @@ from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.targets.lens.target import lens_recipe
-from tm2tfr.targets.matrices.recipe import fitted
+from tm2tfr.targets.matrices.contents import fitted
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, parts

@@ -53,7 +53,7 @@ def attention_of(
         EngineError: if there is no such head, or the run is too long for a map.
         CompileError, InputError: see `tm2tfr.check`.
     """
-    from tm2tfr.runs.trace.rows import is_turing
+    from tm2tfr.runs.rows import is_turing
     from tm2tfr.sources.turing.columns import described
     from tm2tfr.tables.scores import attention_map
 

@@ -12,7 +12,7 @@ from tm2tfr.runs.options import MAX_STEPS, is_count
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.runs.batches.batch import Batch
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
 MOST_STEPS = 10**18
 """More steps than any run has; the numbers of rows are 64-bit integers."""
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
+    from tm2tfr.runs.comparison import Progress
     from tm2tfr.runs.many import ComparedRuns
-    from tm2tfr.runs.trace.check import Progress
 MOST_RANDOM = 1 << 22
 """The most random inputs at once: their bits are drawn before the first run."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.base.choices import FrameFormat
     from tm2tfr.engines.decode import Observation
-    from tm2tfr.runs.trace.check import Progress, Trace
+    from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
     from tm2tfr.web.explorer.moments import Moments
     from tm2tfr.web.explorer.record import Recording

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
     from tm2tfr.transformer.weights import Decoder
-    from tm2tfr.web.explorer import Explorer
+    from tm2tfr.web.explorer.document import Explorer
 
 MOST_EXPLORED = 50_000
 """The largest number of steps in a page: the dense engine takes a minute for them, and the file has about 15 MB."""
@@ -51,7 +51,7 @@ def explore(
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
     from tm2tfr.api.moments import recorded
-    from tm2tfr.web.explorer import explorer
+    from tm2tfr.web.explorer.document import explorer
 
     check_steps(max_steps)
     check_engine("dense", dtype)

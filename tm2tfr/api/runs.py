@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.contract.options import CompileOptions
     from tm2tfr.engines import Engine
-    from tm2tfr.runs.trace.activations import Activation
-    from tm2tfr.runs.trace.check import Progress, Trace
+    from tm2tfr.runs.activations import Activation
+    from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.transformer.weights import Decoder
@@ -145,8 +145,8 @@ def activations(
     Raises:
         EngineError: if the run ends before `position`; see also `run`.
     """
+    from tm2tfr.runs.activations import activations as vectors
     from tm2tfr.runs.choose import to_watch
-    from tm2tfr.runs.trace.activations import activations as vectors
 
     check_engine(engine, dtype)
     if not is_count(position):

@@ -22,7 +22,7 @@ from tm2tfr.runs.options import MAX_STEPS
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.comparison import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,12 +178,12 @@ def playground(
 
     A named file is read once and never written to: save what you change with the buttons of the page.
     """
-    from tm2tfr.base.extras import required
+    from tm2tfr.base.errors import required
 
     required("the playground needs starlette and uvicorn", ["starlette", "uvicorn"], "playground", error=UsageError)
-    from tm2tfr.web.playground import opened, server
+    from tm2tfr.web.playground import server, shipped
 
-    given = None if source is None else opened.given(source)
+    given = None if source is None else shipped.opening_source(source)
     found = server.playground(server.PORT if port is None else port, given=given)
 
     def started() -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as Bar
 
+    from tm2tfr.runs.comparison import Progress
     from tm2tfr.runs.plan import Shown
-    from tm2tfr.runs.trace.check import Progress
 
 
 WAITING = " (starting the fast engine; its first use compiles it)"

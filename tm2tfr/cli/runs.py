@@ -43,9 +43,9 @@ from tm2tfr.runs.plan import Plan
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.api.tracing import Traced
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Soft
-    from tm2tfr.runs.trace.check import Trace
 
 
 # ── ``trace --step``: what it is refused for, and the run that it shows.
@@ -60,7 +60,7 @@ def check_step(run: RunOptions, others: Mapping[str, bool]) -> None:
         OutputError: if Textual is missing.
     """
     from tm2tfr.base.choices import AUTO
-    from tm2tfr.base.extras import required
+    from tm2tfr.base.errors import required
 
     recorded = {"--output": run.out, "--checkpoint": run.checkpoint, "--resume": run.resume}
     given = [name for name, there in (*others.items(), *recorded.items()) if there]

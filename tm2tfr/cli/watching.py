@@ -16,7 +16,7 @@ from tm2tfr.cli.progress import counting_inputs, showing
 from tm2tfr.runs.plan import Finding, Shown, Watcher
 
 if TYPE_CHECKING:
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
 
 
 class Terminal(Watcher):

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tm2tfr.api.subject import Subject
-    from tm2tfr.runs.trace.activations import Activation
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.activations import Activation
+    from tm2tfr.runs.comparison import Trace
 
 
 def heading(subject: Subject) -> str:
@@ -55,7 +55,7 @@ def input_line(trace: Trace) -> str:
 
 def vectors(found: Mapping[str, Activation], subject: Subject, position: int) -> str:
     """Return the activation vectors at a position, each with what it adds to the previous one, or changes of it."""
-    from tm2tfr.runs.trace.rows import is_turing
+    from tm2tfr.runs.rows import is_turing
 
     known: dict[str, object] = {}
     equations = " (Eqs. 8.4-8.19)" if is_turing(subject.decoder.layout) else ""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.trace.checking import check
+from tests.runs.checking import check
 from tm2tfr.engines.fast import available
 from tm2tfr.lab.datasets.machines.examples import made
 from tm2tfr.lab.datasets.machines.prompting import MachineHow

@@ -8,7 +8,7 @@ import pytest
 
 from tests.lab.datasets.golden import COMPLAINTS, said
 from tests.sources.turing.formats.golden import Case, cases
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.errors import NotFoundError, ReadError
 from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.lab.datasets.machines.family import Family, Members
@@ -98,8 +98,8 @@ def test_no_golden_case_is_lost() -> None:
 
 
 @pytest.mark.slow
-def test_the_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = shelf.shipped(shelf.SPECS)
+def test_the_shipped_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = resources.shipped(resources.SPECS)
     assert names == ("adders", "palindromes", "three-states", "two-states")
     for name in names:
         assert load_spec(name).name == name

@@ -10,7 +10,7 @@ import pytest
 
 import tm2tfr
 from tests.lab.labels.subjects import CASES, Case, ids, labelled
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.engines import engine as engine_named

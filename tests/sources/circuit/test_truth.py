@@ -10,7 +10,7 @@ from tests.sources.circuit.running import DENSE, PAPER, all_inputs, random_of
 from tm2tfr.base.errors import CompileError, InputError, ShapeError
 from tm2tfr.contract.source import ANY, Column
 from tm2tfr.engines import generate
-from tm2tfr.runs.trace.rows import Readout
+from tm2tfr.runs.rows import Readout
 from tm2tfr.sources.circuit.columns import GATE_NAMES, LOOKUP_COLUMNS, PAPER_COLUMNS, columns
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load

@@ -14,7 +14,7 @@ from tests.sources.turing.test_conversion import compiled, has
 from tm2tfr.base.errors import ConversionError, OutputError
 from tm2tfr.sources.logic.conversion import TARGETS, convert, format_for, headings
 from tm2tfr.sources.logic.drawing import look, operator, parts, render, save, shown_nodes, to_dot, to_mermaid
-from tm2tfr.sources.logic.library import SHELVES, load, shipped
+from tm2tfr.sources.logic.library import KINDS, load, shipped
 from tm2tfr.sources.logic.nodes import parents
 from tm2tfr.sources.logic.read import formula, read
 
@@ -90,7 +90,7 @@ def test_mermaid() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [f"{name}{kind.endings[0]}" for kind in SHELVES for name in tm2tfr.base.resources.shipped(kind)]
+    "name", [f"{name}{kind.endings[0]}" for kind in KINDS for name in tm2tfr.base.resources.shipped(kind)]
 )
 def test_every_shipped_one_is_drawn_whole_and_written(name: str) -> None:
     program = load(name).program

@@ -8,7 +8,7 @@ import pytest
 
 from tm2tfr.base.errors import CompileError, InputError
 from tm2tfr.contract.source import ANY
-from tm2tfr.runs.trace.rows import columns_of
+from tm2tfr.runs.rows import columns_of
 from tm2tfr.sources.logic.nodes import AllOf as Everywhere
 from tm2tfr.sources.logic.nodes import And, Build, CountLeft, Input, OneOf, Previous, Retrieve
 from tm2tfr.sources.logic.program import LogicProgram

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.errors import NotFoundError, ReadError, SpecError, SpecWarning, Tm2tfrError
 from tm2tfr.base.text.source import MACHINE_BYTES
 from tm2tfr.sources.turing import library
@@ -34,8 +34,8 @@ def standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> io.BytesI
     return stream
 
 
-# ── the shelf ───────────────────────────────────────────────────────────────────────────────────────────
-def test_the_shelf_holds_the_machines_of_the_repository() -> None:
+# ── what is shipped ───────────────────────────────────────────────────────────────────────────────────────────
+def test_the_machines_are_those_of_the_repository() -> None:
     assert list(library.shipped()) == sorted(path.stem for path in (ROOT / "machines").glob("*.yaml"))
     assert "chapter" in library.shipped()
 
@@ -60,15 +60,15 @@ def test_no_such_shipped_text() -> None:
     assert str(caught.value) == f"{what}: name a machine that 'tm2tfr list machines' lists"
 
 
-def test_an_installed_package_has_its_own_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_package_has_its_own_resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "_machines").mkdir()
     (tmp_path / "_machines" / "mine.yaml").write_text(MACHINE, encoding="utf-8")
-    monkeypatch.setattr(shelf, "files", lambda package: tmp_path)
-    shelf.shelf.cache_clear()
+    monkeypatch.setattr(resources, "files", lambda package: tmp_path)
+    resources.files_of.cache_clear()
     try:
         assert library.shipped() == ("mine",)
     finally:
-        shelf.shelf.cache_clear()
+        resources.files_of.cache_clear()
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────

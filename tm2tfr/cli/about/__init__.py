@@ -10,7 +10,7 @@ from tm2tfr.base.choices import TURING
 
 if TYPE_CHECKING:
     from tm2tfr.contract.source import Source
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.transformer.weights import Decoder
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.base.errors import counted, visible
 
 if TYPE_CHECKING:
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.transformer.weights import Decoder, Layer
 
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base.errors import DatasetError
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import DatasetError, required
 from tm2tfr.transformer.matrix import Ints
 
 TokenCodes = NDArray[np.int32]

@@ -12,7 +12,7 @@ from typing import Any
 from tm2tfr._version import __version__
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import counted
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.lab.datasets.files import arrow_or_error
 from tm2tfr.lab.datasets.shard import Failure, How, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec

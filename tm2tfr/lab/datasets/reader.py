@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 from tm2tfr.base.choices import BASES, CIRCUIT_VARIANTS
 from tm2tfr.base.errors import InputError, Tm2tfrError, UsageError, visible
-from tm2tfr.base.text.nodes import List, Map, Node, Scalar, compose, kind
-from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, Section, compose, kind
 from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.lab.datasets.circuits import CIRCUIT_SPLIT_BY, ChosenCircuit, CircuitSpec
 from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader

@@ -14,7 +14,7 @@ from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.disguise import GRADES, Disguised
 from tm2tfr.lab.line.folder import production
 from tm2tfr.lab.line.plan import Job, Made
-from tm2tfr.runs.trace.check import Progress
+from tm2tfr.runs.comparison import Progress
 from tm2tfr.transformer.storage import dumps
 
 MODELS, KEYS, INDEX, README = "models", "keys", "suite.json", "README.md"

@@ -12,7 +12,7 @@ from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import InputError, counted, visible
-from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.labelling import Scheme
 from tm2tfr.contract.source import Source
 from tm2tfr.contract.specification import Specification

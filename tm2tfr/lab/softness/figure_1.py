@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tm2tfr.base.text.columns import aligned
-from tm2tfr.base.text.markdown import code
+from tm2tfr.base.text.shown import aligned, code
 from tm2tfr.base.text.tex import needs, text
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.lab.softness.report import drawn, number

@@ -11,10 +11,9 @@ from math import inf, log2
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base.errors import OutputError, counted, visible
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import OutputError, counted, required, visible
 from tm2tfr.base.files import write_whole
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.lab.softness.labels import AtTemperature, Lead, SoftLabels
 from tm2tfr.lab.softness.measure import HeadError, LayerError, Softness
 from tm2tfr.lab.softness.run import SoftRun

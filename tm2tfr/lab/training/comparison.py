@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from tm2tfr.base.errors import OutputError, TrainingError, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.lab.softness.report import drawn
 from tm2tfr.lab.training.compiled import trained_model
 from tm2tfr.lab.training.examples import Examples

@@ -15,11 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.errors import visible
-from tm2tfr.base.text.columns import aligned
-from tm2tfr.base.text.nodes import Map, Scalar, compose, kind
-from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base.text.nodes import Map, Reading, Scalar, Section, compose, kind
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.lab.line.folder import production
 from tm2tfr.lab.line.manifest import sha256
@@ -29,7 +28,7 @@ from tm2tfr.lab.training.loop import train_model
 from tm2tfr.lab.training.options import ModelOptions, TrainingOptions, plain
 from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, TrainingRun, load_run
 from tm2tfr.lab.training.task import LearningTask
-from tm2tfr.runs.trace.check import Progress
+from tm2tfr.runs.comparison import Progress
 
 MOST_RUNS = 10_000
 _BOOLEANS = {"true": True, "false": False}
@@ -174,7 +173,9 @@ def load_grid(path: str | Path, *, data: str | None = None) -> TrainingGrid:
         SpecError, TrainingError: see `read_grid`.
     """
     name = str(path)
-    return read_grid(shelf.contents(shelf.SPECS, name), file=shelf.display(name), folder=Path(path).parent, data=data)
+    return read_grid(
+        resources.contents(resources.SPECS, name), file=resources.display(name), folder=Path(path).parent, data=data
+    )
 
 
 # ── The runs of a grid: each one in a folder of its own, on all cores or on a Dask cluster; resumable run by run.

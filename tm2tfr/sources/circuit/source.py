@@ -171,7 +171,7 @@ SOURCE = Source(
     of_bytes=_of_bytes,
     causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof", "prove"),
-    cases=later("tm2tfr.sources.circuit.exported", "cases"),
-    exported=later("tm2tfr.sources.circuit.exported", "ExportedCircuit"),
+    cases=later("tm2tfr.sources.circuit.page", "cases"),
+    exported=later("tm2tfr.sources.circuit.page", "ExportedCircuit"),
     prepare=_prepare,
 )

@@ -105,6 +105,6 @@ SOURCE = Source(
     labelling=later("tm2tfr.sources.turing.labelling", "TuringVariables"),
     adapted=_adapted,
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
-    exported=later("tm2tfr.sources.turing.exported", "ExportedMachine"),
+    exported=later("tm2tfr.sources.turing.page", "ExportedMachine"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_prompt"),
 )

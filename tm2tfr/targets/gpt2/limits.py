@@ -1,7 +1,7 @@
 r"""How far floats carry an exported GPT-2: one condition on N (positions) and H (largest |h|) for each place that rounds.
 
 u is the unit roundoff, v = 1/(i+1), S the span, c the centre, G = H - c the largest |h - c|; U, V and Q = U² + V² are of
-the path of `winding`. The machine's proof (`tm2tfr.sources.turing.proof.prove`) stands for everything that is not rounding.
+the path of `Winding`. The machine's proof (`tm2tfr.sources.turing.proof.prove`) stands for everything that is not rounding.
 
 **What is assumed of the kernels: no order.** The terms of every sum, also of a matrix product, may be added in any order,
 one after the other, in lanes, in blocks or in a tree, and differently for each number of a result; a product may be
@@ -70,9 +70,8 @@ from tm2tfr.sources.turing.proof import Proof
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition
 from tm2tfr.targets.common.fitting import Options, Requested, check_dtype, fitting, proved
-from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
+from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, Winding, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
-from tm2tfr.targets.gpt2.winding import Winding
 from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 

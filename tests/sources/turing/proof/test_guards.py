@@ -10,9 +10,9 @@ import pytest
 from benchmarks.attack_certificates import attacked, between, components
 from benchmarks.machines import rewriter
 from tests.mutations.weights import moved, scaled
+from tests.runs.checking import check
 from tests.sources.turing.proof.test_refusals import with_head, with_unit
 from tests.strategies import tries
-from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.recognise import recognise

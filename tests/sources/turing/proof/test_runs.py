@@ -6,7 +6,7 @@ import pytest
 
 import tm2tfr
 from benchmarks.machines import rewriter, runner
-from tests.trace.checking import check
+from tests.runs.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.proof import prove

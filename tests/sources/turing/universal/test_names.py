@@ -13,7 +13,7 @@ from tests.sources.turing.universal.cases import EVERY, compiled
 from tests.strategies import tries
 from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import check
+from tm2tfr.runs.comparison import check
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import layout, renamed
 from tm2tfr.sources.turing.universal.names import (

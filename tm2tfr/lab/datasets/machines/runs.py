@@ -17,9 +17,9 @@ from tm2tfr.lab.datasets.machines.prompting import MachineHow
 from tm2tfr.lab.datasets.shard import Failure, Tally
 from tm2tfr.runs.batches.batch import Batch
 from tm2tfr.runs.blocks import RowBlock
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import AnyMachine

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.base.errors import EngineError, counted, did_you_mean, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.engines.overflow import reach
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof import stream as bounds

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.base.errors import EngineError, counted, did_you_mean, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.base.text.words import written
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
-from tm2tfr.runs.trace.cause import find_cause
+from tm2tfr.runs.cause import find_cause
 from tm2tfr.sources.logic.nodes import needed
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.proof.heads import Fits, HeadScores, LogicRefusal, NotShown, lead

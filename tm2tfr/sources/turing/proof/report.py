@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from tm2tfr.base.errors import counted, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.sources.turing.proof.certificate import ENGINES, Certificate, Proof, checked
 
 

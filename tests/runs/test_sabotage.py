@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from tests.trace.checking import check
+from tests.runs.checking import check
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import Trace
-from tm2tfr.runs.trace.rows import rows
+from tm2tfr.runs.comparison import Trace
+from tm2tfr.runs.rows import rows
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine

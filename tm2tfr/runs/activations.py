@@ -9,7 +9,7 @@ from typing import Any
 from tm2tfr.base.errors import EngineError, ShapeError, counted
 from tm2tfr.engines.decode import Engine, generate, observable, observe
 from tm2tfr.engines.reading import combination
-from tm2tfr.runs.trace.rows import is_turing
+from tm2tfr.runs.rows import is_turing
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS, FOUND, RULE
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from tests.mutations.weights import moved
+from tests.runs.checking import check
 from tests.runs.test_long_run import carried_out, plain
 from tests.sources.turing.proof.test_refusals import mutated, with_unit
-from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs import long_run
 from tm2tfr.runs.blocks import as_rows
+from tm2tfr.runs.comparison import Trace, run
 from tm2tfr.runs.long_run import LongRun
-from tm2tfr.runs.trace.check import Trace, run
-from tm2tfr.runs.trace.rows import Readout
+from tm2tfr.runs.rows import Readout
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr.base import leftovers
+from tm2tfr.base import tempfiles
 from tm2tfr.base.files import write_text
 from tm2tfr.sources.turing.drawing import save
 from tm2tfr.sources.turing.library import load
@@ -32,13 +32,13 @@ write_whole(Path(sys.argv[1]), half)
 @pytest.fixture(autouse=True)
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test begins as a new process does."""
-    monkeypatch.setattr(leftovers, "_swept", set())
+    monkeypatch.setattr(tempfiles, "_swept", set())
 
 
 @pytest.fixture
 def host() -> str:
     """The identifier of this host, which a host may lack."""
-    found = leftovers._host()
+    found = tempfiles._host()
     if found is None:
         pytest.skip("nothing tells this host from others: run the tests on Linux")
     return found
@@ -79,7 +79,7 @@ def test_a_killed_process_is_cleaned_up_after_and_a_living_one_is_not(tmp_path: 
     finally:
         alive.kill()
         alive.wait()
-    leftovers.sweep(tmp_path)
+    tempfiles.remove_abandoned(tmp_path)
     assert left(tmp_path) == ["a.txt"]
 
 
@@ -113,9 +113,9 @@ def test_what_is_not_ours_or_not_known_to_be_abandoned_stays(tmp_path: Path, hos
     write_text(tmp_path / "a.txt", "whole")
     assert left(tmp_path) == sorted([*stay, "a.txt"])
     for name in stay:
-        long_ago = time.time() - leftovers.OLD - 60
+        long_ago = time.time() - tempfiles.OLD - 60
         os.utime(tmp_path / name, (long_ago, long_ago))
-    leftovers.sweep(tmp_path)
+    tempfiles.remove_abandoned(tmp_path)
     assert left(tmp_path) == sorted([*stay[3:], "a.txt"])
 
 
@@ -128,13 +128,13 @@ def test_a_folder_is_looked_through_once(tmp_path: Path, host: str) -> None:
 
 
 def test_a_folder_that_is_not_there_is_no_error_of_its_own(tmp_path: Path) -> None:
-    leftovers.sweep(tmp_path / "nowhere")
+    tempfiles.remove_abandoned(tmp_path / "nowhere")
 
 
 def test_hosts_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their names and the numbers of their namespaces are those of this host, and they write to the same folder."""
-    identity, host = tmp_path / "boot_id", leftovers._host.__wrapped__
-    monkeypatch.setattr(leftovers, "IDENTITIES", (tmp_path / "missing", identity))
+    identity, host = tmp_path / "boot_id", tempfiles._host.__wrapped__
+    monkeypatch.setattr(tempfiles, "IDENTITIES", (tmp_path / "missing", identity))
     found = []
     for text in ("3b2b6f0e-0f5d-4c1c-9e2b-0c7f4f1d2a11\n", "9d1f6c52-7f61-4b3f-8a53-5a1f0a7c3e22\n"):
         identity.write_text(text, encoding="utf-8")
@@ -147,14 +147,14 @@ def test_hosts_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_without_an_identity_of_the_host_only_time_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "_host", lambda: None)
-    name = leftovers.beside(tmp_path / "a.txt")
+    monkeypatch.setattr(tempfiles, "_host", lambda: None)
+    name = tempfiles.beside(tmp_path / "a.txt")
     half = [name, tmp_path / f".tm2tfr-{'f' * 8}-{dead()}-{'0' * 16}.tmp"]
     for path in half:
         path.write_text("half", encoding="utf-8")
-    leftovers.sweep(tmp_path)
+    tempfiles.remove_abandoned(tmp_path)
     assert left(tmp_path) == sorted(path.name for path in half)
     for path in half:
-        os.utime(path, (time.time() - leftovers.OLD - 60,) * 2)
-    leftovers.sweep(tmp_path)
+        os.utime(path, (time.time() - tempfiles.OLD - 60,) * 2)
+    tempfiles.remove_abandoned(tmp_path)
     assert left(tmp_path) == []

@@ -13,7 +13,7 @@ from tests.handmade import decoder as handmade
 from tm2tfr.base.errors import CompileError, EngineError, ShapeError
 from tm2tfr.contract.source import Column
 from tm2tfr.runs.long_run import LongRun
-from tm2tfr.runs.trace.rows import columns_of, is_turing, row_type
+from tm2tfr.runs.rows import columns_of, is_turing, row_type
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder

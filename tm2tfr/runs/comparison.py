@@ -10,8 +10,8 @@ from typing import Any
 from tm2tfr.base.errors import EngineError, visible
 from tm2tfr.contract.source import ANY, AnyRow, Column, Truth
 from tm2tfr.engines.decode import Engine, observable
-from tm2tfr.runs.trace.cause import Cause, ending_cause, find_cause, unembedding_cause
-from tm2tfr.runs.trace.rows import as_computed, columns_of, is_turing, rows
+from tm2tfr.runs.cause import Cause, ending_cause, find_cause, unembedding_cause
+from tm2tfr.runs.rows import as_computed, columns_of, is_turing, rows
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING, described
 from tm2tfr.transformer.provenance import name
 from tm2tfr.transformer.soft import temperature_of
@@ -184,7 +184,7 @@ def check(
 ) -> Trace:
     """Run `decoder` on the input of `truth` and compare every column of its table at every position with the reference's.
 
-    Under softmax the tokens are compared exactly, the others as `tm2tfr.runs.trace.rows` rounds them.
+    Under softmax the tokens are compared exactly, the others as `tm2tfr.runs.rows` rounds them.
 
     Stops at the first difference; with `keep_rows` it continues until the decoder halts, so that the consequences
     can be seen, and keeps the rows. A decoder that would stop in another place than the reference is a difference, too.

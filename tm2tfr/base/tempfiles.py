@@ -34,11 +34,11 @@ _swept: set[Path] = set()
 
 
 def beside(target: Path) -> Path:
-    """Return a free name next to `target`; leftovers there are removed, once per process and folder."""
+    """Return a free name next to `target`; abandoned temp files there are removed, once per process and folder."""
     folder = target.parent
     if folder not in _swept:
         _swept.add(folder)
-        sweep(folder)
+        remove_abandoned(folder)
     return target.with_name(_name("tmp"))
 
 
@@ -49,7 +49,7 @@ def aside(target: Path) -> Path:
     return holder / target.name
 
 
-def replace(
+def replace_folder(
     finished: Path, target: Path, *, refuse: Callable[[Path], None], names: Callable[[Path], Iterable[str]]
 ) -> None:
     """Give a finished directory the name `target`; the directory that has it is removed, as `discard` does.
@@ -87,8 +87,8 @@ def discard(replaced: Path, names: Iterable[str]) -> None:
         replaced.parent.rmdir()
 
 
-def sweep(folder: Path) -> None:
-    """Put back what was being replaced, and remove the leftovers in a folder; what cannot be removed stays."""
+def remove_abandoned(folder: Path) -> None:
+    """Put back what was being replaced, and remove the abandoned temp files in a folder; what cannot be removed stays."""
     replaced: list[tuple[float, Path]] = []
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
