@@ -13,13 +13,13 @@ from tm2tfr._version import __version__
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import counted
 from tm2tfr.base.text.shown import escaped
-from tm2tfr.lab.datasets.files import arrow_or_error
 from tm2tfr.lab.datasets.shard import Failure, How, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, production
 from tm2tfr.lab.line.manifest import MANIFEST, Record, sha256
 from tm2tfr.lab.line.plan import versions
 from tm2tfr.lab.line.pool import pool
+from tm2tfr.lab.line.writing import arrow_or_error, markdown_table, readme
 
 FORMAT = 1
 
@@ -164,31 +164,17 @@ def dataset_report(found: Dataset) -> str:
 # ── The README of a data set, for people, with the header by which `datasets.load_dataset` finds the files.
 def card(spec: DatasetSpec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
     """Return the text; the folder is read in one of the `formats`, Parquet if it is among them."""
-    splits = [split for split, _ in spec.splits if examples[split]]
-    format = max(formats)
-    head = ["---", "configs:", "- config_name: default", "  data_files:"]
-    for split in splits:
-        head += [f"  - split: {split}", f'    path: "{split}/*.{format}"']
-    head = [*head, "---", ""] if splits else []
-    shares = {split: sum(examples[split].values()) for split in splits}
-    lines = [
+    format, splits = max(formats), [split for split, _ in spec.splits if examples[split]]
+    files = [f'  - split: {split}\n    path: "{split}/*.{format}"' for split in splits]
+    return readme(
+        ("- config_name: default", "  data_files:", *files) if splits else (),
         f"# {escaped(spec.name)}",
-        "",
         f"{spec.about(tally, f'made by tm2tfr {__version__}')}.",
-        "",
-        "| split | examples |",
-        "|---|---|",
-        *(f"| {split} | {number:,} |" for split, number in shares.items()),
-        "",
-        "| column | contents |",
-        "|---|---|",
-        *(f"| {name} | {what} |" for name, what in spec.columns.items()),
-        "",
-        f"{spec.notes}`manifest.json` has the spec, seeds, counts and digests.",
+        markdown_table(("split", "examples"), ((split, f"{sum(examples[split].values()):,}") for split in splits)),
+        markdown_table(("column", "contents"), spec.columns.items()),
+        f"{spec.notes}`manifest.json` has the spec, seeds, counts and digests.\n"
         f"`datasets.load_dataset` reads the {format} files of this folder.",
-        "",
-    ]
-    return "\n".join([*head, *lines])
+    )
 
 
 # ── sweeps

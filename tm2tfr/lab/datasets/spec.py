@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, counted, visible
 from tm2tfr.base.text.words import InputSpace, number_of
 from tm2tfr.lab.datasets.shard import Done, Failure, How, Making, Piece, PieceJob, Splitting, Tally, divided
+from tm2tfr.lab.line.writing import json_lines
 
 # ── Inputs: either listed, all up to a length, or random.
 MOST_WORDS = 10_000_000
@@ -227,7 +227,7 @@ class DatasetSpec(ABC):
     @property
     def listing(self) -> str:
         """A line of JSON for each program, the contents of `listing_file`."""
-        return "".join(json.dumps(told, ensure_ascii=False) + "\n" for told in self.listed())
+        return json_lines(self.listed())
 
     @property
     def listing_file(self) -> str:

@@ -6,8 +6,6 @@ subject, the inputs, the seed and its number, so that what is there is not made 
 
 from __future__ import annotations
 
-import io
-import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +18,14 @@ from tm2tfr.base.errors import Tm2tfrError, UsageError
 from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.causality import CausalValue
 from tm2tfr.contract.model import ModelVariable
-from tm2tfr.lab.datasets.files import arrow_or_error
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell, text_of_stage
 from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, production
 from tm2tfr.lab.line.manifest import MANIFEST, sha256
 from tm2tfr.lab.line.plan import Job, Made, cut, stem
 from tm2tfr.lab.line.pool import Pool
+from tm2tfr.lab.line.writing import arrow_or_error, json_lines, markdown_table, readme
+from tm2tfr.lab.line.writing import parquet as parquet_file
 from tm2tfr.transformer.weights import digest
 
 SHARD, MOST_FAILURES = 1_000, 3
@@ -223,9 +222,9 @@ def tried_shard(job: Job[Sequence[int]], how: _How) -> TriedShard:
             rows.append(_row(done))
     if how.parquet is not None:
         name = stem(job.number, how.shards)
-        made.files[f"{name}.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+        made.files[f"{name}.jsonl"] = json_lines(rows).encode()
         if how.parquet:
-            made.files[f"{name}.parquet"] = _parquet(rows)
+            made.files[f"{name}.parquet"] = _as_parquet(rows)
     return made
 
 
@@ -248,17 +247,13 @@ def _row(done: Intervention) -> dict[str, Any]:
     }
 
 
-def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _as_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
     arrow = arrow_or_error()
     text, texts, numbers = arrow.string(), arrow.list_(arrow.string()), arrow.list_(arrow.int32())
     kinds = dict.fromkeys(COLUMNS, texts) | {"input": text, "why": text, "first": arrow.int32()}
     kinds |= {"positions": numbers, "source_positions": numbers}
     schema = arrow.schema([arrow.field(name, kind) for name, kind in kinds.items()])
-    sink = io.BytesIO()
-    options = {"compression": "zstd", "compression_level": 3, "version": "2.6", "data_page_version": "1.0"}
-    with arrow.parquet.ParquetWriter(sink, schema, **options) as writer:
-        writer.write_table(arrow.Table.from_pylist(list(rows), schema=schema))
-    return sink.getvalue()
+    return parquet_file([arrow.Table.from_pylist(list(rows), schema=schema)], schema, level=3)
 
 
 def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *, parquet: bool) -> dict[str, Any]:
@@ -295,46 +290,27 @@ def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *,
 
 
 def _card(found: Tried, base: Base, count: int, seed: int, *, parquet: bool) -> str:
-    format = "parquet" if parquet else "jsonl"
-    head = [
-        "---",
-        "configs:",
-        "- config_name: default",
-        "  data_files:",
-        f'  - split: train\n    path: "*.{format}"',
-        "---",
-        "",
-    ]
+    files = f'  - split: train\n    path: "*.{"parquet" if parquet else "jsonl"}"'
     more = f" {found.left_out:,} more were drawn and are left out: it is not known what must be answered."
-    left_out = more if found.left_out else ""
-    lines = [
+    explained = f", but for {found.explained:,} runs with cells of which nothing is known." if found.explained else "."
+    variables = (
+        (code(v.name), escaped(v.meaning), text_of_stage(v.since), escaped(v.read_by) or "nothing")
+        for v in base.model.variables.values()
+    )
+    return readme(
+        ("- config_name: default", "  data_files:", files),
         f"# Interventions on {escaped(found.subject)}",
-        "",
         f"{count - found.left_out:,} random interventions with a known answer, made by tm2tfr {__version__} with the "
         f"seed {seed}. Each sets one or two variables of a run, to values of another run (interchange interventions; "
         "Geiger et al. 2021, 2024) or to any other. What must come out is computed from the source alone; the "
         f"{found.engine} engine ran the weights with the subspaces of these variables overwritten, and every cell of every "
-        "run was as expected"
-        + (f", but for {found.explained:,} runs with cells of which nothing is known." if found.explained else "."),
-        "",
-        f"{found.causal:,} of them change an answer.{left_out}",
-        "",
-        "| column | contents |",
-        "|---|---|",
-        *(f"| {name} | {what} |" for name, what in COLUMNS.items()),
-        "",
-        "| variable | what it is | written after | read by |",
-        "|---|---|---|---|",
-        *(
-            f"| {code(v.name)} | {escaped(v.meaning)} | {text_of_stage(v.since)} | {escaped(v.read_by) or 'nothing'} |"
-            for v in base.model.variables.values()
-        ),
-        "",
+        f"run was as expected{explained}",
+        f"{found.causal:,} of them change an answer.{more if found.left_out else ''}",
+        markdown_table(("column", "contents"), COLUMNS.items()),
+        markdown_table(("variable", "what it is", "written after", "read by"), variables),
         f"`{MANIFEST}` has the directions of each variable in the residual stream, the digest of the weights, the seed "
         "and the digests of all files.",
-        "",
-    ]
-    return "\n".join([*head, *lines])
+    )
 
 
 # ── Random interventions: which run, which variable, where, and to what; the same for one seed on any machine.

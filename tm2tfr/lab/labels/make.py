@@ -16,7 +16,6 @@ from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.labelling import Scheme
 from tm2tfr.contract.source import Source
 from tm2tfr.contract.specification import Specification
-from tm2tfr.lab.datasets.files import arrow_or_error
 from tm2tfr.lab.datasets.make import FORMAT, totals
 from tm2tfr.lab.datasets.shard import Failure, Tally
 from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, broken_promises, columns_in_weights, hooks_of
@@ -26,6 +25,7 @@ from tm2tfr.lab.labels.shard import LABELS, RUNS, Labelling, labelled_shard, lon
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, production
 from tm2tfr.lab.line.manifest import MANIFEST, sha256
 from tm2tfr.lab.line.plan import cut, versions
+from tm2tfr.lab.line.writing import arrow_or_error, markdown_table, readme
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.residual import Residual
@@ -189,44 +189,36 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
     rows = [
         (column, what, *_held(layout, scheme, column, places.get(column))) for column, what in (_FIRST | columns).items()
     ]
-    lines = [
-        "---",
-        "configs:",
+    configs = [
         f"- config_name: {LABELS}",
         "  default: true",
         f'  data_files: "{LABELS}/*.parquet"',
         f"- config_name: {RUNS}",
         f'  data_files: "{RUNS}/*.parquet"',
-        "---",
-        "",
+    ]
+    contents = (
+        (_cell(column), what if column in _FIRST else escaped(what), subspaces, variables)
+        for column, what, subspaces, variables in rows
+    )
+    return readme(
+        configs,
         f"# Labels of {escaped(name)}",
-        "",
         f"Runs of a {noun} as a transformer computes them, made by tm2tfr {__version__}: {counted(tally.runs, 'run')}, "
         f"{tally.rows:,} positions, each compared with the reference. One row is one position: row p of a run is position "
         f"p of every exported model, which is fed the run's tokens and nothing else. `hooks.json` says which variable each "
         f"hook point carries, along which directions, in the exports to: {targets}.",
-        "",
-        *((f"Attention: {long}.", "") if long else ()),
-        *(each for name, why in hooks.left_out.items() for each in (f"Left out: {code(name)}: {escaped(why)}.", "")),
-        "| column | contents | subspace | variable |",
-        "|---|---|---|---|",
-        *(
-            f"| {_cell(column)} | {what if column in _FIRST else escaped(what)} | {subspaces} | {variables} |"
-            for column, what, subspaces, variables in rows
-        ),
-        "",
+        f"Attention: {long}." if long else "",
+        *(f"Left out: {code(name)}: {escaped(why)}." for name, why in hooks.left_out.items()),
+        markdown_table(("column", "contents", "subspace", "variable"), contents),
         "Subspaces are those of the residual stream that hold the column as it is or, where that is said, something made "
         "from it; a variable is what `tm2tfr intervene --variables` and `tm2tfr.causal_variables` call what a subspace "
         "holds. `tm2tfr intervene` takes the names of subspaces and variables, and of columns that a subspace holds as "
         "they are. Layers and heads count from 1; `L2H0` is head 1 of layer 3 in the notation of TransformerLens, which "
         "counts from 0, and so does `hooks.json`.",
-        "",
         *_nodes(scheme, [text for row in rows for text in row]),
-        *((said.strip(), "") if said else ()),
+        said.strip(),
         f'`datasets.load_dataset(folder, "{LABELS}")` reads the rows, and `"{RUNS}"` the inputs.',
-        "",
-    ]
-    return "\n".join(lines)
+    )
 
 
 def _held(layout: Residual, scheme: Scheme, column: str, places: InSubspaces | None) -> tuple[str, str]:
@@ -246,8 +238,7 @@ def _nodes(scheme: Scheme, texts: Iterable[str]) -> list[str]:
         met |= {name: scheme.nodes[name] for name in found}
         new = [scheme.nodes[name] for name in dict.fromkeys(found)]
     ordered = sorted(met, key=lambda name: (int(name[1:]), name))
-    head = ["| node | what it is |", "|---|---|"] if met else []
-    return [*head, *(f"| {_cell(name)} | {_cell(met[name])} |" for name in ordered), *([""] if met else [])]
+    return [markdown_table(("node", "what it is"), ((_cell(name), _cell(met[name])) for name in ordered))] if met else []
 
 
 def _cell(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,22 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract.labelling import Ragged, Scheme
-from tm2tfr.lab.datasets.files import arrow_or_error
 from tm2tfr.lab.datasets.shard import Done
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
 from tm2tfr.lab.line.plan import Job, stem
+from tm2tfr.lab.line.writing import arrow_or_error, parquet
 
 # ── Labels as Parquet: always the same bytes for the same labels.
 GROUP = 1 << 18
 """Rows of a row group."""
-_OPTIONS: dict[str, Any] = {
-    "compression": "zstd",
-    "compression_level": 1,
-    "version": "2.6",
-    "data_page_version": "1.0",
-    "store_schema": False,  # so that texts are read as such, and not as dictionaries
-    "write_statistics": True,
-}
 
 
 def encoded(rows: LabelRows, scheme: Scheme, vocabulary: Sequence[str], numbers: NDArray[np.int32]) -> bytes:
@@ -97,10 +88,16 @@ def longest_run(files: Iterable[Path]) -> int:
 
 def _written(arrow: Any, columns: dict[str, Any], dictionaries: list[str]) -> bytes:
     schema = arrow.schema([arrow.field(name, of.type) for name, of in columns.items()])
-    sink = io.BytesIO()
-    with arrow.parquet.ParquetWriter(sink, schema, use_dictionary=dictionaries or False, **_OPTIONS) as writer:
-        writer.write_table(arrow.table(list(columns.values()), schema=schema), row_group_size=GROUP)
-    return sink.getvalue()
+    table = arrow.table(list(columns.values()), schema=schema)
+    return parquet(
+        [table],
+        schema,
+        level=1,
+        group=GROUP,
+        use_dictionary=dictionaries or False,
+        store_schema=False,  # so that texts are read as such, and not as dictionaries
+        write_statistics=True,
+    )
 
 
 def _texts(arrow: Any, places: NDArray[np.int32], texts: Sequence[str]) -> Any:

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from tm2tfr.base.errors import DatasetError, OutputError
 from tm2tfr.base.files import refusal, write_bytes, write_text
 from tm2tfr.lab.line import manifest
-from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST, Document, Record
+from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST, JsonObject, Record
 from tm2tfr.lab.line.plan import Job, Made, Task, versions
 from tm2tfr.lab.line.pool import Pool, pool
 
@@ -37,7 +37,7 @@ _Made = TypeVar("_Made", bound=Made)
 def production(
     folder: Path,
     noun: str,
-    head: Document,
+    head: JsonObject,
     jobs: Sequence[Job[_Work]],
     *,
     resume: bool,
@@ -90,7 +90,7 @@ class Production(Generic[_Work]):
     """
 
     folder: Path
-    head: Document
+    head: JsonObject
     crew: Pool
     missing: Sequence[Job[_Work]]
     shards: int
@@ -122,7 +122,7 @@ class Production(Generic[_Work]):
         manifest.note(self.folder, record)
         self.records.append(record)
 
-    def close(self, texts: Mapping[str, str], *, entries: Document | None = None) -> None:
+    def close(self, texts: Mapping[str, str], *, entries: JsonObject | None = None) -> None:
         """Finish the folder: write its last files, then the manifest.
 
         Args:
@@ -134,7 +134,7 @@ class Production(Generic[_Work]):
         self.records.sort(key=lambda record: record.number)
         manifest.close(self.folder, {**self.head, **({"made": self.listed()} if entries is None else entries)})
 
-    def listed(self) -> list[Document]:
+    def listed(self) -> list[JsonObject]:
         """Return the records of all shards as plain data, in the order of their numbers."""
         return [record.as_dict() for record in sorted(self.records, key=lambda record: record.number)]
 

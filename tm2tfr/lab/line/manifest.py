@@ -17,7 +17,7 @@ from tm2tfr.base.errors import DatasetError
 from tm2tfr.base.files import refusal, write_text
 from tm2tfr.lab.line.plan import Made
 
-Document = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 """A JSON object, read or to be written."""
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
@@ -35,7 +35,7 @@ _DIFFERENT = {
     "shards": "a different number of shards",
     "variables": "different variables",
 }
-"""Entries of heads, and what a folder was made with where they differ; of others, the name of the entry says it."""
+"""JsonObject of heads, and what a folder was made with where they differ; of others, the name of the entry says it."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Record:
     """A finished shard: its number, what its maker says of it, and its files with their sizes and digests."""
 
     number: int
-    counts: Document
-    files: Mapping[str, Document]
+    counts: JsonObject
+    files: Mapping[str, JsonObject]
 
     @classmethod
     def of(cls, made: Made) -> Record:
@@ -53,7 +53,7 @@ class Record:
         return cls(made.number, made.counts, files)
 
     @classmethod
-    def read(cls, record: Document) -> Record:
+    def read(cls, record: JsonObject) -> Record:
         """Return the record that `as_dict` turned into `record`."""
         counts = {key: value for key, value in record.items() if key not in ("shard", "files")}
         return cls(int(record["shard"]), counts, dict(record["files"]))
@@ -69,7 +69,7 @@ def sha256(data: bytes) -> str:
 
 
 # ── writing
-def begin(folder: Path, head: Document, records: Sequence[Record]) -> None:
+def begin(folder: Path, head: JsonObject, records: Sequence[Record]) -> None:
     """Begin a journal with the shards that are finished."""
     write_text(folder / JOURNAL, "".join(map(_line, (head, *(record.as_dict() for record in records)))))
 
@@ -87,18 +87,18 @@ def note(folder: Path, record: Record) -> None:
         raise refusal(folder / JOURNAL, error) from error
 
 
-def close(folder: Path, document: Document) -> None:
+def close(folder: Path, document: JsonObject) -> None:
     """Write the manifest, and remove the journal."""
     write_text(folder / MANIFEST, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
     (folder / JOURNAL).unlink(missing_ok=True)
 
 
-def _line(value: Document) -> str:
+def _line(value: JsonObject) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 # ── resuming
-def resumed(folder: Path, noun: str, head: Document) -> list[Record]:
+def resumed(folder: Path, noun: str, head: JsonObject) -> list[Record]:
     """Return the shards of a folder whose files all exist and have the right digests.
 
     Args:
@@ -123,7 +123,7 @@ def resumed(folder: Path, noun: str, head: Document) -> list[Record]:
     return [record for record in records if all(_intact(folder / name, file) for name, file in record.files.items())]
 
 
-def _read(folder: Path) -> tuple[Document, list[Record]]:
+def _read(folder: Path) -> tuple[JsonObject, list[Record]]:
     if (folder / JOURNAL).exists():
         first, *lines = (folder / JOURNAL).read_text(encoding="utf-8").split("\n")
         head = dict(json.loads(first))
@@ -135,7 +135,7 @@ def _read(folder: Path) -> tuple[Document, list[Record]]:
     return document, [Record(int(name[:5]), shard["counts"], shard["files"]) for name, shard in shards.items()]
 
 
-def _intact(path: Path, file: Document) -> bool:
+def _intact(path: Path, file: JsonObject) -> bool:
     try:
         return bool(sha256(path.read_bytes()) == file["sha256"])
     except OSError:

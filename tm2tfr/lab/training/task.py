@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from tm2tfr.base.errors import TrainingError, did_you_mean, first_line, listing, visible
-from tm2tfr.lab.datasets.files import arrow_or_error
 from tm2tfr.lab.datasets.library import spec_of
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.line.manifest import MANIFEST
+from tm2tfr.lab.line.writing import arrow_or_error
 from tm2tfr.lab.training.examples import TASK, Examples, Intermediates, TokenExample, adder_examples, examples_of
 from tm2tfr.lab.training.options import REGIMES, Regime, one_of
 from tm2tfr.lab.training.record import TrainingRun
