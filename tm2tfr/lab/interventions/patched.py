@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from tm2tfr.contract.causality import CausalValue, CausalVariable, Settings
 from tm2tfr.contract.specification import vector
-from tm2tfr.engines.decode import Engine, generate, prompted, run_whole
-from tm2tfr.engines.layers import Patch
+from tm2tfr.engines.decode import Engine, Patch, generate, prompted, run_whole
 from tm2tfr.engines.reading import answered, plain_number
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
