@@ -15,9 +15,9 @@ from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, tex
 
 BASE = {"base", "options", "_version"}
 MODEL = BASE | {"transformer"}
-CONTRACT = {"blocks", "specification", "labelling", "causality"}
+CONTRACT = {"blocks", "specification", "model"}
 RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "comparison"}
-WHOLE = RUN | {"registry", "compiler", "proof", "tables", "runs", "targets"}
+WHOLE = RUN | {"certificates", "registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "base": {"_version"},
@@ -25,22 +25,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE,
     "rasp": {"base", "sources"},
     "transformer": BASE,
+    "certificates": {"base", "transformer"},
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
-    "contract": {"base", "specification", "blocks", "transformer"},
-    "labelling": {"base", "transformer"},
-    "causality": {"base"},
+    "contract": {"base", "certificates", "specification", "blocks", "transformer"},
+    "model": {"base", "specification", "transformer"},
     "columns": {"contract", "sources"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
     "comparison": MODEL | {"contract", "specification", "columns", "engines"},
-    "proof": RUN,
+    "proof": RUN | {"certificates"},
     "exported": RUN | {"proof"},
-    "registry": RUN | {"compiler", "proof", "exported"},
+    "registry": RUN | {"certificates", "compiler", "proof", "exported"},
     "tables": RUN,
     "runs": RUN | {"registry", "tables"},
-    "targets": RUN | {"registry", "compiler", "proof", "exported"},
+    "targets": RUN | {"certificates", "registry", "compiler", "proof", "exported"},
     "lab": WHOLE | CONTRACT,
     "web": WHOLE,
     "api": WHOLE | {"lab", "web"},
@@ -55,16 +55,20 @@ ROOMS = {
     "compiler": "compiler",
     "proof": "proof",
     "source": "registry",
-    "page": "registry",
+    "page": "exported",
+    "exported": "exported",
     "columns": "columns",
     "truth": "truth",
     "blocks": "truth",
     "specification": "truth",
     "labelling": "truth",
     "causal": "truth",
-    "exported": "exported",
+    "model": "truth",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
+
+CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality"), "model")
+"""The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
 COMPARISON = {"rows", "activations", "comparison", "cause"}
 """The modules of `runs` that compare any decoder with any reference, and so know no construction; proofs use them."""
@@ -77,7 +81,7 @@ def part_of(module: str) -> str:
     """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``; see also `ROOMS`."""
     parts = module.split(".")
     if parts[1:2] == ["contract"]:
-        return parts[2] if parts[2:3] and parts[2] not in ("source", "shown") else "contract"
+        return "contract" if parts[2:3] in ([], ["source"], ["shown"]) else CONTRACTS.get(parts[2], parts[2])
     if parts[1:3] == ["web", "playground"]:
         return parts[2]
     if parts[1:2] == ["runs"] and COMPARISON.issuperset(parts[2:3]) and parts[2:]:
@@ -169,6 +173,7 @@ def test_no_import_runs_back_up() -> None:
 
 
 RIGHT = (
+    "tm2tfr.certificates",
     "tm2tfr.sources.turing.simulator",
     "tm2tfr.sources.turing.blocks",
     "tm2tfr.sources.turing.causal",
@@ -201,6 +206,9 @@ RIGHT = (
     "tm2tfr.sources.logic.specification",
     "tm2tfr.sources.logic.truth",
     "tm2tfr.contract.blocks",
+    "tm2tfr.contract.evaluation",
+    "tm2tfr.contract.model",
+    "tm2tfr.contract.modelled",
     "tm2tfr.contract.source",
     "tm2tfr.sources.turing.labelling",
     "tm2tfr.sources.turing.universal.labelling",

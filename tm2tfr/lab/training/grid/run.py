@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tm2tfr.base.errors import TrainingError, visible
 from tm2tfr.base.files import write_bytes, write_text
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.lab.datasets.folder import prepared
 from tm2tfr.lab.datasets.jobs import Job, Piece
 from tm2tfr.lab.datasets.pool import pool
