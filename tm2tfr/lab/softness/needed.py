@@ -18,8 +18,7 @@ from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
 from tm2tfr.lab.softness.temperature import LargestFound, exponent, warmest
-from tm2tfr.transformer.local import bounded, local_temperature
-from tm2tfr.transformer.soft import smallest_gap, softened, theorem_26
+from tm2tfr.transformer.soft import bounded, local_temperature, smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
 
 LENGTHS = (4, 8, 16, 32, 64)

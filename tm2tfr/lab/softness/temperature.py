@@ -11,8 +11,16 @@ from statistics import linear_regression
 from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, THEOREM_26, Temperature
 from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.decode import Engine
-from tm2tfr.transformer.local import any_length, bounded, local_temperature, locally_softened
-from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
+from tm2tfr.transformer.soft import (
+    any_length,
+    bounded,
+    local_temperature,
+    locally_softened,
+    power_of_two,
+    smallest_gap,
+    softened,
+    theorem_26,
+)
 from tm2tfr.transformer.weights import Decoder
 
 

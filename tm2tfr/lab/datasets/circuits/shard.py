@@ -16,7 +16,7 @@ from tm2tfr.lab.datasets.runs import Failure, How
 from tm2tfr.lab.datasets.shard import Done, Making
 from tm2tfr.lab.datasets.tally import Tally
 from tm2tfr.runs.batches.checked import checked_inputs
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.netlist import Circuit

@@ -49,7 +49,7 @@ def checked_runs(
 
 def _together(runs: Runs, words: Sequence[str], how: MachineHow) -> ManyChecked | None:
     """Run a machine on words in one call; None if a run differs, or cannot be made: ask `Runs`."""
-    from tm2tfr.runs.batches.carried import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
+    from tm2tfr.runs.batches.generated import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
     try:
         batch = batch_of(runs.decoder, runs.program, words, checked=True, max_steps=how.max_steps, workers=1)

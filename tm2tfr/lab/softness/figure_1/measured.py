@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.lab.softness.needed import Needed, growth, local_exponent
 from tm2tfr.lab.softness.temperature import exponent, growth_exponent
-from tm2tfr.transformer.local import any_length
-from tm2tfr.transformer.soft import largest_entry
+from tm2tfr.transformer.soft import any_length, largest_entry
 from tm2tfr.transformer.weights import Decoder
 
 
