@@ -26,7 +26,7 @@ from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.engines import engine
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 MACHINE = tm2tfr.load("chapter")

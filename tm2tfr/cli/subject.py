@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.checking import MachineList
     from tm2tfr.api.subject import Subject
     from tm2tfr.cli.asked import Asked
-    from tm2tfr.runs.options import RunOptions
+    from tm2tfr.runs.plan import RunOptions
 
 
 def names_machine(argument: str) -> bool:
