@@ -48,8 +48,11 @@ from tm2tfr.transformer.weights import matrices, replaced
             "tm2tfr: --expression and --truth-table cannot be combined: give one thing to work on",
         ),
         ("trace -e a --bits 3", "tm2tfr: --bits is of a shipped circuit, not of a: omit it"),
-        ("convert -e a --from blif", "tm2tfr: --from is the format of a text, and a is none: omit it"),
-        ("convert parity --bits 3 --from blif", "tm2tfr: --from is the format of a text, and parity is none: omit it"),
+        ("convert -e a --from blif", "tm2tfr: --from names the format of a text, and a is not a text: omit it"),
+        (
+            "convert parity --bits 3 --from blif",
+            "tm2tfr: --from names the format of a text, and parity is not a text: omit it",
+        ),
         (
             "graph full-adder --head 1 --cone sum",
             "tm2tfr graph: --cone is a part of a drawing, and --head draws a run: omit one of them",

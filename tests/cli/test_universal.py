@@ -218,7 +218,7 @@ def test_a_malformed_prompt_is_refused_with_every_place(tmp_path: Path) -> None:
 
 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────────────────
-RUNS = "a universal decoder runs the machine that is in its prompt, and there is none"
+RUNS = "a universal decoder runs the machine in its prompt, and no machine is given"
 REFUSED = {
     "trace busy-beaver-5 --universal 2,2": (
         "busy-beaver-5: it has 5 states with rules and 2 symbols, and this decoder runs machines with at most 2"

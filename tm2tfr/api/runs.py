@@ -245,7 +245,7 @@ def listing(subject: Given, layer: str | None = None) -> str:
         subject: see `Subject.of`; a machine is compiled first.
 
     Raises:
-        ShapeError: if there is no such layer.
+        ShapeError: for an unknown layer.
     """
     from tm2tfr.transformer.listing import listing as listed
 
@@ -299,7 +299,7 @@ def certificate(
 
     found = Subject.of(subject)
     if found.construction is None or found.construction.report is None:
-        return certify(found)  # which says why there is none
+        return certify(found)  # which raises with the reason
     symbols = len(found.word(None)) if max_steps is not None and input_length is None else input_length or 0
     asked = Questions(engine, dtype, max_steps, symbols, max_positions, max_head)
     report = found.construction.report(found.name, asked)

@@ -87,7 +87,7 @@ def test_a_definition_that_is_asked_for_is_not_said_to_be_unused(
         (
             "once Q[a]",
             {"alphabet": '["a", "b"'},
-            'the alphabet \'["a", "b"\' is no JSON list: write for example ["a", "bc", 3]',
+            'the alphabet \'["a", "b"\' is not a JSON list: write for example ["a", "bc", 3]',
         ),
     ],
 )
