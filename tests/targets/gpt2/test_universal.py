@@ -21,14 +21,15 @@ from tests.sources.turing.universal.reference import answers
 from tm2tfr.api.machines import prompt_of, read_prompt
 from tm2tfr.api.targets import export_gpt2, export_to, verify_export
 from tm2tfr.base.errors import ExportError, InputError, SpecError
+from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
+from tm2tfr.sources.turing.proof.rounding import largest
 from tm2tfr.sources.turing.spec import Example, Machine
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import text
-from tm2tfr.sources.turing.universal.proof import prove
+from tm2tfr.sources.turing.universal.proof.prove import prove
 from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.targets.gpt2 import tensors
 from tm2tfr.targets.gpt2.documents import tokenizer
