@@ -57,7 +57,7 @@ def run_batch(
         progress: called from time to time with the number of runs done and of their rows.
 
     Raises:
-        InputError: for an input that is none of the program, with its number.
+        InputError: for an invalid input, with its number.
         EngineError: for one that the weights do not take; of machines and circuits if Numba is not installed, or the fast
             engine does not run these weights, such as those with softmax.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
@@ -199,7 +199,9 @@ def check_many(
         raise InputError(f"the seed must be a whole number, not {seed!r}: use for example 0")
     found = Subject.of(subject)
     if found.kind.enumerated is None:
-        raise CompileError(f"{found.name}: check_many goes through the inputs of a circuit, and this is none: use check")
+        raise CompileError(
+            f"{found.name}: check_many goes through the inputs of a circuit, and this is not a circuit: use check"
+        )
     words = found.kind.enumerated(found.right, count, seed)
     options = RunOptions(engine=engine, dtype=dtype, max_steps=None)
     run = partial(checked_inputs, found.decoder, found.right, words, options, progress, tokens_alone=True)

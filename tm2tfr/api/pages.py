@@ -85,7 +85,7 @@ def recorded(
     """Return the recording of a decoder that generates, compared with its reference if it has one.
 
     Args:
-        right: the program that says what is right; None: nothing does.
+        right: the program to compare with; None: the run is not checked.
         decoder: by default the subject's.
         dtype, max_steps, progress: see `moments`.
     """
@@ -317,7 +317,7 @@ def _ends(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _drawn(draw: Callable[[], str]) -> str:
-    """Return a drawing; in place of it, why there is none."""
+    """Return a drawing, or the error message of a drawing that fails."""
     try:
         return draw()
     except Tm2tfrError as reason:

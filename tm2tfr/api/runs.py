@@ -247,7 +247,7 @@ def listing(subject: Given, layer: str | None = None) -> str:
         subject: see `Subject.of`; a machine is compiled first.
 
     Raises:
-        ShapeError: if there is no such layer.
+        ShapeError: for an unknown layer.
     """
     from tm2tfr.transformer.listing import listing as listed
 

@@ -141,7 +141,7 @@ def traced(
         must_compare: refuse to run without a program.
 
     Raises:
-        CompileError: for a temperature that is none; without a program, if one is needed.
+        CompileError: for an invalid temperature; without a program, if one is needed.
         EngineError: see `tm2tfr.check`; if the run ends before `at`.
     """
     from tm2tfr.runs.run import carried_out

@@ -119,7 +119,7 @@ NEED_A_MACHINE: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", NEED_A_MACHINE)
 def test_without_a_machine_it_is_said_that_one_is_needed(name: str, file: str) -> None:
     words = (
-        r": a universal decoder runs the machine in its prompt, and there is none: put one there with "
+        r": a universal decoder runs the machine in its prompt, and no machine is given: put one there with "
         r"tm2tfr.compile\(machine, universal=\(8, 4\)\), or read a prompt with tm2tfr.read_prompt\(text, \(8, 4\)\)$"
     )
     for form in (CLASS, EVERY, file):

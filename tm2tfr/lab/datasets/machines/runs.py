@@ -194,7 +194,7 @@ def checked_runs(runs: Runs, words: Sequence[str], how: MachineHow, *, plain: in
 
 def _batch(runs: Runs, words: Sequence[str], how: MachineHow) -> CheckedRuns | None:
     """Run a machine on a batch of words; None if a run differs, or cannot be made: ask `Runs`."""
-    from tm2tfr.runs.batches.generated import batch_of
+    from tm2tfr.runs.batches.generated import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
     try:
         batch = batch_of(runs.decoder, runs.program, words, checked=True, max_steps=how.max_steps, workers=1)
