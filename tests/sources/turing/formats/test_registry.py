@@ -18,10 +18,10 @@ from tests.sources.turing.formats.test_morphett import PALINDROMES
 from tests.sources.turing.formats.test_turingmachinesimulator import PARITY
 from tm2tfr.base import choices
 from tm2tfr.base.errors import ConversionError, SpecError
+from tm2tfr.certificates.kit import ENGINES
 from tm2tfr.sources.turing import conversion
 from tm2tfr.sources.turing.formats import registry, turingmachine_io
 from tm2tfr.sources.turing.library import load, shipped, shipped_text
-from tm2tfr.sources.turing.proof import ENGINES
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine, Rule
 
