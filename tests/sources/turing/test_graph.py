@@ -49,16 +49,6 @@ def test_nodes_are_the_states_in_the_machines_order() -> None:
     ]
 
 
-def test_a_halt_without_a_verdict_neither_accepts_nor_rejects() -> None:
-    machine = Machine(transitions={("a", "0"): ("end", "1", "R")}, start="a", blank="0")
-    assert dict(to_graph(machine).nodes["end"]) == {
-        "start": False,
-        "accept": False,
-        "reject": False,
-        "halting": True,
-    }
-
-
 def test_edges_are_the_rules() -> None:
     machine = Machine(
         transitions={("a", "0"): ("b", "1", "R"), ("a", "1"): ("b", "1", "S"), ("b", "0"): ("b", "0", "L")},
