@@ -17,7 +17,7 @@ BASE = {"base", "options", "_version"}
 MODEL = BASE | {"transformer"}
 CONTRACT = {"blocks", "specification", "model"}
 RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "comparison"}
-WHOLE = RUN | {"registry", "compiler", "proof", "tables", "runs", "targets"}
+WHOLE = RUN | {"certificates", "registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "base": {"_version"},
@@ -25,21 +25,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE,
     "rasp": {"base", "sources"},
     "transformer": BASE,
+    "certificates": {"base", "transformer"},
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
-    "contract": {"base", "specification", "blocks", "transformer"},
+    "contract": {"base", "certificates", "specification", "blocks", "transformer"},
     "model": {"base", "specification", "transformer"},
     "columns": {"contract", "sources"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
     "comparison": MODEL | {"contract", "specification", "columns", "engines"},
-    "proof": RUN,
+    "proof": RUN | {"certificates"},
     "exported": RUN | {"proof"},
-    "registry": RUN | {"compiler", "proof", "exported"},
+    "registry": RUN | {"certificates", "compiler", "proof", "exported"},
     "tables": RUN,
     "runs": RUN | {"registry", "tables"},
-    "targets": RUN | {"registry", "compiler", "proof", "exported"},
+    "targets": RUN | {"certificates", "registry", "compiler", "proof", "exported"},
     "lab": WHOLE | CONTRACT,
     "web": WHOLE,
     "api": WHOLE | {"lab", "web"},
@@ -172,6 +173,7 @@ def test_no_import_runs_back_up() -> None:
 
 
 RIGHT = (
+    "tm2tfr.certificates",
     "tm2tfr.sources.turing.simulator",
     "tm2tfr.sources.turing.blocks",
     "tm2tfr.sources.turing.causal",

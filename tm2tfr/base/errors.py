@@ -194,10 +194,10 @@ def spaced(symbol: str) -> str:
     return visible(symbol).replace(" ", "␣")
 
 
-def shortened(tape: str, most: int = 60) -> str:
-    """Return a tape's text in quotes, shortened in the middle if it is long."""
-    if len(tape) > most:
-        half = most // 2 - 1
+def shortened(tape: str) -> str:
+    """Return a tape's text in quotes, shortened in the middle to 58 cells if it has more than 60."""
+    if len(tape) > 60:
+        half = 29
         return f"'{spaced(tape[:half])} … {spaced(tape[-half:])}' ({len(tape):,} cells)"
     return f"'{spaced(tape)}'"
 

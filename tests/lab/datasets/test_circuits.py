@@ -13,9 +13,8 @@ import pytest
 
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
-from tests.lab.datasets.golden import CIRCUIT_COMPLAINTS, said
+from tests.lab.datasets.golden import CIRCUIT_COMPLAINTS
 from tests.lab.datasets.test_sweep import again
-from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.base.errors import CompileError, DatasetError, EngineError
 from tm2tfr.lab.datasets.circuits import ChosenCircuit, CircuitSpec, circuit_fingerprint, made_circuits
 from tm2tfr.lab.datasets.library import load_spec
@@ -120,13 +119,7 @@ def test_circuit_files_stand_beside_the_spec_and_come_before_shipped_ones(tmp_pa
     ]
 
 
-@pytest.mark.parametrize("case", list(cases(CIRCUIT_COMPLAINTS)), ids=lambda case: case.about)
-def test_complaints_about_circuits(case: Case) -> None:
-    assert said(case.text) == case.said != ""
-
-
-def test_no_complaint_about_circuits_is_lost() -> None:
-    assert CIRCUIT_COMPLAINTS.read_text(encoding="utf-8").count("=== says") == len(list(cases(CIRCUIT_COMPLAINTS))) == 12
+test_complaints_about_circuits = CIRCUIT_COMPLAINTS.test()
 
 
 @pytest.mark.parametrize(("name", "runs"), [("full-adder", 8), ("parity", 256), ("sha256-round", 1_000)])

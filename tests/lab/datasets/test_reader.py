@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.lab.datasets.golden import COMPLAINTS, said
-from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.base import resources
 from tm2tfr.base.errors import NotFoundError, ReadError
 from tm2tfr.lab.datasets.library import load_spec
@@ -88,13 +87,7 @@ def test_machine_files_stand_beside_the_spec(tmp_path: Path) -> None:
     assert (argument, machine.name) == (str(tmp_path / "mine.yaml"), "mine")
 
 
-@pytest.mark.parametrize("case", list(cases(COMPLAINTS)), ids=lambda case: case.about)
-def test_golden(case: Case) -> None:
-    assert said(case.text) == case.said != ""
-
-
-def test_no_golden_case_is_lost() -> None:
-    assert COMPLAINTS.read_text(encoding="utf-8").count("=== says") == len(list(cases(COMPLAINTS))) == 30
+test_golden = COMPLAINTS.test()
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from tests.sources.logic.language.test_reading import shown
 from tests.sources.logic.plain import AT_THE_END, FORMULAS, PLAIN, PROGRAMS
 from tm2tfr.base import resources
-from tm2tfr.base.errors import NotFoundError, SpecError
+from tm2tfr.base.errors import NotFoundError
 from tm2tfr.sources.circuit.library.registry import GENERATORS
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import from_text, is_logic, load, looks_like, shipped
@@ -103,5 +103,3 @@ def test_what_looks_like_a_formula_or_a_program() -> None:
 
 def test_standard_input_is_read() -> None:
     assert from_text(b"once Q[a]").program.name == "stdin"
-    with pytest.raises(SpecError, match="<stdin>:1:6"):
-        from_text(b"once &")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import counted, listing, visible
 from tm2tfr.base.text.shown import quoted
-from tm2tfr.cli.about.shape import concluded, ended, inputs_of, shape
-from tm2tfr.cli.colour import styled
+from tm2tfr.cli.about import concluded, ended, inputs_of, shape
+from tm2tfr.cli.output import styled
 
 __all__ = ["concluded", "described", "ended", "heading", "listed"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import listing, visible
 from tm2tfr.base.text.shown import quoted
-from tm2tfr.cli.about.shape import concluded, ended, inputs_of, shape, with_heads
-from tm2tfr.cli.colour import styled
+from tm2tfr.cli.about import concluded, ended, inputs_of, shape, with_heads
+from tm2tfr.cli.output import styled
 
 __all__ = ["concluded", "described", "ended", "heading", "listed"]
 

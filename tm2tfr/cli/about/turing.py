@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import counted, shortened, spaced, visible
-from tm2tfr.cli.colour import styled
+from tm2tfr.cli.output import styled
 
 if TYPE_CHECKING:
     from tm2tfr.runs.comparison import Trace

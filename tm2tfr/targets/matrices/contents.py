@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import CompileError, ExportError, visible
 from tm2tfr.base.text.shown import escaped
+from tm2tfr.certificates.kit import checked
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.sources.turing.proof.certificate import checked
 from tm2tfr.targets.common.card import checking, introduction, tags
 from tm2tfr.targets.common.directory import NAMES
 from tm2tfr.targets.common.fitting import (

@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from tm2tfr.api.moments import recorded
-from tm2tfr.api.pages import labelled
+from tm2tfr.api.pages import labelled, recorded
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, Diagnostic, InputError, OutputError, Tm2tfrError, UndefinedError, counted
 from tm2tfr.contract.options import fields_of

@@ -25,7 +25,7 @@ from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read, text
-from tm2tfr.sources.turing.universal.proof import prove
+from tm2tfr.sources.turing.universal.proof.prove import prove
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
 SHOWN = ("binary-increment", "parity", "busy-beaver-3", "busy-beaver-2", "complement", "accept-all")

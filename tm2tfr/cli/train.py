@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tm2tfr.base.errors import Interrupted, UsageError
-from tm2tfr.cli.arguments import specs
-from tm2tfr.cli.options import argument, choice, count, file, number, option
+from tm2tfr.cli.options import argument, choice, count, file, number, option, specs
 from tm2tfr.cli.progress import training
 from tm2tfr.lab.training.options import (
     DEVICES,

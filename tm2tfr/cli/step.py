@@ -131,12 +131,7 @@ class RunScreen(Screen[None]):
 
 
 class StepApp(App[None]):
-    """The terminal's whole screen.
-
-    Args:
-        run: what is stepped through.
-        position: where it begins; by default at the first answer that counts.
-    """
+    """The terminal's whole screen: a run, from the first answer that counts."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
@@ -148,9 +143,9 @@ class StepApp(App[None]):
     #jump { width: 50; }
     """
 
-    def __init__(self, run: Moments, position: int | None = None) -> None:
+    def __init__(self, run: Moments) -> None:
         super().__init__()
-        self.shown = RunScreen(run, run.first if position is None else position)
+        self.shown = RunScreen(run, run.first)
 
     def on_mount(self) -> None:
         """Show the run."""

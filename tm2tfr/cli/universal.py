@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tm2tfr.base.choices import UNIVERSAL_TAPES
 from tm2tfr.base.errors import NotFoundError, UsageError, visible
-from tm2tfr.cli.arguments import seed_number
-from tm2tfr.cli.options import UNIVERSAL, choice, count, option
+from tm2tfr.cli.options import UNIVERSAL, choice, count, option, seed_number
 
 if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.program import Universal
+
 
 SIZES = ""
 """The value of ``--universal`` when it is given without one: its sizes are options of their own."""

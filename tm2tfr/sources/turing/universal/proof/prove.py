@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tm2tfr.base.errors import ShapeError, counted
-from tm2tfr.sources.turing.proof.cases import Refusal
-from tm2tfr.sources.turing.proof.certificate import Proof, claimed, collected, limits
+from tm2tfr.certificates.kit import Refusal
 from tm2tfr.sources.turing.proof.embedding import layout_refusals, unclaimed
+from tm2tfr.sources.turing.proof.prove import MachineProof, claimed, collected, limits
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.proof.attention import ClassHeadProof, Description
@@ -29,8 +29,8 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class ClassProof(Proof):
-    """What was found out about `decoder` as a simulator of every machine of a class, see `Proof`.
+class ClassProof(MachineProof):
+    """What was found out about `decoder` as a simulator of every machine of a class, see `MachineProof`.
 
     Args:
         universal: the class, with the names that the decoder's tokens have.

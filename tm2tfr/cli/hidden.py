@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tm2tfr.base.errors import Interrupted, UsageError, visible
-from tm2tfr.cli.arguments import dimensions as dimensions_or_least
-from tm2tfr.cli.arguments import seed_number
 from tm2tfr.cli.asked import Asked, seed
-from tm2tfr.cli.expanding import But
-from tm2tfr.cli.options import argument, choice, count, file, option
+from tm2tfr.cli.options import argument, choice, count, file, option, seed_number
+from tm2tfr.cli.options import dimensions as dimensions_or_least
+from tm2tfr.cli.parameters import But
 from tm2tfr.cli.progress import making
 from tm2tfr.cli.subject import subject
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.lab.hidden.disguise import Disguised
     from tm2tfr.lab.hidden.key import Key
+
 
 GRADES = ("1", "2", "3")
 

@@ -1,9 +1,10 @@
-"""Groups of options: a command's parameter that is a dataclass becomes one option for each field of it.
+"""The parameters of a command: how they read what was typed, and groups of them.
 
-A field is an option if it is annotated with one, ``Annotated[str | None, typer.Option("--input")]``, and a group again if
-it is annotated with a dataclass; other fields are not asked for, nor are those that a group inherits from a class of the
-library. Two names have a meaning: ``command`` is the words of the command, ``tm2tfr check``, and ``typed`` the parameters
-that were typed. What a command changes of a group stands beside it::
+A command's parameter that is a dataclass becomes one option for each field of it. A field is an option if it is annotated
+with one, ``Annotated[str | None, typer.Option("--input")]``, and a group again if it is annotated with a dataclass; other
+fields are not asked for, nor are those that a group inherits from a class of the library. Two names have a meaning:
+``command`` is the words of the command, ``tm2tfr check``, and ``typed`` the parameters that were typed. What a command
+changes of a group stands beside it::
 
     def check(*, asked: Annotated[Asked, But(seed=typer.Option("--seed"), compare=None)]) -> None: ...
 
@@ -13,6 +14,7 @@ An option takes the place of the group's own; any other value is the field's, an
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
@@ -20,8 +22,74 @@ from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperArgument, TyperOption
 from typer.models import OptionInfo, ParameterInfo
 
+from tm2tfr.base.errors import UsageError
+
+_MARKUP = re.compile(r"(?=\[[a-z#/@])")
+"""What Rich would take for markup."""
+
+
+def escaped(text: str) -> str:
+    """Return a text of the help as Rich prints it unchanged."""
+    return _MARKUP.sub(r"\\", text)
+
+
+def read(param: TyperArgument | TyperOption, context: Any, value: Any) -> Any:
+    """Return the value of a parameter, as its own parser reads what was typed.
+
+    Typer has Pydantic read every value, text and words as well, whose import and adapters take longer than a short run; and
+    Pydantic's errors do not say what to write instead.
+
+    Raises:
+        UsageError: if a value is missing, or the parser refuses it.
+    """
+    parser = param.type_descriptor.parameter_info.parser
+    try:
+        if parser is not None and isinstance(value, str):
+            value = parser(value)
+        elif parser is not None and isinstance(value, list | tuple):
+            value = [parser(each) for each in value]
+    except ValueError as error:
+        raise UsageError(f"{context.command_path}: {called(param)}: {error}") from error
+    if param.required and param.value_is_missing(value):
+        missing = f"{called(param)} {param.metavar}" if isinstance(param, TyperOption) else called(param)
+        where = context.command_path
+        raise UsageError(f"{where}: {called(param)} is missing: add {missing}, see '{where} --help'")
+    return value if param.callback is None else param.callback(context, param, value)
+
+
+def called(param: TyperArgument | TyperOption) -> str:
+    """Return the name of a parameter in messages: the long name of an option."""
+    return next((name for name in param.opts if name.startswith("--")), param.metavar or param.opts[0])
+
+
+class Option(TyperOption):
+    """An option that `read` reads."""
+
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        """Return the value."""
+        return read(self, ctx, value)
+
+    def display_type(self, ctx: Any) -> str:
+        """Return its type for the help: none, where it takes no value."""
+        return "" if self.is_flag else super().display_type(ctx)
+
+
+class Argument(TyperArgument):
+    """An argument that `read` reads."""
+
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        """Return the value."""
+        return read(self, ctx, value)
+
+    def display_type(self, ctx: Any) -> str:
+        """Return nothing: its name says what it is."""
+        return ""
+
+
+# ── groups of options ───────────────────────────────────────────────────────────────────────────────────────
 MEANT = ("command", "typed")
 """The names of parameters and fields that are not options, and get a value all the same."""
 
