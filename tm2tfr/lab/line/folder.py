@@ -174,6 +174,17 @@ def carried_out(
 
 
 # ── the folder itself
+def folder_named(folder: object) -> Path:
+    """Return the path of a folder that is given as text or as a path.
+
+    Raises:
+        OutputError: for anything else.
+    """
+    if not isinstance(folder, str | Path):
+        raise OutputError(f"folder must be the name of a folder, not {folder!r}: use text or a pathlib.Path")
+    return Path(folder)
+
+
 def refuse_used(folder: Path, *, resume: bool) -> None:
     """Raise OutputError if the folder is not empty or is not a folder, or if a link in it leads out of it."""
     with _blamed(folder):
