@@ -19,8 +19,8 @@ from tests.strategies import tries
 from tm2tfr.base.errors import CompileError
 from tm2tfr.cli import main
 from tm2tfr.contract.options import LogicOptions
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.lab.softness import temperature as needed
 from tm2tfr.lab.softness.temperature import (
     Needed,
@@ -51,7 +51,7 @@ def compiled(text: str, alphabet: str = "ab", **options: Any) -> tuple[Decoder, 
 
 def right(decoder: Decoder, labels: LogicLabels, words: Any) -> bool:
     """Whether every output at every position of some words is right; (words, n)."""
-    logits = WholeDense(decoder).run(labels.fed(words)).logits
+    logits = DenseDecoder(decoder).run(labels.fed(words)).logits
     return bool(right_answers(decoder, logits, labels(words)[1]).all())
 
 

@@ -15,9 +15,8 @@ from tm2tfr.base.choices import DTYPES, Float
 from tm2tfr.base.errors import DisguiseError, ShapeError
 from tm2tfr.base.text.words import MANY, all_words, joined, number_of
 from tm2tfr.engines.decode import generate, prompted
-from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.reading import softly
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.lab.hidden.build import built, renamed
 from tm2tfr.lab.hidden.dead_code import Profile, dead_code, profiled, prompts_of
 from tm2tfr.lab.hidden.key import Key, hidden_digest
@@ -88,7 +87,7 @@ def compared(
         fed: the prompts; None: some, see `prompts_of`.
         dtype: that in which the hidden weights are run.
     """
-    made, found = WholeDense(original), WholeDense(hidden, dtype)
+    made, found = DenseDecoder(original), DenseDecoder(hidden, dtype)
     if fed is None:
         fed = prompts_of(original, program, positions=POSITIONS, runs=RUNS)
     sequences = [_fed(original, prompt) for prompt in fed]

@@ -12,8 +12,7 @@ from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.source import shown
 from tm2tfr.contract.specification import vector
-from tm2tfr.engines.decode import Engine, generate, prompted, run_whole
-from tm2tfr.engines.layers import Patch
+from tm2tfr.engines.decode import Engine, Patch, generate, prompted, run_whole
 from tm2tfr.engines.reading import answered, plain_number
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder

@@ -14,7 +14,7 @@ from tm2tfr.base.errors import EngineError
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.contract.source import Truth
 from tm2tfr.engines.decode import Engine, Observation, prompted, run_whole
-from tm2tfr.engines.dense_parts import Vector
+from tm2tfr.engines.dense_parts import Stream
 from tm2tfr.engines.reading import answered
 from tm2tfr.lab.softness.measure import HeadError, LayerError, Softness, as_claimed, gap_below, measure, refuse_unmeasured
 from tm2tfr.lab.softness.temperature import (
@@ -352,8 +352,8 @@ class _Seen(NamedTuple):
     """A run of a whole sequence: its answers, logits and streams by position, and what was seen of the heads."""
 
     answers: list[tuple[Any, ...]]
-    logits: Vector
-    streams: Vector
+    logits: Stream
+    streams: Stream
     watched: list[Observation]
 
 
@@ -406,5 +406,5 @@ def _elsewhere(decoder: Decoder, hard: _Seen, soft: _Seen) -> Iterator[float]:
                 yield float(weights[scores < scores.max()].sum())
 
 
-def _farthest(one: Vector, two: Vector) -> float:
+def _farthest(one: Stream, two: Stream) -> float:
     return float(np.abs(one - two).max(initial=0.0))

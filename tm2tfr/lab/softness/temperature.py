@@ -15,8 +15,8 @@ from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, THEOREM_26, Tempera
 from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.engines.decode import Engine
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.transformer.local import any_length, bounded, local_temperature, locally_softened
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
@@ -227,7 +227,7 @@ def needed_at(decoder: Decoder, labels: ManyLabels, words: NDArray[np.int64], *,
 
     def right(power: float) -> bool:
         soft = softened(decoder, 2.0**power)
-        blocks = WholeDense(soft).blocks(tokens)
+        blocks = DenseDecoder(soft).blocks(tokens)
         return all(right_answers(soft, block.logits, wanted[:, block.sequences]).all() for block in blocks)
 
     least = max(COLDEST, min(COLDEST if theorem is None else theorem, 1.0))
