@@ -11,7 +11,7 @@ from pathlib import Path
 from tm2tfr._version import __version__
 from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.disguise import GRADES, Disguised
-from tm2tfr.lab.line.folder import folder_named, production
+from tm2tfr.lab.line.folder import folder_named, production, without_rows
 from tm2tfr.lab.line.plan import Job, Made
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.transformer.storage import dumps
@@ -89,12 +89,8 @@ def make_suite(
     jobs = [Job(n, (member, grade, 1_000 * seed + n + 1)) for n, (member, grade) in enumerate(members(seed))]
     head = {"format": FORMAT, "tm2tfr": __version__, "seed": seed}
 
-    def tell(done: int, every: int, _rows: int) -> None:
-        if progress is not None:
-            progress(done, every)
-
     with production(folder, "hidden models", head, jobs, resume=resume, workers=workers, folders=(MODELS, KEYS)) as line:
-        for _ in line.made(hidden_model, hide, tell):
+        for _ in line.made(hidden_model, hide, without_rows(progress)):
             pass
         models = [{name: shard[name] for name in ENTRY} for shard in line.listed()]
         index = {"format": FORMAT, "version": "1", "seed": seed, "dtype": DTYPE, "models": models}

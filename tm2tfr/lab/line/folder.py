@@ -16,6 +16,7 @@ from tm2tfr.lab.line import manifest
 from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST, JsonObject, Record
 from tm2tfr.lab.line.plan import Job, Made, Task, versions
 from tm2tfr.lab.line.pool import Pool, pool
+from tm2tfr.runs.comparison import Progress
 
 try:
     import fcntl
@@ -131,7 +132,6 @@ class Production(Generic[_Work]):
         """
         for name, text in texts.items():
             write_text(self.folder / name, text)
-        self.records.sort(key=lambda record: record.number)
         manifest.close(self.folder, {**self.head, **({"made": self.listed()} if entries is None else entries)})
 
     def listed(self) -> list[JsonObject]:
@@ -171,6 +171,11 @@ def carried_out(
         yield made
         if progress:
             progress(place, number, rows)
+
+
+def without_rows(progress: Progress | None) -> ShardProgress | None:
+    """Return a callback that hands on the numbers of finished jobs and of all jobs alone."""
+    return None if progress is None else lambda done, every, _rows: progress(done, every)
 
 
 # ── the folder itself
