@@ -199,7 +199,7 @@ def test_every_public_function_is_tried() -> None:
         "draw_requests": "RASP programs alone, in tests/sources/rasp/drawing",
         "draw_run": "RASP programs alone, in tests/sources/rasp/drawing",
         "figure_1": "nothing, in tests/lab/softness/test_figure_1.py",
-        "causal_variables": "every source, in tests/lab/interventions/test_names.py",
+        "causal_variables": "every source, in tests/lab/interventions/test_subjects.py",
         "intervene": "every subject, in tests/lab/interventions/test_subjects.py",
         "intervene_many": "likewise",
         "formula": "the text of a formula, in tests/cli/test_formulas.py",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.base.choices import AUTO, ENGINES
-from tm2tfr.base.errors import DatasetError, OutputError
+from tm2tfr.base.errors import DatasetError
 from tm2tfr.runs.plan import check_steps, is_count
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ def make_dataset(
     from tm2tfr.lab.datasets.make import make
 
     wanted = spec_of(spec, max_length)
-    _check(workers, engine)
-    if not isinstance(folder, str | Path):
-        raise OutputError(f"folder must be the name of a folder, not {folder!r}: use text or a pathlib.Path")
+    check_engine_name(engine)
     return make(
         wanted,
         folder,
@@ -118,7 +116,7 @@ def sweep(
     from tm2tfr.lab.datasets.make import sweep as swept
 
     wanted = spec_of(spec)
-    _check(workers, engine)
+    check_engine_name(engine)
     check_steps(max_steps)
     return swept(
         wanted,
@@ -158,9 +156,7 @@ def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: 
     return NormalForm(states=states, symbols=symbols, steps=steps, complete=bool(complete)).machines()
 
 
-def _check(workers: object, engine: object) -> None:
-    """Raise DatasetError unless `workers` is a number of processes and `engine` the name of one."""
-    if workers is not None and not is_count(workers, 1):
-        raise DatasetError(f"workers must be a number of processes, not {workers!r}: use 1 or more, or None")
+def check_engine_name(engine: object) -> None:
+    """Raise DatasetError unless `engine` is the name of one, or ``auto``."""
     if engine not in (AUTO, *ENGINES):
         raise DatasetError(f"unknown engine {engine!r}: use one of {', '.join((AUTO, *ENGINES))}")

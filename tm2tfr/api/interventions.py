@@ -138,7 +138,7 @@ def intervene_many(
         base,
         count=count,
         seed=seed,
-        folder=None if folder is None else Path(folder),
+        folder=folder,
         parquet=parquet,
         resume=resume,
         progress=progress,

@@ -1,4 +1,4 @@
-"""MadeLabels: what every position of many runs holds, and where every head looks, aligned with the exported models."""
+"""Labels: what every position of many runs holds, and where every head looks, aligned with the exported models."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tm2tfr.api.datasets import check_engine_name
 from tm2tfr.api.subject import Subject
-from tm2tfr.base.choices import AUTO, DTYPES, ENGINES
-from tm2tfr.base.errors import CompileError, DatasetError, EngineError, InputError, OutputError
+from tm2tfr.base.choices import AUTO, DTYPES
+from tm2tfr.base.errors import CompileError, DatasetError, EngineError, InputError
 from tm2tfr.runs.plan import check_steps, is_count
 
 if TYPE_CHECKING:
@@ -70,7 +71,11 @@ def make_labels(
     from tm2tfr.runs.choose import for_many_runs
     from tm2tfr.transformer.provenance import is_hidden
 
-    _check(engine, dtype, workers, shard_size)
+    check_engine_name(engine)
+    if dtype not in DTYPES:
+        raise DatasetError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
+    if not is_count(shard_size, 1):
+        raise DatasetError(f"shard_size must be a number of runs, not {shard_size!r}: use 1 or more")
     for name, number, least in (
         ("all_up_to", all_up_to, 0),
         ("random", random, 1),
@@ -80,8 +85,6 @@ def make_labels(
         if number is not None and not is_count(number, least):
             raise InputError(f"{name} must be a whole number, not {number!r}: use {least} or more")
     check_steps(max_steps)
-    if not isinstance(folder, str | Path):
-        raise OutputError(f"folder must be the name of a folder, not {folder!r}: use text or a pathlib.Path")
     found = Subject.of(subject)
     if max_steps is not None and found.program is not None and found.machine is None:
         raise EngineError(f"{found.name} is a {found.noun}, and only machines have steps: omit max_steps")
@@ -118,17 +121,6 @@ def make_labels(
         resume=resume,
         progress=progress,
     )
-
-
-def _check(engine: object, dtype: object, workers: object, shard_size: object) -> None:
-    if engine not in (AUTO, *ENGINES):
-        raise DatasetError(f"unknown engine {engine!r}: use one of {', '.join((AUTO, *ENGINES))}")
-    if dtype not in DTYPES:
-        raise DatasetError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
-    if workers is not None and not is_count(workers, 1):
-        raise DatasetError(f"workers must be a number of processes, not {workers!r}: use 1 or more, or None")
-    if not is_count(shard_size, 1):
-        raise DatasetError(f"shard_size must be a number of runs, not {shard_size!r}: use 1 or more")
 
 
 def _lengths(lengths: object) -> tuple[int, int]:

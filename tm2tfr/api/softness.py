@@ -14,8 +14,7 @@ from tm2tfr.runs.plan import Soft, check_engine, check_steps, is_count
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given, Subject
     from tm2tfr.base.choices import Temperature
-    from tm2tfr.lab.softness.labels import SoftLabels
-    from tm2tfr.lab.softness.run import SoftRun
+    from tm2tfr.lab.softness.run import SoftLabels, SoftRun
     from tm2tfr.transformer.weights import Decoder
 
 
@@ -142,7 +141,7 @@ def measure_labels(
         CompileError, InputError: see `soften` and `check`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.lab.softness.labels import soft_labels
+    from tm2tfr.lab.softness.run import soft_labels
     from tm2tfr.lab.softness.temperature import one_temperature, parsed_word
     from tm2tfr.runs.truths import labels_of, truth_of
     from tm2tfr.transformer.soft import already_soft

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tm2tfr.base.errors import Interrupted, UsageError, visible
+from tm2tfr.base.errors import UsageError, visible
 from tm2tfr.cli.asked import Asked, seed
 from tm2tfr.cli.options import argument, choice, count, file, option, seed_number
 from tm2tfr.cli.options import dimensions as dimensions_or_least
@@ -207,11 +207,8 @@ def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | N
     check_folder(output)
     from tm2tfr.api.hidden import make_suite
 
-    with making("models", "models were hidden") as progress:
-        try:
-            made = make_suite(output, seed=_seed(asked), progress=progress, resume=resume)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted while models were hidden: resume it with --resume") from None
+    with making("models") as progress:
+        made = make_suite(output, seed=_seed(asked), progress=progress, resume=resume)
     typer.echo(f"wrote {made}")
     raise typer.Exit(0)
 

@@ -138,6 +138,10 @@ def hearing() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
+RESUME = "resume it with --resume"
+"""What to do with a folder that was interrupted."""
+
+
 @contextmanager
 def counting(go_on: str = "") -> Iterator[Callable[[int, int, int], None]]:
     """Yield a callback that shows finished shards and trace rows per second on a terminal; Ctrl-C adds `go_on`.
@@ -216,7 +220,7 @@ def training() -> Iterator[Learning]:
 
     def after() -> str:
         what = f" after {runs_done[0]:,} of {runs_done[1]:,} runs" if runs_done[1] else ""
-        return f"interrupted{what}: go on with --resume"
+        return f"interrupted{what}: {RESUME}"
 
     with updating("{task.fields[words]}", after, words="starting") as update, hearing() as stop:
         yield Learning(show, runs, stop)
@@ -228,18 +232,30 @@ def drawing() -> AbstractContextManager[Callable[[int, int], None]]:
 
 
 @contextmanager
-def making(things: str, meanwhile: str) -> Iterator[Callable[[int, int], None]]:
+def making(things: str, meanwhile: str = "") -> Iterator[Callable[[int, int], None]]:
     """Yield a callback that shows on a terminal how many `things` are made, of how many.
 
     Args:
-        meanwhile: what happened while it was interrupted, as a clause.
+        meanwhile: what happened while it was interrupted, as a clause, if nothing is left behind then; otherwise it can be
+            resumed.
 
     Raises:
-        Interrupted: on Ctrl-C; nothing is left behind.
+        Interrupted: on Ctrl-C.
     """
-    text = f"{{task.completed:,}} of {{task.fields[every]}} {things}"
-    with updating(text, lambda: f"interrupted while {meanwhile}: nothing is written", every="…") as update:
-        yield lambda done, every: update(completed=done, every=f"{every:,}")
+    standing = (0, 0)
+
+    def show(done: int, every: int) -> None:
+        nonlocal standing
+        standing = (done, every)
+        update(completed=done, every=f"{every:,}")
+
+    def after() -> str:
+        if meanwhile:
+            return f"interrupted while {meanwhile}: nothing is written"
+        return f"interrupted{f' after {standing[0]:,} of {standing[1]:,} {things}' if standing[1] else ''}: {RESUME}"
+
+    with updating(f"{{task.completed:,}} of {{task.fields[every]}} {things}", after, every="…") as update:
+        yield show
 
 
 def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[object]:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tm2tfr.lab.datasets.machines import examples
 from tm2tfr.lab.datasets.machines import runs as batched
-from tm2tfr.lab.datasets.machines.examples import made
 from tm2tfr.lab.datasets.machines.prompting import MachineHow
-from tm2tfr.lab.datasets.machines.runs import Runs
+from tm2tfr.lab.datasets.machines.runs import Runs, made
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.shard import Done, Making
@@ -69,14 +67,14 @@ def test_the_same_bytes_of_runs_that_are_cut_off(monkeypatch: pytest.MonkeyPatch
 def test_the_same_bytes_of_machines_in_prompts(order: str, together_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = read(f"{PROMPT}universal: {{states: 2, symbols: 2{order}}}", file="spec.yaml")
     assert isinstance(spec, MachineSpec)
-    monkeypatch.setattr(examples, "PLAIN", 0)
+    monkeypatch.setattr(batched, "PLAIN", 0)
     how = spec.how("fast")
     assert how.title("x") != "x"
     assert (together(monkeypatch, spec, how) > 0) is together_there
 
 
 def test_a_run_that_differs_is_reported_as_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examples, "PLAIN", 0)
+    monkeypatch.setattr(batched, "PLAIN", 0)
     text = "machines: [left-edge]\ninputs: ['', 11111, 111, 1, 11]"
     spec = read(text, file="spec.yaml")
     assert isinstance(spec, MachineSpec)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 import re
 import signal
@@ -24,7 +23,7 @@ from tests import readme
 from tests.cli.test_commands import tm2tfr_alone
 from tm2tfr.base.errors import DatasetError, EngineError, OutputError
 from tm2tfr.lab.datasets import make as making
-from tm2tfr.lab.datasets.machines import examples
+from tm2tfr.lab.datasets.machines import runs as machine_runs
 from tm2tfr.lab.datasets.machines import spec as machines
 from tm2tfr.lab.datasets.machines.prompting import fingerprint
 from tm2tfr.lab.datasets.make import dataset_report
@@ -253,24 +252,6 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.P
 
 
 @pytest.mark.slow
-def test_a_worker_process_that_is_killed_loses_nothing(words: Path, tmp_path: Path) -> None:
-    killed: list[int] = []
-
-    def kill(done: int, shards: int, rows: int) -> None:
-        for child in multiprocessing.active_children()[
-            : done < 4
-        ]:  # a pool replaces the dead when it waits: there may be none
-            child.kill()
-            killed.append(done)
-
-    found = making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=2, progress=kill)
-    assert killed[0] == 1
-    assert (found.failure, found.shards) == (None, 5)
-    assert contents(tmp_path / "data") == contents(words)
-    assert multiprocessing.active_children() == []
-
-
-@pytest.mark.slow
 @with_dask
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_of_a_cluster_that_is_killed_loses_nothing(words: Path, tmp_path: Path) -> None:
@@ -343,7 +324,7 @@ def test_resume_makes_only_what_is_missing(
             journal.write('{"shard": 3, "ru')
         (folder / "train" / ".tm2tfr-0123456789abcdef.tmp").write_bytes(b"half")
     asked: list[int] = []
-    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or examples.made(job, how))
+    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or machine_runs.made(job, how))
     found = making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert asked == [3, 4]
     assert (found.reused, found.shards, found.tally.runs) == (3, 5, 91)
@@ -376,7 +357,7 @@ def test_resume_makes_again_what_was_changed_or_is_gone(
     path = folder / "train" / "00003-of-00005.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("REJ", "ACC"), encoding="utf-8")
     asked: list[int] = []
-    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or examples.made(job, how))
+    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or machine_runs.made(job, how))
     making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert asked == [1, 3]
     assert contents(folder) == contents(words)
@@ -418,12 +399,6 @@ def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, mon
     monkeypatch.setattr(machines, "vocabulary", lambda *_: ("changed",))
     with pytest.raises(DatasetError, match="made with different machines, or a machine file that has changed: choose"):
         making.make(spec, tmp_path / "data", workers=1, resume=True)
-
-
-def test_resume_wants_something_to_go_on_with(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("", encoding="utf-8")
-    with pytest.raises(DatasetError, match="this folder has nothing to resume: choose another folder"):
-        making.make(read(PALINDROMES, file="spec.yaml"), tmp_path, workers=1, resume=True)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"made": [{}]}', '{"made": [{"shard": 0}]}', "\0"])

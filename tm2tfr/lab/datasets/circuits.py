@@ -87,7 +87,7 @@ class CircuitSpec(DatasetSpec):
     def columns(self) -> Mapping[str, str]:
         return _COLUMNS
 
-    def listed(self) -> Iterator[Mapping[str, Any]]:
+    def listed(self) -> Iterator[Mapping[str, object]]:
         """Yield of each circuit its name, its YAML, its nets, and the positions of its outputs."""
         for circuit in self.netlists():
             yield {
@@ -141,7 +141,7 @@ def made_circuits(job: PieceJob, making: Making[How]) -> Done:
     """Check the runs of a job of circuits and make its files."""
     done, tokens = Done(job.number), Tokens()
     tokens.of("01")
-    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name, _ in making.splitting.splits}
+    found: dict[str, list[tuple[object, ...]]] = {name: [] for name, _ in making.splitting.splits}
     for checked in done.agreeing(checked_circuits(job, making.how, done.tally)):
         key = circuit_fingerprint(checked.circuit)
         for word, bits in zip(checked.words, checked.bits.astype(np.int32), strict=True):
@@ -154,11 +154,11 @@ def circuit_fingerprint(circuit: Circuit) -> str:
     """Return a digest of what a decoder generates for a circuit, regardless of its name and those of its nets."""
     number = circuit.numbers
     gates = [[gate.table, *(number[net] for net in gate.operands)] for gate in circuit.gates]
-    facts: list[Any] = [len(circuit.inputs), gates, [number[net] for _, net in circuit.outputs]]
+    facts: list[object] = [len(circuit.inputs), gates, [number[net] for _, net in circuit.outputs]]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _examples(circuit: Circuit, word: str, bits: TokenCodes, forms: Sequence[str]) -> list[tuple[Any, ...]]:
+def _examples(circuit: Circuit, word: str, bits: TokenCodes, forms: Sequence[str]) -> list[tuple[object, ...]]:
     """Return a run as examples, without those in which nothing is scored.
 
     The answer is the bits of the outputs, the steps are those of the gates: also where outputs are gates' bits, and

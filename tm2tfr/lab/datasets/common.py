@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import isclose
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypedDict, TypeVar
 
 from tm2tfr.base.errors import Tm2tfrError, visible
 from tm2tfr.base.text.nodes import Map, Node, Reading, Scalar, Section
@@ -27,6 +27,20 @@ class _Named(Protocol):
 
 
 _Chosen = TypeVar("_Chosen", bound=_Named)
+
+
+class CommonFields(TypedDict, total=False):
+    """Fields of `tm2tfr.lab.datasets.spec.DatasetSpec`."""
+
+    text: str
+    name: str
+    seed: int
+    forms: tuple[str, ...]
+    split_by: str
+    shard_size: int
+    formats: tuple[str, ...]
+    splits: tuple[tuple[str, float], ...]
+    lengths: tuple[tuple[str, int, int], ...]
 
 
 @dataclass
@@ -61,11 +75,11 @@ class CommonReader:
             if key not in self.top:
                 self.reading.error(None, f"there are no {key}", f"add a line '{key}:' and list them below it")
 
-    def common(self, text: str, name: str, split_by: tuple[str, ...]) -> dict[str, Any]:
-        """Return the fields of a `CommonSpec`."""
+    def common(self, text: str, name: str, split_by: tuple[str, ...]) -> CommonFields:
+        """Return the fields that specs of all kinds have."""
         top = self.top
         top.text("description", "")
-        values: dict[str, Any] = {
+        values: CommonFields = {
             "text": text,
             "name": top.text("name", name),
             "seed": self.seed,
@@ -75,10 +89,12 @@ class CommonReader:
             "formats": top.choices("formats", FORMATS),
         }
         if values["split_by"] == "length":
-            return values | self.by_length()
-        return values | {"splits": self.splits()} if "splits" in top else values
+            values.update(self.by_length())
+        elif "splits" in top:
+            values["splits"] = self.splits()
+        return values
 
-    def by_length(self) -> dict[str, Any]:
+    def by_length(self) -> CommonFields:
         """Return the splits and the lengths of their words."""
         example = "{train: 1 to 20, test: 21 to 80}"
         value, found = self.top.found["splits"][1] if "splits" in self.top else None, dict[str, tuple[int, int]]()

@@ -69,7 +69,7 @@ TOKENS = ("prompt", "target")
 MASK = "loss_mask"
 
 
-def columns_of(found: Sequence[tuple[Any, ...]], names: Sequence[str]) -> ExampleColumns:
+def columns_of(found: Sequence[tuple[object, ...]], names: Sequence[str]) -> ExampleColumns:
     """Return examples, of which there is at least one, as columns."""
     columns: dict[str, ExampleColumn] = {}
     given: tuple[Sequence[Any], ...] = tuple(zip(*found, strict=True))

@@ -211,7 +211,7 @@ def _sop_fingerprint(program: Program) -> str:
     return hashlib.sha256(written({"answer": program.sop}).encode()).hexdigest()
 
 
-def _listed_program(program: Program) -> dict[str, Any]:
+def _listed_program(program: Program) -> dict[str, object]:
     return {"text": program.text, "alphabet": list(map(shown_atom, program.alphabet))}
 
 
@@ -269,7 +269,7 @@ def _node_fingerprint(program: LogicProgram) -> str:
     return hashlib.sha256(text_of(program.root, named=False).encode()).hexdigest()
 
 
-def _listed_formula(program: LogicProgram) -> dict[str, Any]:
+def _listed_formula(program: LogicProgram) -> dict[str, object]:
     return {"text": program.text, "language": program.language, "alphabet": list(program.alphabet)}
 
 

@@ -15,7 +15,7 @@ from tm2tfr.base.errors import counted
 from tm2tfr.base.text.shown import escaped
 from tm2tfr.lab.datasets.shard import Failure, How, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec
-from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, production
+from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, Record, sha256
 from tm2tfr.lab.line.plan import versions
 from tm2tfr.lab.line.pool import pool
@@ -71,7 +71,7 @@ def make(
     Raises:
         DatasetError, OutputError, EngineError, CompileError, WeightFileError: as documented there.
     """
-    folder, how = Path(folder), spec.how(engine, **options)
+    folder, how = folder_named(folder), spec.how(engine, **options)
     spec = spec.prompted(how, options)
     if "parquet" in spec.formats:
         arrow_or_error()
@@ -106,7 +106,7 @@ def make(
     return Dataset(folder, spec, how.title(spec.name), tally, examples, left_out, len(jobs), line.reused)
 
 
-def _head(spec: DatasetSpec, how: How, programs: str, shards: int) -> dict[str, Any]:
+def _head(spec: DatasetSpec, how: How, programs: str, shards: int) -> dict[str, object]:
     """Return what has to be the same for a folder to be resumed; programs: the text of machines.jsonl or its like."""
     weights = how.weights_digest
     return {

@@ -279,7 +279,8 @@ class _LabelReader(CommonReader):
         self.check_inputs(labeller, program, inputs, common.get("lengths", ()))
         self.reading.log.conclude()
         forms = known if ALL_NODES in chosen and ALL_NODES not in known else chosen
-        return LabelSpec(program=program, labeller=labeller, inputs=inputs, **{**common, "forms": forms})
+        common["forms"] = forms
+        return LabelSpec(program=program, labeller=labeller, inputs=inputs, **common)
 
     def program(self, labeller: LabelSource, key: str) -> Any:
         """Return the program that is named, with its alphabet; None if it cannot be loaded."""

@@ -106,7 +106,7 @@ class Tally:
         self.outcomes += other.outcomes
         self._beavers(other.steps, other.ones)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data, without machines and busy beavers, which follow from others."""
         return {"runs": self.runs, "rows": self.rows, "cells": self.cells, "outcomes": dict(sorted(self.outcomes.items()))}
 
@@ -132,7 +132,7 @@ class Done(Made):
     left_out: int = 0
 
     @property
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> dict[str, object]:
         examples: dict[str, dict[str, int]] = {}
         for (split, form), number in sorted(self.examples.items()):
             examples.setdefault(split, {})[form] = number
@@ -246,7 +246,7 @@ class Making(Generic[_How]):
     formats: tuple[str, ...]
     shards: int
 
-    def by_split(self, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> Iterator[SplitExamples]:
+    def by_split(self, rows: Mapping[str, Sequence[tuple[object, ...]]]) -> Iterator[SplitExamples]:
         """Yield the splits that have examples; rows: of each split, its examples, whose third entry is their form."""
         for split, some in rows.items():
             if some:

@@ -169,7 +169,7 @@ class DatasetSpec(ABC):
             WeightFileError: if weights cannot be read.
         """
 
-    def refuse_prompts(self, options: Mapping[str, Any]) -> None:
+    def refuse_prompts(self, options: Mapping[str, object]) -> None:
         """Raise CompileError if an option puts its programs into prompts."""
         for option in PROMPT_OPTIONS:
             if options.get(option) is not None:
@@ -221,7 +221,7 @@ class DatasetSpec(ABC):
         """The columns of the examples, in order, and what they contain."""
 
     @abstractmethod
-    def listed(self) -> Iterator[Mapping[str, Any]]:
+    def listed(self) -> Iterator[Mapping[str, object]]:
         """Yield what the data set says of each program, as plain data."""
 
     @property

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,7 @@ class HiddenClaim:
 
     def text(self) -> str:
         """Return it as JSON."""
-        document: dict[str, Any] = {
+        document: dict[str, object] = {
             "format": FORMAT,
             "version": VERSION,
             "heads": dict(self.heads),
@@ -69,7 +68,7 @@ class HiddenClaim:
 def template(truth: HiddenTruth) -> str:
     """Return a claim without any content, with the heads that there are and the words for roles and variables."""
     roles = dict(sorted(truth.called.items()))
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
         "heads": dict.fromkeys(truth.heads),

@@ -34,7 +34,7 @@ class DeadCode:
     layers: frozenset[int] = frozenset()
     units: frozenset[str] = frozenset()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return {"heads": sorted(self.heads), "layers": sorted(self.layers), "units": sorted(self.units)}
 
@@ -122,7 +122,7 @@ class Profile:
     sequences: tuple[tuple[str, ...], ...]
 
 
-def profiled(decoder: Decoder, program: Any, more: Sequence[tuple[str, ...]] = ()) -> Profile:
+def profiled(decoder: Decoder, program: object, more: Sequence[tuple[str, ...]] = ()) -> Profile:
     """Return what is seen of a decoder in runs of the dense engine, always the same.
 
     Args:
@@ -148,7 +148,7 @@ def profiled(decoder: Decoder, program: Any, more: Sequence[tuple[str, ...]] = (
     return Profile(exact, bounded, bits & exact, frozenset(ties), fed)
 
 
-def sequences(decoder: Decoder, program: Any, *, positions: int, runs: int) -> Iterator[tuple[str, ...]]:
+def sequences(decoder: Decoder, program: object, *, positions: int, runs: int) -> Iterator[tuple[str, ...]]:
     """Yield whole sequences of tokens, as `decoder` is fed them, its own answers among them, always the same."""
     for prompt in prompts_of(decoder, program, positions=positions, runs=runs):
         if decoder.labeller:
@@ -157,7 +157,7 @@ def sequences(decoder: Decoder, program: Any, *, positions: int, runs: int) -> I
             yield tuple(step.token for step in generate(decoder, prompt, engine=Dense(), max_positions=positions))
 
 
-def prompts_of(decoder: Decoder, program: Any, *, positions: int, runs: int) -> list[tuple[str, ...]]:
+def prompts_of(decoder: Decoder, program: object, *, positions: int, runs: int) -> list[tuple[str, ...]]:
     """Return what `decoder` is fed, always the same: the own input and examples, all short words or random ones."""
     most = positions if decoder.positions is None else min(positions, decoder.positions)
     if decoder.labeller:
@@ -175,6 +175,6 @@ def prompts_of(decoder: Decoder, program: Any, *, positions: int, runs: int) -> 
     return found
 
 
-def _prompts(decoder: Decoder, program: Any, most: int) -> Iterator[Sequence[str]]:
+def _prompts(decoder: Decoder, program: object, most: int) -> Iterator[Sequence[str]]:
     right = reference_of(program, decoder)
     return (tuple(right.truth(word).prompt) for word in right.inputs(most))

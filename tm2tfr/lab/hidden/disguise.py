@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class FloatEquality:
         """Whether anything was compared, and every answer was the same."""
         return bool(self.runs) and not self.different
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         plain = {"dtype": self.dtype, "runs": self.runs, "positions": self.tokens, "longest": self.longest}
         return {**plain, "different": len(self.different)}
@@ -72,7 +72,7 @@ class FloatEquality:
 def compared(
     original: Decoder,
     hidden: Decoder,
-    program: Any,
+    program: object,
     *,
     fed: Sequence[Sequence[str]] | None = None,
     dtype: Float = "float64",
@@ -142,7 +142,7 @@ MOST = 20_000
 """The most inputs that are compared."""
 
 
-def every_prompt(decoder: Decoder, program: Any, longest: int) -> list[tuple[str, ...]]:
+def every_prompt(decoder: Decoder, program: object, longest: int) -> list[tuple[str, ...]]:
     """Return all inputs of up to `longest` tokens, of a circuit all inputs, as `decoder` is fed them.
 
     Args:
@@ -190,7 +190,7 @@ class Disguised:
 
 def disguised(
     decoder: Decoder,
-    program: Any,
+    program: object,
     *,
     grade: int,
     seed: int,

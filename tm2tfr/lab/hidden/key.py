@@ -149,7 +149,7 @@ class Key:
         """The original in the dimensions that are kept: what was hidden. Raises ShapeError if it is not the same."""
         return narrowed(self.original, self.kept) if self.kept else self.original
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         packed = base64.b64encode(zlib.compress(dumps(self.original), 9)).decode("ascii")
         return {
@@ -186,10 +186,10 @@ class Key:
         write_text(path, self.text())
 
 
-def _layer_as_dict(layer: LayerKey) -> dict[str, Any]:
+def _layer_as_dict(layer: LayerKey) -> dict[str, object]:
     heads = [None if of is None else f"layers.{of[0] + 1}.heads.{of[1]}" for of in layer.heads]
     units = None if layer.units is None else [[unit.of, unit.scale, unit.pair] for unit in layer.units]
-    own: dict[str, Any] = {"of": None if layer.of is None else layer.of + 1, "heads": heads, "units": units}
+    own: dict[str, object] = {"of": None if layer.of is None else layer.of + 1, "heads": heads, "units": units}
     lists = {"moved": layer.moved, "head_groups": layer.head_groups, "unit_groups": layer.unit_groups}
     return {**own, **{name: [list(each) for each in found] for name, found in lists.items() if found}}
 

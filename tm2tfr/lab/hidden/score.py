@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,7 @@ class ClaimScores:
     variables: Mapping[str, Score]
     dead_code: Mapping[str, Score]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         named = {"kinds": self.kinds, "base": self.base, "dead_code": self.dead_code}
         named |= {"roles": self.roles, "variables": self.variables}
@@ -169,7 +168,7 @@ def by_dead_code(truth: HiddenTruth) -> dict[str, Score]:
     return {kind: _of_sets(*sets) for kind, sets in (found | {"units": (truth.dead.units, truth.units)}).items()}
 
 
-def _of_sets(claimed: Collection[Any], there: Collection[Any]) -> Score:
+def _of_sets(claimed: Collection[object], there: Collection[object]) -> Score:
     return Score(len(set(claimed) & set(there)), len(claimed), len(there))
 
 

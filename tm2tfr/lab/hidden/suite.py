@@ -7,12 +7,11 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.disguise import GRADES, Disguised
-from tm2tfr.lab.line.folder import production
+from tm2tfr.lab.line.folder import folder_named, production, without_rows
 from tm2tfr.lab.line.plan import Job, Made
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.transformer.storage import dumps
@@ -44,7 +43,7 @@ class Member:
     """One model of the suite: the name of what it is, and the options with which that is compiled."""
 
     name: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
 
 
 MEMBERS = (
@@ -86,16 +85,12 @@ def make_suite(
         OutputError: if the folder is in use or cannot be written.
         DatasetError: if it cannot be resumed: it has no suite of this seed and version.
     """
-    folder = Path(folder)
+    folder = folder_named(folder)
     jobs = [Job(n, (member, grade, 1_000 * seed + n + 1)) for n, (member, grade) in enumerate(members(seed))]
     head = {"format": FORMAT, "tm2tfr": __version__, "seed": seed}
 
-    def tell(done: int, every: int, _rows: int) -> None:
-        if progress is not None:
-            progress(done, every)
-
     with production(folder, "hidden models", head, jobs, resume=resume, workers=workers, folders=(MODELS, KEYS)) as line:
-        for _ in line.made(hidden_model, hide, tell):
+        for _ in line.made(hidden_model, hide, without_rows(progress)):
             pass
         models = [{name: shard[name] for name in ENTRY} for shard in line.listed()]
         index = {"format": FORMAT, "version": "1", "seed": seed, "dtype": DTYPE, "models": models}
@@ -107,10 +102,10 @@ def make_suite(
 class HiddenModel(Made):
     """The files of a hidden model, and what the index says of it."""
 
-    entry: Mapping[str, Any] = field(default_factory=dict)
+    entry: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def counts(self) -> Mapping[str, Any]:
+    def counts(self) -> Mapping[str, object]:
         return self.entry
 
 

@@ -113,7 +113,7 @@ class _Checks:
     def _outside(self) -> Iterator[str]:
         """Tokens, outputs, position features; and whether the key is about as many layers, heads and units."""
         hidden, right = self._hidden, self._original
-        pairs: list[tuple[str, Any, Any]] = [
+        pairs: list[tuple[str, object, object]] = [
             ("vocabulary", hidden.vocabulary, right.vocabulary),
             ("BOS", hidden.bos, right.bos),
             ("stop tokens", hidden.stop, right.stop),
@@ -132,7 +132,7 @@ class _Checks:
         for number, (layer, said) in enumerate(zip(hidden.layers, self._key.layers, strict=False), start=1):
             yield from self._sizes(f"layer {number}", layer, said)
 
-    def _equal(self, pairs: Iterable[tuple[str, Any, Any]]) -> Iterator[str]:
+    def _equal(self, pairs: Iterable[tuple[str, object, object]]) -> Iterator[str]:
         for what, found, wanted in pairs:
             self.checked += 1
             if found != wanted:

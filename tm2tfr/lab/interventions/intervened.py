@@ -300,7 +300,7 @@ class ListedVariable:
     columns: tuple[str, ...]
     aliases: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         found = self.variable
         layer, part = found.since
@@ -322,7 +322,7 @@ class VariableList:
     variables: tuple[ListedVariable, ...]
     fixed: Mapping[str, str]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return {
             "subject": self.subject,

@@ -47,7 +47,7 @@ class VariableSetting:
         taken = "" if self.origin is None else f", as in {self.origin[0]!r} at {self.origin[1]}"
         return f"{named} at {self.position} = {text_of_cell(self.value)}{taken}"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         plainly = {"variable": self.variable, "position": self.position}
         plainly |= {"value": plain(self.value), "before": plain(self.before)}
@@ -89,7 +89,7 @@ class Intervention:
     without: CausalRun
     expected: CausalRun
     patched_tokens: tuple[str, ...]
-    patched_answers: tuple[Any, ...]
+    patched_answers: tuple[object, ...]
     wrong: tuple[Cell, ...]
     changed: tuple[Cell, ...]
     explained: tuple[str, ...]
@@ -132,7 +132,7 @@ class Intervention:
         """Whether something that is answered differs from what is answered without the intervention."""
         return self.first is not None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return {
             "subject": self.subject,
@@ -169,7 +169,7 @@ def same_answers(expected: Any, found: Any, unanswered: Mapping[int, str]) -> bo
     )
 
 
-def known_answers(run: CausalRun, unknown: str | None) -> list[Any]:
+def known_answers(run: CausalRun, unknown: str | None) -> list[object]:
     """Return the answers of a run, with `unknown` in the place of those of which nothing is known."""
     found = list(run.answers)
     for i, outputs in run.unanswered.items():
@@ -208,7 +208,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _cell(cell: Cell) -> dict[str, object]:
     return {"position": cell.position, "variable": cell.variable, "before": plain(cell.before), "after": plain(cell.after)}
 
 
@@ -277,7 +277,7 @@ class PatchedRun(NamedTuple):
     """What came out of weights: tokens fed and answered, and the stream after the last layer, position by position."""
 
     tokens: tuple[str, ...]
-    answers: tuple[Any, ...]
+    answers: tuple[object, ...]
     streams: tuple[Any, ...]
     """(positions) streams, (width,) each."""
 

@@ -20,7 +20,7 @@ from tm2tfr.contract.causality import CausalValue
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell, text_of_stage
-from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, production
+from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, sha256
 from tm2tfr.lab.line.plan import Job, Made, cut, stem
 from tm2tfr.lab.line.pool import Pool
@@ -101,7 +101,7 @@ class Tried:
         self.explained += counts["explained"]
         self.reused += counts["interventions"] if reused else 0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         names = {"subject": self.subject, "engine": self.engine}
         counts = {**self.counts, "differ": self.differing, "agrees": self.agrees, "reused": self.reused}
@@ -132,7 +132,7 @@ def tried(
     *,
     count: int,
     seed: int,
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     parquet: bool = False,
     resume: bool = False,
     progress: ShardProgress | None = None,
@@ -153,22 +153,23 @@ def tried(
         OutputError: if the folder is not empty, or cannot be written.
     """
     first = base(words[0])
-    found, jobs = Tried(name, first.engine.name, folder=folder), list(cut(range(count), SHARD))
-    how = _How(found.engine, name, words, base, seed, len(jobs), None if folder is None else parquet)
+    place = None if folder is None else folder_named(folder)
+    found, jobs = Tried(name, first.engine.name, folder=place), list(cut(range(count), SHARD))
+    how = _How(found.engine, name, words, base, seed, len(jobs), None if place is None else parquet)
 
     def include(made: TriedShard) -> None:
         found.include(made.counts)
         found.differing += made.tried.differing
         found.failures += made.tried.failures[: MOST_FAILURES - len(found.failures)]
 
-    if folder is None:
+    if place is None:
         for made in carried_out(Pool(), tried_shard, jobs, how, len(jobs), progress):
             include(made)
         return found
     if parquet:
         arrow_or_error()
     head = _head(name, first, words, count, seed, parquet=parquet)
-    with production(folder, "interventions", head, jobs, resume=resume) as line:
+    with production(place, "interventions", head, jobs, resume=resume) as line:
         for record in line.records:
             found.include(record.counts, reused=True)
         for made in line.made(tried_shard, how, progress):
@@ -214,7 +215,7 @@ class TriedShard(Made):
 
 def tried_shard(job: Job[Sequence[int]], how: _How) -> TriedShard:
     """Carry out the interventions of these numbers, and make their files."""
-    made, rows = TriedShard(number=job.number, tried=Tried(how.subject, how.engine)), list[Mapping[str, Any]]()
+    made, rows = TriedShard(number=job.number, tried=Tried(how.subject, how.engine)), list[Mapping[str, object]]()
     for run, settings in islice(drawn(how.words, how.base, seed=how.seed, start=job.work[0]), len(job.work)):
         done = run.intervened(settings)
         made.tried.add(done)
@@ -229,7 +230,7 @@ def tried_shard(job: Job[Sequence[int]], how: _How) -> TriedShard:
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
-def _row(done: Intervention) -> dict[str, Any]:
+def _row(done: Intervention) -> dict[str, object]:
     settings = done.settings
     return {
         "input": done.input,
@@ -247,7 +248,7 @@ def _row(done: Intervention) -> dict[str, Any]:
     }
 
 
-def _as_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _as_parquet(rows: Sequence[Mapping[str, object]]) -> bytes:
     arrow = arrow_or_error()
     text, texts, numbers = arrow.string(), arrow.list_(arrow.string()), arrow.list_(arrow.int32())
     kinds = dict.fromkeys(COLUMNS, texts) | {"input": text, "why": text, "first": arrow.int32()}
@@ -256,7 +257,7 @@ def _as_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return parquet_file([arrow.Table.from_pylist(list(rows), schema=schema)], schema, level=3)
 
 
-def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *, parquet: bool) -> dict[str, Any]:
+def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *, parquet: bool) -> dict[str, object]:
     """Return what has to be the same for a folder to be continued."""
     return {
         "format": 2,

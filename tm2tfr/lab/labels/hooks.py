@@ -53,7 +53,7 @@ class Hooks:
         what = f"the longest run has {longest:,} positions, and hooks.json is about exports with {fewest:,}"
         return f"{what}, which do not take it: use --positions {longest} here and in export"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return {
             "positions": "row p of a run is position p of every export, which is fed the run's tokens and nothing else",
@@ -69,9 +69,9 @@ class Hooks:
         """Return the names of the subspaces that hold their values after `part` of `layer`."""
         return [name for name, since in self.since.items() if reached(since, layer, part) and name not in self.left_out]
 
-    def _subspace(self, subspace: Subspace) -> dict[str, Any]:
+    def _subspace(self, subspace: Subspace) -> dict[str, object]:
         held = self.scheme.held.get(subspace.name)
-        plain: dict[str, Any] = {"name": subspace.name, "holds": subspace.holds}
+        plain: dict[str, object] = {"name": subspace.name, "holds": subspace.holds}
         plain |= {} if subspace.labels is None else {"labels": list(subspace.labels)}
         if subspace.name in self.left_out:
             return plain | {"value": None, "left out": self.left_out[subspace.name]}
@@ -81,7 +81,7 @@ class Hooks:
             plain |= {"since": {"layer": layer, "part": part}}
         return plain
 
-    def _target(self, target: str) -> dict[str, Any]:
+    def _target(self, target: str) -> dict[str, object]:
         if target not in self.streams:
             return {"refused": self.refused[target]}
         stream = self.streams[target]
@@ -114,10 +114,10 @@ class Hooks:
             ],
         }
 
-    def _directions(self, stream: ExportedStream, subspace: Subspace) -> dict[str, list[Any]]:
+    def _directions(self, stream: ExportedStream, subspace: Subspace) -> dict[str, list[object]]:
         """Return where the directions of a subspace are, in the order of its labels."""
         places = [stream.directions[name] for name in subspace.directions]
-        found: dict[str, list[Any]] = {"index": [place.index for place in places]}
+        found: dict[str, list[object]] = {"index": [place.index for place in places]}
         if any(place.mirror is not None for place in places):
             found["mirror"] = [place.mirror for place in places]
         return found | {"scale": [place.scale for place in places]}

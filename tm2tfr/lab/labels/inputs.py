@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tm2tfr.base.errors import InputError, counted, visible
 from tm2tfr.base.text.words import InputSpace, number_of
@@ -49,7 +49,7 @@ class Chosen(NamedTuple):
     """The inputs that are labelled: words, in the order listed, all, random, and how they were chosen, as plain data."""
 
     words: tuple[str, ...]
-    how: Mapping[str, Any]
+    how: Mapping[str, object]
 
 
 def chosen(name: str, noun: str, space: InputSpace, positions: int | None, asked: LabelInputs) -> Chosen:
@@ -70,7 +70,7 @@ def chosen(name: str, noun: str, space: InputSpace, positions: int | None, asked
     return Chosen(inputs.of(space), how)
 
 
-def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], asked: LabelInputs) -> dict[str, Any]:
+def _how(listed: int, up_to: int | None, drawn: Sequence[tuple[int, int, int]], asked: LabelInputs) -> dict[str, object]:
     """Return how inputs were chosen; drawn: (count, shortest, longest) of random ones."""
     names = ("count", "shortest", "longest", "seed")
     random = [dict(zip(names, (*each, asked.seed), strict=True)) for each in drawn]

@@ -22,7 +22,7 @@ from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, broken_promises, columns
 from tm2tfr.lab.labels.inputs import LabelInputs, chosen
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.lab.labels.shard import LABELS, RUNS, Labelling, labelled_shard, longest_run
-from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, production
+from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, sha256
 from tm2tfr.lab.line.plan import cut, versions
 from tm2tfr.lab.line.writing import arrow_or_error, markdown_table, readme
@@ -91,7 +91,7 @@ def make(
     Raises:
         DatasetError, OutputError, EngineError, CompileError, InputError: as documented there.
     """
-    folder, noun = Path(folder), construction.noun_of(program)
+    folder, noun = folder_named(folder), construction.noun_of(program)
     arrow_or_error()
     labelled = LabelledRuns(decoder, program, engine, max_steps)
     words, how = chosen(program.name, noun, construction.inputs(program), decoder.positions, asked)
@@ -145,7 +145,7 @@ def _specification(program: Any, decoder: Decoder, word: str) -> Specification:
 
 def _head(
     decoder: Decoder, noun: str, program: Any, words: Sequence[str], runs: LabelledRuns, size: int, shards: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what has to be the same for a folder to be resumed."""
     facts = hashlib.sha256(json.dumps([list(words), runs.max_steps, size]).encode("utf-8", "surrogatepass")).hexdigest()
     source = provenance.source(decoder.provenance) or program.name

@@ -106,7 +106,7 @@ class LabelledRuns:
     max_steps: int
     left_out: frozenset[str] = frozenset()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in ("decoder", "program", "engine", "max_steps", "left_out")}
 
     @cached_property

@@ -16,6 +16,7 @@ from tm2tfr.lab.line import manifest
 from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST, JsonObject, Record
 from tm2tfr.lab.line.plan import Job, Made, Task, versions
 from tm2tfr.lab.line.pool import Pool, pool
+from tm2tfr.runs.comparison import Progress
 
 try:
     import fcntl
@@ -131,7 +132,6 @@ class Production(Generic[_Work]):
         """
         for name, text in texts.items():
             write_text(self.folder / name, text)
-        self.records.sort(key=lambda record: record.number)
         manifest.close(self.folder, {**self.head, **({"made": self.listed()} if entries is None else entries)})
 
     def listed(self) -> list[JsonObject]:
@@ -173,7 +173,23 @@ def carried_out(
             progress(place, number, rows)
 
 
+def without_rows(progress: Progress | None) -> ShardProgress | None:
+    """Return a callback that hands on the numbers of finished jobs and of all jobs alone."""
+    return None if progress is None else lambda done, every, _rows: progress(done, every)
+
+
 # ── the folder itself
+def folder_named(folder: object) -> Path:
+    """Return the path of a folder that is given as text or as a path.
+
+    Raises:
+        OutputError: for anything else.
+    """
+    if not isinstance(folder, str | Path):
+        raise OutputError(f"folder must be the name of a folder, not {folder!r}: use text or a pathlib.Path")
+    return Path(folder)
+
+
 def refuse_used(folder: Path, *, resume: bool) -> None:
     """Raise OutputError if the folder is not empty or is not a folder, or if a link in it leads out of it."""
     with _blamed(folder):

@@ -58,7 +58,7 @@ class Record:
         counts = {key: value for key, value in record.items() if key not in ("shard", "files")}
         return cls(int(record["shard"]), counts, dict(record["files"]))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return {"shard": self.number, **self.counts, "files": dict(self.files)}
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from tm2tfr.base.errors import DatasetError, Tm2tfrError, first_line, required
 from tm2tfr.lab.line.plan import Job, Task
 from tm2tfr.runs.choose import cores
+from tm2tfr.runs.plan import is_count
 
 AHEAD = 4
 """The number of jobs that may be pending per worker: more would only fill the memory."""
@@ -43,8 +44,10 @@ def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool
     """Yield a pool for `jobs` jobs: `workers` processes on this machine, by default one per core, or a Dask cluster.
 
     Raises:
-        DatasetError: if Dask is missing where it is needed, or the cluster cannot be reached.
+        DatasetError: for an invalid number of workers; if Dask is missing where it is needed, or the cluster fails.
     """
+    if workers is not None and not is_count(workers, 1):
+        raise DatasetError(f"workers must be a number of processes, not {workers!r}: use 1 or more, or None")
     if scheduler is None:
         yield Pool(min(workers or cores(), max(1, jobs)))
         return

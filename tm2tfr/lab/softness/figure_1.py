@@ -141,7 +141,7 @@ class Figure:
 
     rows: tuple[FigureRow, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return all of it as plain data."""
         return {
             "rows": [asdict(row) | {"needed": row.needed, "local": row.local, "theorem": row.theorem} for row in self.rows]

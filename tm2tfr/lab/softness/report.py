@@ -14,9 +14,8 @@ from typing import Any
 from tm2tfr.base.errors import OutputError, counted, required, visible
 from tm2tfr.base.files import write_whole
 from tm2tfr.base.text.shown import aligned
-from tm2tfr.lab.softness.labels import AtTemperature, Lead, SoftLabels
 from tm2tfr.lab.softness.measure import HeadError, LayerError, Softness
-from tm2tfr.lab.softness.run import SoftRun
+from tm2tfr.lab.softness.run import AtTemperature, Lead, SoftLabels, SoftRun
 from tm2tfr.lab.softness.temperature import SAMPLED, LargestFound, Needed, growth_exponent
 from tm2tfr.transformer.claims import DIVIDED, divisor
 

@@ -105,7 +105,7 @@ class AttentionComparison:
     columns: tuple[str, ...] = ()
     first: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return all numbers as plain data."""
         return {
             "name": self.name,

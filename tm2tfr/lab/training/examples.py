@@ -148,7 +148,7 @@ class Examples:
                 found.update(np.ascontiguousarray(each, dtype="<i8").tobytes())
         return found.hexdigest()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return what is said of them in the record of a run."""
         return {
             "name": self.name,

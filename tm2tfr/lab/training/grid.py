@@ -20,7 +20,7 @@ from tm2tfr.base.errors import visible
 from tm2tfr.base.text.nodes import Map, Reading, Scalar, Section, compose, kind
 from tm2tfr.base.text.shown import aligned
 from tm2tfr.base.text.source import Log, decoded
-from tm2tfr.lab.line.folder import production
+from tm2tfr.lab.line.folder import folder_named, production, without_rows
 from tm2tfr.lab.line.manifest import sha256
 from tm2tfr.lab.line.plan import Job, Made
 from tm2tfr.lab.training.compiled import build
@@ -191,7 +191,7 @@ class GridResult:
     runs: tuple[TrainingRun, ...]
     reused: int
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return what the runs differ in, and their results, as plain data."""
         return {
             "varied": list(self.grid.varied),
@@ -245,12 +245,8 @@ def train_grid(
             cluster is lost.
         OutputError: if the folder is in use, or cannot be written.
     """
-    folder = Path(folder)
+    folder = folder_named(folder)
     jobs = [Job(number, run) for number, run in enumerate(grid.runs)]
-
-    def tell(done: int, every: int, _rows: int) -> None:
-        if progress is not None:
-            progress(done, every)
 
     with production(
         folder,
@@ -263,7 +259,7 @@ def train_grid(
         folders=[run.name for run in grid.runs],
         texts={GRID: grid.text},
     ) as line:
-        for _ in line.made(trained, None, tell):
+        for _ in line.made(trained, None, without_rows(progress)):
             pass
         result = GridResult(grid, folder, tuple(load_run(folder / run.name) for run in grid.runs), line.reused)
         line.close({TABLE: json.dumps(result.as_dict(), ensure_ascii=False, indent=1) + "\n"})

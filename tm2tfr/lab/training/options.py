@@ -139,7 +139,7 @@ class TrainingOptions:
         one_of("device", self.device, DEVICES)
 
 
-def plain(options: ModelOptions | TrainingOptions) -> dict[str, Any]:
+def plain(options: ModelOptions | TrainingOptions) -> dict[str, object]:
     """Return options as they stand in the record of a run."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(options).items()}
 

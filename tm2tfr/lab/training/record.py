@@ -74,7 +74,7 @@ class TrainingRun:
         """The mean loss of the last steps; None if there were none."""
         return self.losses[-1][1] if self.losses else None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "folder"}
         return {"format": FORMAT, **kept, "loss": self.loss, "finished": self.finished}
@@ -92,7 +92,7 @@ class TrainingRun:
         if self.folder is not None:
             write_text(self.folder / RUN, self.json())
 
-    def same(self) -> dict[str, Any]:
+    def same(self) -> dict[str, object]:
         """Return what is the same whenever the run is repeated: all but the times."""
         return {key: value for key, value in json.loads(self.json()).items() if key not in ("seconds", "cpu_seconds")}
 

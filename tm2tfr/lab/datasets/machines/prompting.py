@@ -69,7 +69,7 @@ class MachineHow(How):
         return fingerprint(program)
 
     @property
-    def keys(self) -> Mapping[str, Any]:
+    def keys(self) -> Mapping[str, object]:
         """The fields of a spec that say so."""
         return {}
 
@@ -136,7 +136,7 @@ class PromptedHow(MachineHow):
         return rule_fingerprint(program)
 
     @property
-    def keys(self) -> Mapping[str, Any]:
+    def keys(self) -> Mapping[str, object]:
         return {"universal": self.universal, "order": self.seed}
 
     def options(self, program: Universal) -> tuple[str, ...]:

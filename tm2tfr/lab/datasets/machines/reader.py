@@ -155,7 +155,7 @@ class _Reader(CommonReader):
             return SPLIT_BY
         return IN_PROMPT_BY
 
-    def sizes(self) -> dict[str, Any] | None:
+    def sizes(self) -> dict[str, object] | None:
         """Return the class whose sizes are written as ``8,4`` or ``[8, 4]``; None if a mapping is to say what it is."""
         place, value = self.top.place("universal"), self.top.found["universal"][1]
         items = value.items if isinstance(value, List) else (value,)
@@ -180,7 +180,7 @@ class _Reader(CommonReader):
             self.reading.error(self.top.place("universal"), what, remedy)
             return None
 
-    def universal(self) -> dict[str, Any]:
+    def universal(self) -> dict[str, object]:
         """Return the class of the decoder in whose prompt the machines stand, and the seed of the order of their rules."""
         if "universal" not in self.top:
             return {}

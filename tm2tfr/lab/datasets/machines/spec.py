@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import DatasetError, counted, visible
-from tm2tfr.lab.datasets.machines.examples import checked_machines, made
 from tm2tfr.lab.datasets.machines.family import Members
 from tm2tfr.lab.datasets.machines.prompting import MachineHow, PromptedHow, called
+from tm2tfr.lab.datasets.machines.runs import checked_machines, made
 from tm2tfr.lab.datasets.shard import Done, Failure, Making, Piece, PieceJob, Tally, swept
 from tm2tfr.lab.datasets.spec import PROMPT_OPTIONS, DatasetSpec, Inputs
 from tm2tfr.runs.choose import for_many_runs
@@ -145,14 +145,14 @@ class MachineSpec(DatasetSpec):
     def columns(self) -> Mapping[str, str]:
         return _COLUMNS if self.universal is None else _PROMPTED_COLUMNS
 
-    def listed(self) -> Iterator[Mapping[str, Any]]:
+    def listed(self) -> Iterator[Mapping[str, object]]:
         """Yield of each machine its name, its YAML, and the vocabulary of its decoder.
 
         In the prompt of a universal decoder, whose vocabulary is in a file of its own, the canonical names of its states
         and symbols take the place of the vocabulary.
         """
         for machine in chain.from_iterable(self.machines):
-            told: dict[str, Any] = {"machine": machine.name, "yaml": machine.yaml or native.write(machine)}
+            told: dict[str, object] = {"machine": machine.name, "yaml": machine.yaml or native.write(machine)}
             if self.universal is None:
                 told["vocabulary"] = vocabulary(machine, "none" if machine.tape == "two-way" else "repaired")
             else:
