@@ -287,7 +287,6 @@ def labelled(
         live: whether the page can run other inputs.
     """
     from tm2tfr.api.attention import draw_run
-    from tm2tfr.api.pages import observed
     from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE, labeller_page
 
     _refuse_soft(found.decoder, found)

@@ -18,16 +18,17 @@ from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
-from tm2tfr.lab.softness import needed
-from tm2tfr.lab.softness.needed import (
+from tm2tfr.lab.softness import temperature as needed
+from tm2tfr.lab.softness.temperature import (
     Needed,
     all_words,
     growth,
+    growth_exponent,
     local_exponent,
     needed_at,
     sampled_words,
+    softened_by,
 )
-from tm2tfr.lab.softness.temperature import growth_exponent, softened_by
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
@@ -178,7 +179,7 @@ def test_the_past_needs_at_each_length_what_it_needs_at_shorter_ones(
 ) -> None:
     decoder, labels = compiled(text)
     hard = growth(decoder, labels, (10,))[0]
-    monkeypatch.setattr(needed, "sampled_words", lambda _letters, n, _count, _seed: np.ones((1, n), dtype=np.int64))
+    monkeypatch.setattr(needed, "sampled_words", lambda _letters, n, _count, **_: np.ones((1, n), dtype=np.int64))
     (easy,), (first, second) = growth(decoder, labels, (13,)), growth(decoder, labels, (10, 13))
     assert hard.found is not None
     assert easy.found is not None

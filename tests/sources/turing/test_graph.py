@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tm2tfr.sources.turing.graph import components, dead_states, reachable_states, to_graph, unread_symbols
+from tm2tfr.sources.turing.graph import dead_states, reachable_states, to_graph, unread_symbols
 from tm2tfr.sources.turing.spec import Machine, Rule
 
 # a goes round with b or accepts; trap and pit have no rule for y only; nobody comes to island
@@ -107,16 +107,6 @@ def test_unread_symbols_leave_out_the_blank() -> None:
     assert unread_symbols(LOOPY) == ("y",)
 
 
-def test_components_stand_in_the_machines_order() -> None:
-    assert components(LOOPY) == (
-        frozenset({"a", "b"}),
-        frozenset({"trap", "pit"}),
-        frozenset({"island"}),
-        frozenset({"yes"}),
-        frozenset({"no"}),
-    )
-
-
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
     """Up to six states, three symbols, any partial δ."""
@@ -144,8 +134,6 @@ def test_against_a_closure_by_hand(machine: Machine) -> None:
     stops = {q for q in machine.states for a in machine.tape_alphabet if (q, a) not in machine.transitions}
     assert reachable_states(machine) == {r for q, r in paths if q == "q0"}
     assert dead_states(machine) == set(machine.states) - {q for q, r in paths if r in stops}
-    parts = [frozenset(r for r in machine.states if {(q, r), (r, q)} <= paths) for q in machine.states]
-    assert list(components(machine)) == list(dict.fromkeys(parts))
 
 
 @pytest.mark.slow
@@ -163,4 +151,3 @@ def test_a_thousand_states() -> None:
     everything = frozenset(machine.states)
     assert len(everything) == 1000
     assert reachable_states(machine) == dead_states(machine) == everything
-    assert components(machine) == (everything,)

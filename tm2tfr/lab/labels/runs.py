@@ -16,7 +16,7 @@ from tm2tfr.contract.source import Source
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.dense import DenseDecoder
-from tm2tfr.lab.datasets.runs import Failure
+from tm2tfr.lab.datasets.shard import Failure
 from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.choose import for_cases
