@@ -48,7 +48,7 @@ MEMORY = 2**28
 BLOCK = 2**12
 """The number of positions of a block, if there is memory: as a row of numbers they fit into a processor's cache."""
 
-Attend = Callable[[int, DenseStream], list[DenseStream]]
+RunHeads = Callable[[int, DenseStream], list[DenseStream]]
 """(layer, what its heads read) → what each of them adds to ``x[head.rows]``."""
 OnStage = Callable[[int, str, DenseStream], None]
 """Receives the stream, (width, *places), after a part of a layer, and may change it."""
@@ -147,7 +147,7 @@ class DenseDecoder:
         self._bias = decoder.unembedding_bias.dense(self.dtype)[:, 0]
 
     def forward(
-        self, tokens: int | Ints, position: int, attend: Attend, refusals: Refusals, stage: OnStage | None = None
+        self, tokens: int | Ints, position: int, attend: RunHeads, refusals: Refusals, stage: OnStage | None = None
     ) -> tuple[DenseStream, DenseStream]:
         """Return the stream after the last layer, (width, *places), and the logits, (answers, *places).
 

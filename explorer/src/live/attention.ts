@@ -1,4 +1,4 @@
-// An average-hard head with its cache of keys and values, as tm2tfr/engines/dense_parts.py computes it.
+// An average-hard head with its cache of keys and values, as tm2tfr/engines/dense_heads.py computes it.
 
 import type { Head, Mask } from "./decoder";
 import { LinearMap, selected } from "./matrix";
