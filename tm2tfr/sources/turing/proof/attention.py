@@ -39,7 +39,8 @@ from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, Head
 
 # ── A concrete position at which a wrong head attends elsewhere, found by trying short runs.
-Stream = Mapping[str, Rational]
+ExactStream = Mapping[str, Rational]
+"""A stream by the names of directions; 0 where a name is absent."""
 WALKS = ((1,), (1, -1), (1, 1, -1), (1, 1, 0, -1, -1), (0, 1), (1, 1, 1, -1, -1, -1), (-1,), (-1, -1, 1), (1, -1, -1, 1, 0))
 LENGTH = 9
 """The number of positions of each run that is tried."""
@@ -72,7 +73,7 @@ def latest_witness(decoder: Decoder, domain: Domain, head: Head) -> str | None:
     return None
 
 
-def _looked(names: Sequence[str], head: Head, run: Sequence[Stream], right: int) -> str | None:
+def _looked(names: Sequence[str], head: Head, run: Sequence[ExactStream], right: int) -> str | None:
     streams = [[stream.get(name, 0) for name in names] for stream in run]
     scores = exact_scores(head, streams[-1], streams)
     wrong = next((j for j, score in enumerate(scores) if score >= scores[right] and j != right), None)
@@ -89,7 +90,7 @@ def _held(decoder: Decoder, domain: Domain, layer: int) -> list[str]:
     return [d if h else "" for s, h in zip(decoder.layout.subspaces, held, strict=True) for d in s.directions]
 
 
-def _runs(domain: Domain) -> Iterator[tuple[str, list[Stream]]]:
+def _runs(domain: Domain) -> Iterator[tuple[str, list[ExactStream]]]:
     """Yield streams as runs of a machine like this one could have them: moves in a repeated pattern, any tokens."""
     triples = domain.triples
     fed = [*domain.sigma, *(triples[:1] and [triples[0].token]), *(t.token for t in triples[1:4])] or ["BOS"]
@@ -105,7 +106,7 @@ def _runs(domain: Domain) -> Iterator[tuple[str, list[Stream]]]:
         yield f"repeated moves {', '.join(f'{m:+d}' for m in walk)}, tokens {token}, {fed[0]}", stretch
 
 
-def _stream(domain: Domain, i: int, h: int, before: int, token: str) -> Stream:
+def _stream(domain: Domain, i: int, h: int, before: int, token: str) -> ExactStream:
     v, m = Fraction(1, i + 1), h - before
     stream: dict[str, Rational] = {at("e_x", token): 1, V: v, "1": 1, "i": i, "i^2": i * i, "m": m, MV: m * v, HV: h * v}
     for triple in domain.triples:
