@@ -24,7 +24,8 @@ from tests.tables.examples import NASTY_SYMBOLS, broken, chapter, nasty, traced
 from tm2tfr.base.errors import OutputError, ShapeError
 from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.columns import COLUMNS, Row
-from tm2tfr.tables.stream import EXTENSIONS, Coded, Columns, open_rows
+from tm2tfr.tables.stream import EXTENSIONS, open_rows
+from tm2tfr.tables.stream_text import Coded, Columns
 from tm2tfr.tables.table import plain, table
 
 pyarrow = pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")

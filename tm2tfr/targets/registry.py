@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, Unpack, cast
+from typing import Protocol, Unpack, cast
 
 from tm2tfr.base.errors import ExportError, did_you_mean
 from tm2tfr.targets.common.directory import document
@@ -22,7 +22,7 @@ class Exporter(Protocol):
     def export(
         self,
         decoder: Decoder,
-        machine: Any,
+        machine: object,
         folder: str | Path,
         *,
         verify: bool,
@@ -35,7 +35,7 @@ class Exporter(Protocol):
             options: those that this target takes, if they are given.
         """
 
-    def verified(self, folder: Path, decoder: Decoder | None, machine: Any, word: str | None) -> Verdict:
+    def verified(self, folder: Path, decoder: Decoder | None, machine: object, word: str | None) -> Verdict:
         """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`."""
 
 

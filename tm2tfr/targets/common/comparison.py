@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,25 +43,14 @@ class Model(Protocol):
     def prompt(self, word: str) -> list[int]:
         """Return the tokens of `word` and BOS, if there is one, as the program's own tokenizer has them."""
 
-    def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token with the largest logit at every position of a given sequence."""
-
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Told]:
-        """Return what it says at every position: of each output of `decoder` that it has, a label or a number."""
+    def logits(self, tokens: Sequence[int]) -> NDArray[np.floating]:
+        """Return the logits at every position: (positions, answers)."""
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
-
-
-class ByLogits:
-    """A part of every `Model`: what it answers, by its logits."""
-
-    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
-        """Return the logits at every position: (positions, answers)."""
-        raise NotImplementedError
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token, or the label, with the largest logit at every position."""

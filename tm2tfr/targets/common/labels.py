@@ -11,10 +11,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.base.errors import InputError
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY
+from tm2tfr.targets.common.directory import Array
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
 
@@ -143,7 +144,7 @@ def longest_fed(decoder: Decoder, positions: int) -> list[str]:
     return [as_word(frame.around(word)) for word in words]
 
 
-def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Told]:
+def read_labels(decoder: Decoder, logits: Array) -> list[Told]:
     """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number.
 
     Logits that are fewer are those of the first outputs.
@@ -158,7 +159,7 @@ def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Told]:
     ]
 
 
-def outputs_of(decoder: Decoder) -> list[dict[str, Any]]:
+def outputs_of(decoder: Decoder) -> list[PlainData]:
     """Return each output with its labels (none if it is a number) and the places of its logits, as plain data."""
     return [
         {

@@ -30,7 +30,7 @@ PROMPTS = (8, 32)
 """The lengths of the prompts that are drawn from a vocabulary."""
 
 
-def reference_of(program: Any, decoder: Decoder) -> ExportReference:
+def reference_of(program: object, decoder: Decoder) -> ExportReference:
     """Return what an export of `decoder` is compared with: `program`; if there is none, the weights themselves.
 
     Raises:
@@ -45,7 +45,7 @@ def reference_of(program: Any, decoder: Decoder) -> ExportReference:
     return made
 
 
-def canonical(decoder: Decoder, program: Any) -> Decoder:
+def canonical(decoder: Decoder, program: object) -> Decoder:
     """Return `decoder` as it is exported: that of a class of machines with the names of the class, any other as it is.
 
     Args:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from tm2tfr.base.errors import ExportError, Tm2tfrError, counted, first_line, visible
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.engines.dense import Dense
-from tm2tfr.targets.common.comparison import ComparedRun, Model, told, tried
+from tm2tfr.targets.common.comparison import ComparedRun, Model, compared, told, tried, words
 from tm2tfr.targets.common.directory import Array, shown, written
 from tm2tfr.transformer.weights import Decoder
 
+M = TypeVar("M", bound=Model)
 _SHOWN = 3
 _COMPARED = 512
 """The cause is looked for up to the first wrong token or, without one, up to this position."""
@@ -223,18 +225,18 @@ class Exported:
 
 
 @dataclass
-class Rehearsal:
-    """Loads a directory that is not yet in its place, and compares its runs with the right ones.
+class Rehearsal(Generic[M]):
+    """Loads the directory of an export, in its place or not yet, and compares its runs with the right ones.
 
     Args:
         load: returns the model in a directory, run by the program that it is for.
         vocabulary: its tokens; right: what they are compared with.
         positions: the longest run.
         read: from the model's stream, (its width,), to the values of the decoder's directions; None: they are not compared.
-        runs, versions: how it ran; empty until then.
+        runs, versions: how it ran before it was written; empty until then.
     """
 
-    load: Callable[[Path], Model]
+    load: Callable[[Path], M]
     vocabulary: Sequence[str]
     right: ExportReference
     positions: int
@@ -254,7 +256,20 @@ class Rehearsal:
             if self.read is not None and (wrong := cause(model, self.right.decoder, run, self.read)):
                 raise ExportError(f"on {run.given} in {model.versions} {wrong}: nothing was written")
 
-    def written(self, folder: str | Path, files: Mapping[str, str | bytes], *, verify: bool) -> dict[str, Any]:
+    def trial(self, folder: Path, word: str | None, unlike: Callable[[M], Iterable[str]]) -> Trial:
+        """Load and run what is in `folder`, and return the outcome.
+
+        Args:
+            word: the input; None: the first one that an export is tried on.
+            unlike: returns what a model, not yet used, has not loaded as it is stored.
+        """
+        model = self.load(folder)
+        differences = tuple(unlike(model))  # before the model is used, which changes a tokenizer
+        word = words(self.right, self.positions)[0] if word is None else word
+        run = compared(model, self.vocabulary, self.right, word, self.positions)
+        return Trial(differences, run, cause(model, self.right.decoder, run, self.read or (lambda x: x)), model.versions)
+
+    def written(self, folder: str | Path, files: Mapping[str, str | bytes], *, verify: bool) -> PlainData:
         """Write an export, after a rehearsal if it is to be verified, and return the fields of `Exported`.
 
         Raises:

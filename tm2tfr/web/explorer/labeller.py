@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tm2tfr.base.errors import ShapeError, counted, visible
 from tm2tfr.engines.decode import Observation
@@ -22,6 +23,7 @@ from tm2tfr.transformer.weights import Decoder, Layer
 from tm2tfr.web.explorer.document import Explorer, asset, embedded
 from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 
+Floats = NDArray[np.float64]
 MOST_IN_A_PAGE = 200
 """The most positions of a labeller in a page, which has a cell for each pair of them in each head."""
 STILL = "default-src 'none'; style-src 'unsafe-inline'"
@@ -161,7 +163,7 @@ def _layers(layers: Sequence[_Named], seen: Sequence[Observation], names: Sequen
             yield f'<h3>{escape(layer.heading)}</h3>\n<div class="heads">{heads}</div>\n'
 
 
-def _head(name: str, attended: Sequence[Any], names: Sequence[str]) -> str:
+def _head(name: str, attended: Sequence[Sequence[int]], names: Sequence[str]) -> str:
     count = len(attended)
     heading = "".join(f'<th scope="col">{escape(each).replace(" ", " <br>", 1)}</th>' for each in names)
     rows = []
@@ -201,12 +203,12 @@ def _stages(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
         yield "</details>\n"
 
 
-def _differs(decoder: Decoder, subspace: Subspace, before: Sequence[Any], after: Sequence[Any]) -> bool:
+def _differs(decoder: Decoder, subspace: Subspace, before: Sequence[Floats], after: Sequence[Floats]) -> bool:
     place = decoder.layout[subspace.name]
     return any(not np.array_equal(a[place], b[place]) for a, b in zip(before, after, strict=True))
 
 
-def _cell(subspace: Subspace, part: Any) -> str:
+def _cell(subspace: Subspace, part: Floats) -> str:
     """Return the content of a subspace at a position: part: (width of the subspace,)."""
     if subspace.labels is None:
         return f"<td>{', '.join(f'{value:g}' for value in part)}</td>"

@@ -7,10 +7,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from tm2tfr.base.errors import Diagnostic, Severity, Span, SpecError, Tm2tfrError
 from tm2tfr.base.text.source import SourceText
+from tm2tfr.contract.shown import PlainData
 
 MOST = 100
 """The most complaints in one answer."""
@@ -61,12 +61,12 @@ class Marker:
     length: int | None = None
     fixes: tuple[Fix, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return it as plain data."""
         return {**asdict(self), "fixes": [asdict(fix) for fix in self.fixes]}
 
 
-def empty(complaints: Iterable[Marker] = ()) -> dict[str, Any]:
+def empty(complaints: Iterable[Marker] = ()) -> PlainData:
     """Return an answer of which nothing is known but what is to be complained of, see `tm2tfr.web.playground.answer`."""
     return {
         "kind": None,

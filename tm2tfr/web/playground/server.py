@@ -8,7 +8,7 @@ import re
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tm2tfr.base.errors import NotFoundError, UsageError
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.web.playground.bodies import Bodies
 from tm2tfr.web.playground.complaints import empty, said
 from tm2tfr.web.playground.guard import HEADERS, Guard
@@ -173,7 +174,7 @@ class _Server(uvicorn.Server):
             self.after()
 
 
-def playground(port: int = PORT, *, workers: Workers | None = None, given: Mapping[str, Any] | None = None) -> Playground:
+def playground(port: int = PORT, *, workers: Workers | None = None, given: PlainData | None = None) -> Playground:
     """Return the server, bound to `port` of the loopback address; 0 is any port that is free.
 
     Args:
@@ -200,7 +201,7 @@ def playground(port: int = PORT, *, workers: Workers | None = None, given: Mappi
     return Playground(found, guard, application(guard, workers or Workers(), given), given is not None)
 
 
-def application(guard: Guard, workers: Workers, given: Mapping[str, Any] | None = None) -> ASGIApp:
+def application(guard: Guard, workers: Workers, given: PlainData | None = None) -> ASGIApp:
     """Return what answers requests that pass `guard`, with `workers` that compute; `given` is told to who asks for it."""
 
     @asynccontextmanager
@@ -344,7 +345,7 @@ async def _shipped(request: Request) -> Response:
 
 
 # ── what is answered ────────────────────────────────────────────────────────────────────────────────────────
-def _json(value: Any, status: int = 200) -> Response:
+def _json(value: object, status: int = 200) -> Response:
     return Response(encoded(value), status, media_type="application/json")
 
 

@@ -14,7 +14,6 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from tm2tfr.base.errors import Tm2tfrError
 from tm2tfr.web.playground.worker import frame
@@ -116,7 +115,7 @@ class Workers:
     _idle: list[_Worker] = field(default_factory=list)
     _working: dict[_Worker, str] = field(default_factory=dict)  # -> the client
     _waiting: dict[str, list[asyncio.Future[_Worker]]] = field(default_factory=dict)  # client -> ..., in turns
-    _abandoned: dict[_Worker, asyncio.Task[Any]] = field(default_factory=dict)
+    _abandoned: dict[_Worker, asyncio.Task[Reply]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _all: set[_Worker] = field(default_factory=set)
     _stopped: bool = False

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.explorer import browser
-from tests.explorer.browser import Open
+from tests.web.explorer import browser
+from tests.web.explorer.browser import Open
 from tm2tfr.web.explorer.document import Explorer
 
 

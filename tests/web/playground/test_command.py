@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from tests.cli.test_commands import tm2tfr
-from tests.playground.conftest import ended, started
 from tests.readme import ROOT
+from tests.web.playground.conftest import ended, started
 from tm2tfr.web.playground import server, shipped
 from tm2tfr.web.playground.shipped import shipped_text
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.explorer import browser
-from tests.explorer.browser import Open, follow, position
-from tests.explorer.reading import embedded
+from tests.web.explorer import browser
+from tests.web.explorer.browser import Open, follow, position
+from tests.web.explorer.reading import embedded
 from tm2tfr.transformer.weights import matrices, replaced
 from tm2tfr.web.explorer.document import Explorer
 

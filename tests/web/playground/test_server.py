@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.playground.conftest import SECONDS, Served
-from tests.playground.hostile import ENDLESS, SCRIPT, catastrophes, mutated
+from tests.web.playground.conftest import SECONDS, Served
+from tests.web.playground.hostile import ENDLESS, SCRIPT, catastrophes, mutated
 from tm2tfr.base.choices import READABLE
 from tm2tfr.web.playground.guard import HEADERS
 from tm2tfr.web.playground.shipped import shipped, shipped_text

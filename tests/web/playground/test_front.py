@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.cli.test_commands import tm2tfr
-from tests.explorer import accessibility, browser
-from tests.playground.window import (
+from tests.readme import ROOT
+from tests.web.explorer import accessibility, browser
+from tests.web.playground.window import (
     HOSTILE,
     LINKS_AND_HANDLERS,
     Serving,
@@ -24,7 +25,6 @@ from tests.playground.window import (
     until,
     written,
 )
-from tests.readme import ROOT
 from tm2tfr.base.choices import LOGIC_LANGUAGES, RASP, READABLE
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
 

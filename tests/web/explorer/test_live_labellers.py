@@ -9,8 +9,8 @@ import pytest
 
 import tm2tfr
 from tests.engines.labellers import labeller
-from tests.explorer import browser
-from tests.explorer.browser import Open
+from tests.web.explorer import browser
+from tests.web.explorer.browser import Open
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.explorer import browser
-from tests.explorer.browser import Open, settled
-from tests.explorer.reading import buffer, column, embedded
 from tests.installed import needs_dot
+from tests.web.explorer import browser
+from tests.web.explorer.browser import Open, settled
+from tests.web.explorer.reading import buffer, column, embedded
 from tm2tfr.api import pages
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, EngineError

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.explorer.live_cases import POSITIONS, Case, cases
+from tests.web.explorer.live_cases import POSITIONS, Case, cases
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.decode import run_whole
 from tm2tfr.engines.dense import Dense

@@ -1,4 +1,4 @@
-"""The picture of the playground in the manual: ``python -m tests.playground.screenshot`` takes it anew."""
+"""The picture of the playground in the manual: ``python -m tests.web.playground.screenshot`` takes it anew."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.explorer import browser
-from tests.playground.window import Serving, Window, answered, opened, serving
 from tests.readme import ROOT
+from tests.web.explorer import browser
+from tests.web.playground.window import Serving, Window, answered, opened, serving
 
 SIZE = (1400, 900)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.explorer import firefox
-from tests.explorer.firefox import ENTER, Firefox
-from tests.explorer.reading import SHOWN, comparable, recorded
+from tests.web.explorer import firefox
+from tests.web.explorer.firefox import ENTER, Firefox
+from tests.web.explorer.reading import SHOWN, comparable, recorded
 from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [

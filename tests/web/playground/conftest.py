@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.explorer import browser
-from tests.playground.window import Serving, Window, serving
+from tests.web.explorer import browser
+from tests.web.playground.window import Serving, Window, serving
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The pictures of the explorer in the README and the manual: ``python -m tests.explorer.screenshot`` takes them anew."""
+"""The pictures of the explorer: ``python -m tests.web.explorer.screenshot`` makes them anew."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import tm2tfr
-from tests.explorer import browser
 from tests.readme import ROOT
+from tests.web.explorer import browser
 
 
 def take(chromium: Any, path: Path, subject: Any, word: str, *, address: str, height: int) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.explorer import browser
-from tests.explorer.browser import Open, position, settled
-from tests.explorer.reading import embedded, recorded, rerun
+from tests.web.explorer import browser
+from tests.web.explorer.browser import Open, position, settled
+from tests.web.explorer.reading import embedded, recorded, rerun
 from tm2tfr.base.errors import Tm2tfrError
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 from tm2tfr.web.explorer.document import Explorer

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import tm2tfr
-from tests.explorer import accessibility, browser
-from tests.explorer.browser import Open
+from tests.web.explorer import accessibility, browser
+from tests.web.explorer.browser import Open
 from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.explorer import browser, screenshot
-from tests.explorer.browser import Open, follow, gone_to, position, settled
 from tests.installed import NO_DOT
 from tests.readme import ROOT
+from tests.web.explorer import browser, screenshot
+from tests.web.explorer.browser import Open, follow, gone_to, position, settled
 from tm2tfr.engines.decode import Observation, observe
 from tm2tfr.engines.dense import Dense
 from tm2tfr.runs.trace.check import Trace

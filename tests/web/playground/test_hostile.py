@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.playground.hostile import mutated
+from tests.web.playground.hostile import mutated
 from tm2tfr.web.playground.answer import answer
 from tm2tfr.web.playground.query import Query
 from tm2tfr.web.playground.shipped import shipped_text

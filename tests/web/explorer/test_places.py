@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.explorer import browser
-from tests.explorer.browser import Open, follow, gone_to, position, settled
+from tests.web.explorer import browser
+from tests.web.explorer.browser import Open, follow, gone_to, position, settled
 from tm2tfr.runs.trace.check import Trace
 from tm2tfr.tables.sheet import Line, Stretch, lines
 from tm2tfr.web.explorer.document import Explorer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.explorer import browser
-from tests.playground.window import Window, answered, opened
+from tests.web.explorer import browser
+from tests.web.playground.window import Window, answered, opened
 
 pytestmark = [
     pytest.mark.slow,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,16 +12,18 @@ import pytest
 from hypothesis import given, settings
 
 import tm2tfr
-from tests.explorer.reading import buffer, column, embedded
+from tests.engines.labellers import scrambled, soft
+from tests.handmade import normed, tabled
 from tests.strategies import machines
+from tests.web.explorer.reading import buffer, column, embedded
 from tm2tfr.engines.decode import Observation, observe
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.truth import truth_for
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
-from tm2tfr.web.explorer import document
+from tm2tfr.web.explorer import document, weights_data
 from tm2tfr.web.explorer.record import Content, Recording, _column, record
-from tm2tfr.web.explorer.weights_data import PackedColumns
+from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 
 
 def recorded(decoder: Decoder, word: str, steps: int = 200) -> Recording:
@@ -183,3 +188,56 @@ def test_what_is_no_label_is_kept_by_its_position() -> None:
 def test_numbers_that_are_infinite_are_those_of_the_page() -> None:
     column = Content(np.array([-1]), {0: [np.inf, -np.inf, 0.5]})
     assert document._column(column, PackedColumns())["others"] == {0: ["Infinity", "-Infinity", 0.5]}
+
+
+MADE: Mapping[str, Any] = {
+    "chapter": lambda: tm2tfr.compile("chapter"),
+    "circuit": lambda: tm2tfr.compile("full-adder"),
+    "tabled": tabled,
+    "normed": normed,
+    "not integers": lambda: scrambled(3, positions=5),
+}
+
+
+def packed(decoder: Decoder) -> tuple[dict[str, Any], bytes]:
+    columns = PackedColumns()
+    data = decoder_data(decoder, columns)
+    return data, zlib.decompress(base64.b64decode(columns.packed()))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_entry_is_there_exactly(name: str) -> None:
+    decoder = MADE[name]()
+    data, buffer = packed(decoder)
+    counts, rows, columns, values = (
+        column(buffer, data[name]).tolist() for name in ("counts", "rows", "columns", "values")
+    )
+    start = 0
+    for matrix, count in zip(matrices(decoder).values(), counts, strict=True):
+        cut = slice(start, start + count)
+        assert np.cumsum(rows[cut]).tolist() == matrix.rows.tolist()
+        assert np.cumsum(columns[cut]).tolist() == matrix.columns.tolist()
+        assert values[cut] == matrix.values.tolist()
+        start += count
+    assert start == len(values) == decoder.nonzero
+
+
+def test_names_are_there_where_a_refusal_may_need_them() -> None:
+    chapter = tm2tfr.compile("chapter")
+    assert packed(chapter)[0]["names"] is None
+    path = "layers.1.feed_forward.input"
+    huge = replaced(chapter, {path: matrices(chapter)[path].with_entry(0, 0, 1e300)})
+    data, buffer = packed(huge)
+    text = column(buffer, data["names"]).tobytes().decode()
+    assert text.startswith('{"directions": ["e_')
+    assert '"units": [["' in text
+
+
+def test_soft_heads_are_refused_with_the_reason() -> None:
+    said = "they have soft heads, and browsers round exponentials differently from the dense engine"
+    assert packed(soft(scrambled(1)))[0] == {"none": said}
+
+
+def test_weights_that_are_too_many_for_a_page_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights_data, "MOST_ENTRIES", 280)
+    assert packed(tm2tfr.compile("chapter"))[0] == {"none": "they have 281 entries, and a page takes at most 280"}
