@@ -15,9 +15,9 @@ from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, tex
 
 BASE = {"base", "options", "_version"}
 MODEL = BASE | {"transformer"}
-CONTRACT = {"blocks", "specification", "labelling", "causality"}
-RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "trace"}
-WHOLE = RUN | {"registry", "compiler", "proof", "tables", "runs", "targets"}
+CONTRACT = {"blocks", "specification", "model"}
+RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "comparison"}
+WHOLE = RUN | {"certificates", "registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "base": {"_version"},
@@ -25,22 +25,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE,
     "rasp": {"base", "sources"},
     "transformer": BASE,
+    "certificates": {"base", "transformer"},
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
-    "contract": {"base", "specification", "blocks", "transformer"},
-    "labelling": {"base", "transformer"},
-    "causality": {"base"},
+    "contract": {"base", "certificates", "specification", "blocks", "transformer"},
+    "model": {"base", "specification", "transformer"},
     "columns": {"contract", "sources"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
-    "trace": MODEL | {"contract", "specification", "columns", "engines"},
-    "proof": RUN,
+    "comparison": MODEL | {"contract", "specification", "columns", "engines"},
+    "proof": RUN | {"certificates"},
     "exported": RUN | {"proof"},
-    "registry": RUN | {"compiler", "proof", "exported"},
+    "registry": RUN | {"certificates", "compiler", "proof", "exported"},
     "tables": RUN,
     "runs": RUN | {"registry", "tables"},
-    "targets": RUN | {"registry", "compiler", "proof", "exported"},
+    "targets": RUN | {"certificates", "registry", "compiler", "proof", "exported"},
     "lab": WHOLE | CONTRACT,
     "web": WHOLE,
     "api": WHOLE | {"lab", "web"},
@@ -63,8 +63,15 @@ ROOMS = {
     "specification": "truth",
     "labelling": "truth",
     "causal": "truth",
+    "model": "truth",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
+
+CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality"), "model")
+"""The rooms of the contract that are one part: variables with their equations, and what follows from them."""
+
+COMPARISON = {"rows", "activations", "comparison", "cause"}
+"""The modules of `runs` that compare any decoder with any reference, and so know no construction; proofs use them."""
 
 DOORS = {"from_yaml", "from_automata", "to_automata", "load"}
 """The one exception to `test_imports_form_no_circle`: methods of `Machine` that lead to its formats, for users alone."""
@@ -74,9 +81,11 @@ def part_of(module: str) -> str:
     """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``; see also `ROOMS`."""
     parts = module.split(".")
     if parts[1:2] == ["contract"]:
-        return parts[2] if parts[2:3] and parts[2] not in ("source", "shown") else "contract"
-    if parts[1:3] in (["runs", "trace"], ["web", "playground"]):
+        return "contract" if parts[2:3] in ([], ["source"], ["shown"]) else CONTRACTS.get(parts[2], parts[2])
+    if parts[1:3] == ["web", "playground"]:
         return parts[2]
+    if parts[1:2] == ["runs"] and COMPARISON.issuperset(parts[2:3]) and parts[2:]:
+        return "comparison"
     if parts[1:2] == ["sources"]:
         own = [
             part for part in parts[3:] if part != "universal"
@@ -111,7 +120,7 @@ def imported_by(path: Path) -> set[str]:
 
 
 def graph(sources: Mapping[str, str]) -> nx.DiGraph[str]:
-    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.runs.trace import check`` is one."""
+    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.runs import comparison`` is one."""
     found: nx.DiGraph[str] = nx.DiGraph()
     for module, source in sources.items():
         known = facts(source)
@@ -164,6 +173,7 @@ def test_no_import_runs_back_up() -> None:
 
 
 RIGHT = (
+    "tm2tfr.certificates",
     "tm2tfr.sources.turing.simulator",
     "tm2tfr.sources.turing.blocks",
     "tm2tfr.sources.turing.causal",
@@ -175,7 +185,9 @@ RIGHT = (
     "tm2tfr.sources.turing.universal.prompt",
     "tm2tfr.sources.turing.universal.proof",
     "tm2tfr.sources.turing.universal.truth",
-    "tm2tfr.runs.trace",
+    "tm2tfr.runs.cause",
+    "tm2tfr.runs.comparison",
+    "tm2tfr.runs.rows",
     "tm2tfr.sources.circuit.blocks",
     "tm2tfr.sources.circuit.causal",
     "tm2tfr.sources.circuit.columns",
@@ -194,6 +206,9 @@ RIGHT = (
     "tm2tfr.sources.logic.specification",
     "tm2tfr.sources.logic.truth",
     "tm2tfr.contract.blocks",
+    "tm2tfr.contract.evaluation",
+    "tm2tfr.contract.model",
+    "tm2tfr.contract.modelled",
     "tm2tfr.contract.source",
     "tm2tfr.sources.turing.labelling",
     "tm2tfr.sources.turing.universal.labelling",
@@ -287,7 +302,7 @@ def test_nothing_is_asserted_and_no_file_is_too_long() -> None:
         ("from . import matrix", "tm2tfr.transformer.weights", ["tm2tfr.transformer"]),
         ("from ..sources.turing.spec import Machine", "tm2tfr.transformer.weights", ["tm2tfr.sources.turing.spec"]),
         ("import_module('tm2tfr.cli')", "tm2tfr.x", ["tm2tfr.cli"]),
-        ("if TYPE_CHECKING:\n    from tm2tfr.runs.trace import check", "tm2tfr.x", ["tm2tfr.runs.trace"]),
+        ("if TYPE_CHECKING:\n    from tm2tfr.runs.comparison import check", "tm2tfr.x", ["tm2tfr.runs.comparison"]),
         ("from tm2tfrs import x\n'see tm2tfr.cli'", "tm2tfr.x", []),
     ],
 )

@@ -74,11 +74,6 @@ def test_what_is_not_shipped_is_told_with_what_may_be_meant(given: str, said: st
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said}\n")
 
 
-def test_a_shipped_one_has_a_format_already() -> None:
-    with pytest.raises(Tm2tfrError, match="^program:parity: what is shipped has a format already: omit 'yaml'$"):
-        tm2tfr.load("program:parity", format="yaml")
-
-
 @pytest.mark.slow
 def test_commands_say_which_was_taken_and_list_shows_all(tmp_path: Path) -> None:
     done = command("convert", "parity", cwd=tmp_path)

@@ -22,7 +22,7 @@ import pytest
 import tm2tfr
 from tests.tables.examples import NASTY_SYMBOLS, broken, chapter, nasty, traced
 from tm2tfr.base.errors import OutputError, ShapeError
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import COLUMNS, Row
 from tm2tfr.tables.stream import EXTENSIONS, open_rows
 from tm2tfr.tables.stream_text import Coded, Columns

@@ -27,7 +27,7 @@ from tests.tables.examples import CASES, GOLDEN, NASTY_SYMBOLS, SUFFIXES, broken
 from tm2tfr import run
 from tm2tfr.base.errors import OutputError
 from tm2tfr.base.text import tex
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import COLUMNS
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.tables.table import FORMATS, format_for, table

@@ -18,7 +18,7 @@ from tests.readme import ROOT, shown
 from tm2tfr.api.targets import export_to
 from tm2tfr.cli import main
 from tm2tfr.contract.source import ANSWER
-from tm2tfr.runs.trace.rows import FED_TOKEN
+from tm2tfr.runs.rows import FED_TOKEN
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule

@@ -13,7 +13,7 @@ import pytest
 
 from tests.targets.matrices.programs import right_of
 from tm2tfr.api.targets import export_to
-from tm2tfr.base.text.markdown import block, code, escaped, quoted
+from tm2tfr.base.text.shown import block, code, escaped, quoted
 from tm2tfr.lab.datasets.folder import card as dataset_card
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
 from tm2tfr.lab.datasets.tally import Tally

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tm2tfr.base.errors import TrainingError
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import TrainingError, required
 
 if TYPE_CHECKING:
     from tm2tfr.lab.datasets.spec import DatasetSpec
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
     from tm2tfr.lab.training.record import TrainingRun
     from tm2tfr.lab.training.task import TaskOptions
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
 
 
 def train(

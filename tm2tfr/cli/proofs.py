@@ -10,11 +10,10 @@ import typer
 
 from tm2tfr.base.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
 from tm2tfr.base.errors import UsageError
-from tm2tfr.cli import colour
 from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import DtypeOption, OutputOption, WordOption, choice, count, file, option, steps
-from tm2tfr.cli.output import write
+from tm2tfr.cli.output import judged, write
+from tm2tfr.cli.parameters import But
 from tm2tfr.cli.subject import subject
 
 # ── What ``soften --figure`` measures: the figures of papers.
@@ -100,7 +99,7 @@ def certify(
         max_positions=max_positions,
         max_head=max_head,
     )
-    typer.echo(colour.judged(done.text()), nl=False)
+    typer.echo(judged(done.text()), nl=False)
     if output is not None:
         write(done.json(), output, asked.argument)
     raise typer.Exit(0 if done.granted else 1)

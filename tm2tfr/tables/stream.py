@@ -18,8 +18,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base.errors import OutputError, ShapeError
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import OutputError, ShapeError, required
 from tm2tfr.base.files import mode_of, refusal
 from tm2tfr.contract.source import AnyRow, Column
 from tm2tfr.sources.turing.columns import TURING

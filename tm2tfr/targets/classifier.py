@@ -11,7 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from tm2tfr.base.errors import ExportError, visible
-from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common import card

@@ -21,10 +21,10 @@ from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError, OutputError
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import Divergence
+from tm2tfr.runs.comparison import Divergence
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.targets.common import comparison
 from tm2tfr.targets.common.directory import METADATA
 from tm2tfr.targets.common.fitting import Recipe

@@ -19,7 +19,7 @@ from tests.web.explorer import browser, screenshot
 from tests.web.explorer.browser import Open, follow, gone_to, position, settled
 from tm2tfr.engines.decode import Observation, observe
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import CHECKED
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 from tm2tfr.web.explorer.document import Explorer

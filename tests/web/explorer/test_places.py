@@ -11,7 +11,7 @@ import pytest
 import tm2tfr
 from tests.web.explorer import browser
 from tests.web.explorer.browser import Open, follow, gone_to, position, settled
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.tables.sheet import Line, Stretch, lines
 from tm2tfr.web.explorer.document import Explorer
 

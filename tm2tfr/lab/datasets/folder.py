@@ -10,7 +10,7 @@ from typing import Any
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import DatasetError, OutputError
 from tm2tfr.base.files import refusal, write_bytes
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.lab.datasets import manifest
 from tm2tfr.lab.datasets.jobs import Job
 from tm2tfr.lab.datasets.manifest import JOURNAL, MANIFEST, Record

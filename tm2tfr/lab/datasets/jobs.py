@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base.errors import DatasetError
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import DatasetError, required
 
 TokenCodes = NDArray[np.int32]
 

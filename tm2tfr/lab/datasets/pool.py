@@ -19,8 +19,7 @@ from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, TypeVar, cast
 
-from tm2tfr.base.errors import DatasetError, Tm2tfrError, first_line
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import DatasetError, Tm2tfrError, first_line, required
 from tm2tfr.lab.datasets.jobs import Job
 from tm2tfr.runs.choose import cores
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tm2tfr.base.text.nodes import Map, Scalar, compose, kind
-from tm2tfr.base.text.reading import Reading
+from tm2tfr.base.text.nodes import Map, Reading, Scalar, compose, kind
 from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.lab.datasets.circuits.reader import names_circuits, read_circuits
 from tm2tfr.lab.datasets.labels.reader import names_labeller, read_labeller

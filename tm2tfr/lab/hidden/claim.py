@@ -26,8 +26,7 @@ import numpy as np
 
 from tm2tfr.base.errors import Diagnostic, DisguiseError, SpecError
 from tm2tfr.base.text.json_nodes import compose_json
-from tm2tfr.base.text.nodes import List, Map, Node, Scalar, kind
-from tm2tfr.base.text.reading import Reading
+from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, kind
 from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.lab.hidden.dyadic import Dyadic
 from tm2tfr.lab.hidden.truth import HiddenTruth

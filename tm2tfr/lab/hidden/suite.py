@@ -17,7 +17,7 @@ from tm2tfr.base.files import refusal, write_text
 from tm2tfr.lab.hidden.claim import template
 from tm2tfr.lab.hidden.disguise import GRADES, Disguised
 from tm2tfr.lab.hidden.truth import answer
-from tm2tfr.runs.trace.check import Progress
+from tm2tfr.runs.comparison import Progress
 from tm2tfr.transformer.storage import save
 
 MODELS, KEYS, INDEX, README = "models", "keys", "suite.json", "README.md"

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tm2tfr.base.errors import Tm2tfrError, UsageError
-from tm2tfr.contract.causality import CausalValue, CausalVariable
+from tm2tfr.contract.causality import CausalValue
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import VariableSetting
 
@@ -69,7 +70,7 @@ def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base
 _ANY: Any = object()
 
 
-def _allowed(variable: CausalVariable, value: CausalValue) -> CausalValue:
+def _allowed(variable: ModelVariable, value: CausalValue) -> CausalValue:
     """Return a value of another run, if it can be set; otherwise `_ANY`."""
     if isinstance(value, Mapping):
         return _ANY
@@ -79,7 +80,7 @@ def _allowed(variable: CausalVariable, value: CausalValue) -> CausalValue:
         return _ANY
 
 
-def _any_value(chance: random.Random, variable: CausalVariable, seen: Sequence[CausalValue]) -> CausalValue:
+def _any_value(chance: random.Random, variable: ModelVariable, seen: Sequence[CausalValue]) -> CausalValue:
     if variable.among:
         return chance.choice(variable.among)
     if variable.kind == "label":

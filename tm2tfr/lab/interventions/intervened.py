@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from tm2tfr.base.errors import UsageError, did_you_mean, listing
-from tm2tfr.contract.causality import CausalModel, CausalRun, CausalValue, CausalVariable
+from tm2tfr.contract.causality import CausalModel, CausalRun, CausalValue
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.engines.decode import Engine
 from tm2tfr.lab.interventions.intervention import Cell, Intervention, VariableSetting, changed_cells, text_of_unknown
 from tm2tfr.lab.interventions.patched import PatchedRun, patched_run, patches_of, wrong_cells
@@ -82,7 +83,7 @@ class Base:
         """How the weights differ from the reference without any intervention; empty: they do not."""
         return self.check()
 
-    def variable(self, asked: str, where: str) -> CausalVariable:
+    def variable(self, asked: str, where: str) -> ModelVariable:
         """Return the variable that is called so: by what its subspace holds, by that one's name, or by a column.
 
         Columns are those of the table, and of labels.
@@ -169,7 +170,7 @@ class Base:
         ]
 
 
-def why_not(settings: Sequence[VariableSetting], variables: Mapping[str, CausalVariable], changed: Sequence[Cell]) -> str:
+def why_not(settings: Sequence[VariableSetting], variables: Mapping[str, ModelVariable], changed: Sequence[Cell]) -> str:
     """Return why settings change no answer, in words."""
     said = []
     own = {(each.variable, each.position) for each in settings}

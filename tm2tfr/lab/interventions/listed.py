@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tm2tfr.base.errors import visible
-from tm2tfr.base.text.columns import aligned
-from tm2tfr.contract.causality import CausalVariable
+from tm2tfr.base.text.shown import aligned
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import text_of_stage
 
@@ -24,7 +24,7 @@ class ListedVariable:
         aliases: what else it is called, such as the columns of the table.
     """
 
-    variable: CausalVariable
+    variable: ModelVariable
     subspace: str
     columns: tuple[str, ...]
     aliases: tuple[str, ...]

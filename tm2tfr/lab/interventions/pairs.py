@@ -18,7 +18,7 @@ from typing import Any
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import DatasetError
 from tm2tfr.base.files import write_bytes, write_text
-from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.lab.datasets.folder import CARD, ShardProgress, prepared, refuse_used
 from tm2tfr.lab.datasets.jobs import arrow_or_error
 from tm2tfr.lab.datasets.manifest import MANIFEST, sha256

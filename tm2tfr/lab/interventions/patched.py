@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from tm2tfr.contract.causality import CausalValue, CausalVariable, Settings
+from tm2tfr.contract.causality import CausalValue, Settings
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.specification import vector
 from tm2tfr.engines.decode import Engine, generate, prompted, run_whole
 from tm2tfr.engines.layers import Patch
@@ -24,7 +25,7 @@ class PatchedRun(NamedTuple):
     """(positions) streams, (width,) each."""
 
 
-def coordinates(variable: CausalVariable, value: CausalValue, position: int) -> Mapping[str, list[Any]]:
+def coordinates(variable: ModelVariable, value: CausalValue, position: int) -> Mapping[str, list[Any]]:
     """Return what the subspaces of a variable hold where it has this value: what each holds -> its coordinates.
 
     A number that is kept as a share is divided by i+1, one that is kept twice with both signs is negated in the mirror.
@@ -35,12 +36,12 @@ def coordinates(variable: CausalVariable, value: CausalValue, position: int) -> 
     return {variable.name: [number], **{mirror: [-number] for mirror in variable.mirrors}}
 
 
-def subspace_of(layout: Residual, variable: CausalVariable, holds: str) -> Subspace:
+def subspace_of(layout: Residual, variable: ModelVariable, holds: str) -> Subspace:
     """Return the subspace of a variable, or the one that holds its mirror."""
     return layout.subspace(variable.subspace) if variable.subspace else layout.holder(holds)
 
 
-def patches_of(layout: Residual, variables: Mapping[str, CausalVariable], settings: Settings) -> dict[int, list[Patch]]:
+def patches_of(layout: Residual, variables: Mapping[str, ModelVariable], settings: Settings) -> dict[int, list[Patch]]:
     """Return the patches that set these variables, by position; each after the stage at which the variable is written."""
     found: dict[int, list[Patch]] = {}
     for (name, position), value in settings.items():
@@ -77,8 +78,8 @@ def patched_run(
 
 
 def wrong_cells(
-    layout: Residual, variables: Iterable[CausalVariable], expected: Sequence[Mapping[str, CausalValue]], run: PatchedRun
-) -> list[tuple[int, CausalVariable, Any]]:
+    layout: Residual, variables: Iterable[ModelVariable], expected: Sequence[Mapping[str, CausalValue]], run: PatchedRun
+) -> list[tuple[int, ModelVariable, Any]]:
     """Return the cells of a run of weights that are not as expected: position, variable, and what is held instead."""
     wrong = []
     every = list(variables)
@@ -103,7 +104,7 @@ def _close(expected: Sequence[Any], found: Sequence[Any], tolerance: float) -> b
     )
 
 
-def _shown(variable: CausalVariable, labels: tuple[str, ...] | None, found: Sequence[Any], position: int) -> Any:
+def _shown(variable: ModelVariable, labels: tuple[str, ...] | None, found: Sequence[Any], position: int) -> Any:
     """Return what is held in a subspace, as it is shown: a label, shares of labels, or a number."""
     if labels is None:
         number = found[0] * (position + 1) if variable.share else found[0]

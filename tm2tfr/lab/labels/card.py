@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import counted
-from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.labelling import Scheme
 from tm2tfr.lab.datasets.tally import Tally
 from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, columns_in_weights

@@ -20,9 +20,9 @@ from tm2tfr.lab.datasets.runs import Failure
 from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.trace.check import Trace
 from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.matrix import Ints

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base.errors import OutputError, visible
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import OutputError, required, visible
 from tm2tfr.base.files import write_whole
 from tm2tfr.lab.softness.measure import HeadError
 from tm2tfr.lab.softness.run import SoftRun

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from math import inf, log2
 
 from tm2tfr.base.errors import counted, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.lab.softness.labels import AtTemperature, Lead, SoftLabels
 from tm2tfr.lab.softness.measure import HeadError, LayerError, Softness
 from tm2tfr.lab.softness.needed import SAMPLED, Needed

@@ -20,8 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tm2tfr.base.errors import TrainingError, first_line
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import TrainingError, first_line, required
 from tm2tfr.lab.training.adder import TASK
 from tm2tfr.lab.training.checkpoint import read_weights
 from tm2tfr.lab.training.examples import Examples

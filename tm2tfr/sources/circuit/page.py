@@ -10,7 +10,7 @@ from typing import Any
 
 from tm2tfr.base.errors import counted
 from tm2tfr.base.text.dot import shown
-from tm2tfr.base.text.markdown import code
+from tm2tfr.base.text.shown import code
 from tm2tfr.base.text.words import LONGEST_SHORT
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import Packer, Page, PlainData, Show

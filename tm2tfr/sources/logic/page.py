@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tm2tfr.base.text.markdown import block, escaped
+from tm2tfr.base.text.shown import block, escaped
 from tm2tfr.base.text.words import words_to_try
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.logic.drawing import render

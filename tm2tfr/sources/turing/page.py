@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.base.text.words import FEW, short_words
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import Packer, Page, PlainData, Show

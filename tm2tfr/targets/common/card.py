@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tm2tfr.base.errors import counted
-from tm2tfr.base.text.markdown import code, quoted
+from tm2tfr.base.text.shown import code, quoted
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.spec import TAPES

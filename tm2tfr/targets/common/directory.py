@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 
-from tm2tfr.base import leftovers
+from tm2tfr.base import tempfiles
 from tm2tfr.base.errors import ExportError, OutputError, Tm2tfrError, counted, listing
 from tm2tfr.base.files import refusal
 from tm2tfr.contract.shown import PlainData
@@ -268,7 +268,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
     """
     folder = Path(folder)
     target = Path(os.path.realpath(folder))
-    beside = leftovers.beside(target)
+    beside = tempfiles.beside(target)
     try:
         _refuse_foreign(target, files, folder)
         beside.mkdir()
@@ -277,7 +277,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
                 (beside / name).write_bytes(content.encode() if isinstance(content, str) else content)
             if look is not None:
                 look(beside)
-            leftovers.replace(  # refused again: the look at the new one may have taken minutes
+            tempfiles.replace_folder(  # refused again: the look at the new one may have taken minutes
                 beside,
                 target,
                 refuse=lambda old: _refuse_foreign(old, files, folder),

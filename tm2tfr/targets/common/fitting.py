@@ -9,10 +9,11 @@ from typing import TypedDict
 
 from tm2tfr.base.choices import DTYPES
 from tm2tfr.base.errors import ExportError, counted, visible
+from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.sources.turing.proof import Proof
 from tm2tfr.sources.turing.proof.attention import Lookups, Retrieval
-from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition, largest
+from tm2tfr.sources.turing.proof.prove import MachineProof
+from tm2tfr.sources.turing.proof.rounding import Condition, largest
 from tm2tfr.transformer.provenance import covered
 from tm2tfr.transformer.weights import Decoder
 
@@ -117,7 +118,7 @@ def check_dtype(dtype: str) -> None:
         raise ExportError(f"weights are exported in {' or '.join(DTYPES)}, not in {dtype!r}: use one of them")
 
 
-def proved(proof: Proof) -> tuple[Lookups, Retrieval]:
+def proved(proof: MachineProof) -> tuple[Lookups, Retrieval]:
     """Return what is proved about the heads.
 
     Raises:

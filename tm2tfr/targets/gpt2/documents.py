@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tm2tfr._version import __version__
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.universal.names import ARROW

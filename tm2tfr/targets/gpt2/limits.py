@@ -65,11 +65,12 @@ from fractions import Fraction
 from typing import Unpack
 
 from tm2tfr.base.errors import ExportError
+from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.sources.turing.proof import Proof
 from tm2tfr.sources.turing.proof.feed_forward import Sums
-from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition
+from tm2tfr.sources.turing.proof.prove import MachineProof
+from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.targets.common.fitting import Options, Requested, check_dtype, fitting, proved
 from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, Winding, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
@@ -171,7 +172,7 @@ def _writers(decoder: Decoder) -> int:
     return min(max((len(row) for row in rows), default=0), 2 * known + 4)
 
 
-def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condition, ...]:
+def conditions(proof: MachineProof, dtype: str, *, stock: bool = False) -> tuple[Condition, ...]:
     """Return the conditions for a GPT-2 of `dtype`, in the order of the layers.
 
     Raises:
@@ -185,7 +186,7 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
     return tuple(sorted(found, key=lambda c: c.layer))
 
 
-def chapter_conditions(proof: Proof, errors: Errors) -> list[Condition]:
+def chapter_conditions(proof: MachineProof, errors: Errors) -> list[Condition]:
     """Return the conditions for the heads of layers 2 to 4, which all machines have, and for the sums of all layers.
 
     Raises:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.card import typed
@@ -27,7 +27,7 @@ LOCAL = {"local_files_only": True, "trust_remote_code": False}
 """How everything is loaded: nothing is downloaded, no code that came with an export is run, and nobody is asked."""
 
 
-required = partial(extras.required, "running a GPT-2 needs torch and transformers", ["torch", "transformers"], "hf")
+required = partial(errors.required, "running a GPT-2 needs torch and transformers", ["torch", "transformers"], "hf")
 """Returns the modules torch and transformers; raises `ExportError` if they are not installed."""
 
 

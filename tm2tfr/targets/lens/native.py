@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from tm2tfr.base.errors import visible
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.card import TRIED_LABELS, checking, given_and_labelled, heading, prompt, table, typed

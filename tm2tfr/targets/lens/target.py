@@ -13,7 +13,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line, visible
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
@@ -38,7 +38,7 @@ from tm2tfr.transformer.weights import Decoder
 MODULES = ["torch", "transformers", "safetensors.torch", "transformer_lens.model_bridge"]
 
 
-required = partial(extras.required, "running this export needs TransformerLens", MODULES, "lens")
+required = partial(errors.required, "running this export needs TransformerLens", MODULES, "lens")
 """Returns the `MODULES`; raises `ExportError` if they are not installed."""
 
 

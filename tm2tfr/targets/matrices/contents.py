@@ -10,10 +10,10 @@ import numpy as np
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import CompileError, ExportError, visible
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
+from tm2tfr.certificates.kit import checked
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.sources.turing.proof.certificate import checked
 from tm2tfr.targets.common.card import checking, heading, introduction, layers_named, table
 from tm2tfr.targets.common.directory import NAMES, Array
 from tm2tfr.targets.common.fitting import (

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr._version import __version__
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.directory import KEY, Array
 from tm2tfr.targets.common.fitting import Recipe
@@ -40,7 +40,7 @@ def required() -> Any:
     Raises:
         ExportError: if it is not installed.
     """
-    return extras.required("an ONNX graph is written and read by the package onnx", ["onnx"], "onnx")[0]
+    return errors.required("an ONNX graph is written and read by the package onnx", ["onnx"], "onnx")[0]
 
 
 def stream(layer: int) -> str:

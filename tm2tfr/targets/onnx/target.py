@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
@@ -30,7 +30,7 @@ from tm2tfr.transformer.weights import Decoder
 FILE = "model.onnx"
 
 
-required = partial(extras.required, "running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx")
+required = partial(errors.required, "running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx")
 """Returns the module onnxruntime; raises `ExportError` if it is not installed."""
 
 

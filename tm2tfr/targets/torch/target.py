@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
@@ -29,7 +29,7 @@ from tm2tfr.targets.matrices.contents import card, tensors
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.weights import Decoder
 
-required = partial(extras.required, "running this model needs torch", ["torch"], "torch")
+required = partial(errors.required, "running this model needs torch", ["torch"], "torch")
 """Returns the module torch; raises `ExportError` if it is not installed."""
 
 

@@ -16,7 +16,7 @@ from tm2tfr.base.errors import visible
 from tm2tfr.base.files import write_text
 from tm2tfr.contract.shown import Page, PlainData, Show
 from tm2tfr.contract.source import ANY, AnyRow, Column, shown
-from tm2tfr.runs.trace.check import Divergence, Trace
+from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.tables.sheet import shower
 from tm2tfr.transformer import provenance

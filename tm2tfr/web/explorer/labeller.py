@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.errors import ShapeError, counted, visible
 from tm2tfr.engines.decode import Observation
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.tables.sheet import summary, title
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Layer

@@ -22,13 +22,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from tm2tfr.api.moments import recorded
-from tm2tfr.api.pages import labelled
+from tm2tfr.api.pages import labelled, recorded
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, Diagnostic, InputError, OutputError, Tm2tfrError, UndefinedError, counted
 from tm2tfr.contract.options import fields_of
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.registry import kind_of_text, named, of_text
 from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN
 from tm2tfr.tables.sheet import Gap, Sheet

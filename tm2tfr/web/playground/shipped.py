@@ -7,12 +7,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.choices import CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
 from tm2tfr.base.errors import NotFoundError, ReadError, did_you_mean
 from tm2tfr.base.files import is_safetensors
-from tm2tfr.base.text.headers import title_in
 from tm2tfr.base.text.source import decoded
+from tm2tfr.base.text.words import title_in
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats import native
@@ -79,16 +79,20 @@ def _by_name() -> dict[str, _Shipped]:
 
 def _all() -> Iterator[tuple[str, str, str, str, Callable[[], str]]]:
     """Yield the kind of each, its name, its format, its description, and the function that returns its text."""
-    for name in shelf.shipped(shelf.MACHINES):
+    for name in resources.shipped(resources.MACHINES):
         about = load_with_warnings(name).machine.description
-        yield TURING, name, "yaml", about, partial(shelf.shipped_text, shelf.MACHINES, name)
+        yield TURING, name, "yaml", about, partial(resources.shipped_text, resources.MACHINES, name)
     for name, generator in circuits.GENERATORS.items():
         if len(_circuit_text(name)) <= MOST_SOURCE:
             yield CIRCUIT, name, "yaml", generator.description, partial(_circuit_text, name)
-    shelves = ((RASP, RASP, shelf.PROGRAMS), (LOGIC, "tl", shelf.FORMULAS), (LOGIC, "srasp", shelf.ATTENTION_PROGRAMS))
+    shelves = (
+        (RASP, RASP, resources.PROGRAMS),
+        (LOGIC, "tl", resources.FORMULAS),
+        (LOGIC, "srasp", resources.ATTENTION_PROGRAMS),
+    )
     for kind, format, of in shelves:
-        for name in shelf.shipped(of):
-            text = partial(shelf.shipped_text, of, name)
+        for name in resources.shipped(of):
+            text = partial(resources.shipped_text, of, name)
             yield kind, name, format, title_in(text()), text
 
 
@@ -124,17 +128,17 @@ def _text(given: str) -> tuple[str, str | None, str]:
     if bbchallenge.is_argument(given) and not path.exists():
         return given[:40], "bbchallenge", given
     try:
-        data = shelf.contents(shelf.MACHINES, given)
+        data = resources.contents(resources.MACHINES, given)
     except NotFoundError:
         remedy = "name a file, or what 'tm2tfr list' lists"
         raise NotFoundError(
-            f"{shelf.display(given)}: there is no such file, and nothing of that name is shipped: {remedy}"
+            f"{resources.display(given)}: there is no such file, and nothing of that name is shipped: {remedy}"
         ) from None
     if is_safetensors(data[:9], len(data)):
         raise ReadError(
-            f"{shelf.display(given)}: this is a weight file, and the playground takes a source: name the file of that"
+            f"{resources.display(given)}: this is a weight file, and the playground takes a source: name the file of that"
         )
-    text = decoded(data, file=shelf.display(given), noun="source").text
+    text = decoded(data, file=resources.display(given), noun="source").text
     ending = path.suffix.lower()
     if ending in (".rasp", ".tl", ".srasp"):
         return path.stem, ending.removeprefix("."), text

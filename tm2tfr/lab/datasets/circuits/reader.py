@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 from tm2tfr.base.choices import BASES, CIRCUIT_VARIANTS
 from tm2tfr.base.errors import InputError, UsageError, visible
-from tm2tfr.base.text.nodes import List, Map, Node, Scalar
-from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, Section
 from tm2tfr.lab.datasets.circuits.shard import ChosenCircuit
 from tm2tfr.lab.datasets.circuits.spec import CIRCUIT_SPLIT_BY, CircuitSpec
 from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.base.errors import InputError, Tm2tfrError, visible
-from tm2tfr.base.text.nodes import Map, Scalar
-from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base.text.nodes import Map, Reading, Scalar, Section
 from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader
 from tm2tfr.lab.datasets.labels.labeller import LabelSource
 from tm2tfr.lab.datasets.labels.of_logic import OF_LOGIC

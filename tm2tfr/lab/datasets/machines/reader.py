@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from tm2tfr.base.choices import UNIVERSAL_TAPES, UniversalTape
 from tm2tfr.base.errors import CompileError, counted, visible
-from tm2tfr.base.text.nodes import List, Map, Node, Scalar
-from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, Section
 from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader
 from tm2tfr.lab.datasets.machines.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
 from tm2tfr.lab.datasets.machines.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, MachineSpec, several_splits

@@ -17,9 +17,9 @@ from tm2tfr.lab.datasets.runs import Failure
 from tm2tfr.lab.datasets.tally import Tally
 from tm2tfr.runs.batches.batch import Batch
 from tm2tfr.runs.blocks import RowBlock
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import AnyMachine

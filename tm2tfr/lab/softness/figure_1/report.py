@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base.text.columns import aligned
-from tm2tfr.base.text.markdown import code
+from tm2tfr.base.text.shown import aligned, code
 from tm2tfr.base.text.tex import needs, text
 from tm2tfr.lab.softness.figure_1.measured import Figure, FigureRow
 from tm2tfr.lab.softness.needed import EVERY, SAMPLED

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tm2tfr.base.errors import OutputError, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.lab.softness.plot import drawn
 from tm2tfr.lab.training.compare.measured import AttentionComparison, ComparedHead, Masses
 from tm2tfr.tables.scores import named, plain

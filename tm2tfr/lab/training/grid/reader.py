@@ -13,9 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base import resources as shelf
-from tm2tfr.base.text.nodes import Map, Scalar, compose, kind
-from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base import resources
+from tm2tfr.base.text.nodes import Map, Reading, Scalar, Section, compose, kind
 from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
 from tm2tfr.lab.training.task import LearningTask
@@ -163,4 +162,6 @@ def load_grid(path: str | Path, *, data: str | None = None) -> TrainingGrid:
         SpecError, TrainingError: see `read_grid`.
     """
     name = str(path)
-    return read_grid(shelf.contents(shelf.SPECS, name), file=shelf.display(name), folder=Path(path).parent, data=data)
+    return read_grid(
+        resources.contents(resources.SPECS, name), file=resources.display(name), folder=Path(path).parent, data=data
+    )

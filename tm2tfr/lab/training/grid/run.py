@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tm2tfr.base.errors import TrainingError, visible
 from tm2tfr.base.files import write_bytes, write_text
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.lab.datasets.folder import prepared
 from tm2tfr.lab.datasets.jobs import Job, Piece
 from tm2tfr.lab.datasets.pool import pool
@@ -23,7 +23,7 @@ from tm2tfr.lab.training.grid.reader import GridRun, TrainingGrid
 from tm2tfr.lab.training.loop import train_model
 from tm2tfr.lab.training.options import plain
 from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, TrainingRun, load_run
-from tm2tfr.runs.trace.check import Progress
+from tm2tfr.runs.comparison import Progress
 
 TABLE = "grid.json"
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.contract.causality import CausalRun, CausalValue, CausalVariable, Settings
+from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.sources.logic.causal.seen import ENDS, SeenValues
 from tm2tfr.sources.logic.causal.weights import FEATURE, LogicWeights, is_feature, is_number
 from tm2tfr.sources.logic.evaluate import evaluate
@@ -283,7 +284,7 @@ class LogicCausal:
 
     def __init__(self, about: LogicWeights, word: tuple[str, ...]) -> None:
         self._about, self._word = about, word
-        self.variables: Mapping[str, CausalVariable] = about.variables()
+        self.variables: Mapping[str, ModelVariable] = about.variables()
         self.fixed: Mapping[str, str] = {what: FEATURE for what in about.spaces if what not in self.variables}
         named = {node.name: node.number for node in about.by_number.values() if node.name}
         forms = ("is s{}", "label s{}", "number s{}")

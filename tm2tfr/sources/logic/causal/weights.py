@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from tm2tfr.contract.causality import CausalVariable
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.sources.logic.causal.seen import ENDS
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.nodes import needed
@@ -57,7 +57,7 @@ class LogicWeights:
         """Return variables with their claims."""
         return {each: self.claims[each] for each in what}
 
-    def variables(self) -> dict[str, CausalVariable]:
+    def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
         read_by: dict[str, list[str]] = {}
         for what, wire in self.wires.items():
@@ -88,12 +88,12 @@ def is_number(claim: claims.SubspaceClaim | None) -> bool:
     )
 
 
-def _variable(what: str, space: Subspace, claim: claims.SubspaceClaim, read_by: str) -> CausalVariable:
+def _variable(what: str, space: Subspace, claim: claims.SubspaceClaim, read_by: str) -> ModelVariable:
     bit = isinstance(claim, claims.BitClaim | claims.StepClaim) or space.holds.startswith(("rounded ", "within "))
     bit |= isinstance(claim, claims.NodeClaim) and claim.what == "found"
     counted = isinstance(claim, claims.NodeClaim) and claim.what == "number"
     unset = "" if space.labels is not None or bit or counted else _MEAN
-    return CausalVariable(
+    return ModelVariable(
         name=what,
         meaning=space.name,
         kind="number" if space.labels is None else "label",

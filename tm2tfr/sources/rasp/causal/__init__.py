@@ -25,7 +25,8 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.base.errors import CompileError
-from tm2tfr.contract.causality import CausalRun, CausalValue, CausalVariable, Settings
+from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.sources.rasp.causal.about import FIXED, PLACE, RaspProgram
 from tm2tfr.sources.rasp.causal.run import RaspRun
 from tm2tfr.sources.rasp.evaluate import evaluate
@@ -41,7 +42,7 @@ class RaspCausal:
 
     def __init__(self, about: RaspProgram, word: Word) -> None:
         self._about, self._word = about, word
-        self.variables: Mapping[str, CausalVariable] = about.variables()
+        self.variables: Mapping[str, ModelVariable] = about.variables()
         self.fixed: Mapping[str, str] = dict.fromkeys((what for what in about.spaces if what in FIXED), PLACE)
         named = {sop.name: about.same[sop].number for sop in about.sops.values() if sop.name}
         self.aliases: Mapping[str, str] = {

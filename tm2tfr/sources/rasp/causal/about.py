@@ -8,7 +8,7 @@ from typing import Any
 
 from tm2tfr.base.errors import CompileError, Tm2tfrError
 from tm2tfr.base.text.words import all_words
-from tm2tfr.contract.causality import CausalVariable
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens
@@ -106,7 +106,7 @@ class RaspProgram:
             found[sop] = made.setdefault(key, sop)
         return found
 
-    def variables(self) -> dict[str, CausalVariable]:
+    def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
         read_by: dict[str, list[str]] = {}
         for what, wire in self.wires.items():
@@ -132,9 +132,9 @@ def among(reads: Iterable[str], claim: str) -> str | None:
     return next((what for what in sorted(reads) if what.partition(" #")[0] == claim), None)
 
 
-def _variable(what: str, space: Subspace, read_by: str) -> CausalVariable:
+def _variable(what: str, space: Subspace, read_by: str) -> ModelVariable:
     kind = space.holds.partition(" ")[0]
-    return CausalVariable(
+    return ModelVariable(
         name=what,
         subspace=space.name,
         meaning=space.name,
