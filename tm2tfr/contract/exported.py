@@ -1,6 +1,6 @@
 """What an export is compared with and described by: a program of any source, as its reference runs it.
 
-A source with something else to say has a class of its own, in its module `exported`.
+A source with something else to say has a class of its own, in its room `page`.
 """
 
 from __future__ import annotations

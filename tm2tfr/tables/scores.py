@@ -17,7 +17,8 @@ from tm2tfr.engines.decode import Engine, generate, observable, observe, observe
 from tm2tfr.transformer.attention import in_sight, softmax
 from tm2tfr.transformer.weights import Decoder, Head, Mask
 
-Positions = Sequence[int] | NDArray[np.intp]
+AttendedPlaces = Sequence[int] | NDArray[np.intp]
+"""The positions that share the weight of a head."""
 
 
 # ── Where a head of any decoder looks in a run, as a matrix, as text, and as a picture.
@@ -119,7 +120,9 @@ def attention_map(
     )
 
 
-def weights_of(head: Head, scores: ArrayLike, attended: Positions, *, position: int, count: int) -> NDArray[np.float64]:
+def weights_of(
+    head: Head, scores: ArrayLike, attended: AttendedPlaces, *, position: int, count: int
+) -> NDArray[np.float64]:
     """Return what a head gives to each of the `count` positions from one of them: (count,), see `Watch.head`."""
     found = np.zeros(count)
     if head.weighting == "softmax" and not head.uniform:

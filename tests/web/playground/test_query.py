@@ -1,4 +1,4 @@
-"""What is asked of the playground is checked."""
+"""Queries of the playground are checked, and its list of shipped sources is true."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tm2tfr.base.errors import UsageError
+from tm2tfr.sources.registry import kind_of_text
 from tm2tfr.web.playground.query import MOST_INPUT, MOST_SOURCE, Query
+from tm2tfr.web.playground.shipped import shipped, shipped_text
 
 
 def test_a_query_is_what_json_says() -> None:
@@ -55,3 +57,13 @@ def test_what_is_no_query_is_told(given: Any, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         Query.of(given)
     assert str(caught.value) == said
+
+
+@pytest.mark.slow
+def test_each_shipped_source_is_of_the_kind_and_the_format_that_the_list_says() -> None:
+    names = [each["name"] for each in shipped()]
+    assert len(names) == len(set(names)) > 140
+    for each in shipped():
+        text = shipped_text(each["name"])
+        assert kind_of_text(text, format=each["format"])[0] == each["kind"], each["name"]
+        assert kind_of_text(text)[0] == each["kind"], each["name"]

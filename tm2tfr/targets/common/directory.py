@@ -101,7 +101,7 @@ def tensors(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
 
 
 def why(error: Exception) -> str:
-    """Return what is wrong with a file, with the kind of error if it is not one of this module's."""
+    """Return what is wrong with a file; of an error from elsewhere, with its kind."""
     return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
 
 
@@ -214,7 +214,7 @@ def differences(
 
 
 def shown(name: str) -> str:
-    """Return a name for a message: unchanged, or quoted if it is long or not plain."""
+    """Return a name as messages show it: quoted and cut if it is long or not plain ASCII."""
     return name if name.isascii() and name.isprintable() and 0 < len(name) <= 80 else repr(name[:80])
 
 
@@ -245,11 +245,11 @@ def _said(value: object) -> str:
 
 
 NAMES = "tm2tfr.json"
-"""The file with the names of everything, by which an export is recognised; its ``format`` says for which program."""
+"""The file with the names of everything, by which an export is recognised; its ``format`` is that of a target."""
 KEY = "tm2tfr"
-"""The entry of a ``config.json`` that says the same, in case a program has overwritten our files with its own."""
+"""The entry of a ``config.json`` with the same data, in case a program has replaced our files with its own."""
 README = "README.md"
-"""The model card, for people: it may say anything, or be missing."""
+"""The model card, for people: it is not compared, and may be missing."""
 HARMLESS = frozenset({".git", ".gitattributes", ".gitignore", ".cache", ".DS_Store", "LICENSE"})
 """What an export may contain besides its files and any ``.md``: no program loads it."""
 Look = Callable[[Path], None]
@@ -317,7 +317,7 @@ def document(folder: str | Path) -> PlainData:
 
 
 def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
-    """Yield what is in an export and does not belong there: besides `names`, only what no program loads may be.
+    """Yield the entries of an export that do not belong there: besides `names`, only files that no program loads may be.
 
     A module with the name of one that the program imports, another file of weights, an adapter, a template, code: a
     program takes whatever it looks for by name for a part of the model.
@@ -338,7 +338,7 @@ def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
 
 
 def inherited(file: str, stated: Mapping[str, str], decoder: Decoder) -> Iterator[str]:
-    """Yield what cannot be true of an export's stated origin: names may differ, the machine may not.
+    """Yield the parts of an export's stated origin that do not fit the decoder: names may differ, the machine may not.
 
     Args:
         file: the file that has it; decoder: what the machine is compiled to.

@@ -28,14 +28,14 @@ ROUNDED = 2.0**-20
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found out about an export.
+    """The result of comparing an export with its machine.
 
     Args:
         weights: the differences between its files, settings or weights and the machine's, most telling first.
         run: its run beside the simulator's; None if it could not be run: then `unrun` says why.
         cause: where in the residual stream the run first goes wrong; empty if nowhere.
         tensors: the number of tensors compared; versions: what ran it.
-        note: with what it was compared, if that was not a machine.
+        note: what it was compared with, if not with a machine.
     """
 
     machine: str
@@ -101,7 +101,7 @@ def judged(
 
     Args:
         beside: what differs beside its tensors; found, right, described: see `differing`.
-        tried: loads and runs it.
+        tried: loads and runs the export.
 
     Raises:
         ExportError: if nothing differs and it cannot be run.
@@ -130,7 +130,7 @@ def judged(
 
 
 def refused(machine: str, file: str, recipe: ExportError) -> Verdict:
-    """Return the verdict on an export whose `recipe`, in `file`, is refused for the machine: no export has it."""
+    """Return the verdict on an export whose recipe, in `file`, does not fit the machine; `recipe`: why."""
     return Verdict(machine, (f"{file}: its recipe: {recipe}",), None, "", 0, "", "since no export has this recipe")
 
 
@@ -150,7 +150,7 @@ def differing(
     """Yield each weight that differs, tensor by tensor; of many in one tensor the first, and their number.
 
     Args:
-        described: returns in words what the entry of a tensor at some place does.
+        described: returns what an entry of a tensor does, in words.
     """
     for name in sorted({*right, *found}):
         have, want = found.get(name), right.get(name)

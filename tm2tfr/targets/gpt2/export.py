@@ -58,11 +58,11 @@ class ShownModel(Model, Protocol):
 
 @dataclass(frozen=True)
 class ByGpt2(Generic[T]):
-    """A program to which decoders go by way of GPT-2.
+    """A target that is built from a GPT-2.
 
     Args:
-        title: what it is called in what is said of an export; format: the ``format`` of an export.
-        required: raises ExportError unless what runs an export is installed; takes the alternative to it.
+        title: its name in messages; format: the ``format`` of an export.
+        required: raises ExportError unless the program that runs an export is installed; `otherwise`: the alternative.
         made: (decoder with the provenance that is stated, reference, options) -> the model. Raises ExportError.
         documents: the text of each file beside the tensors, by name; tensors: the tensors, by name.
         described: (model, name of a tensor, place) -> what the entry there does, in words.

@@ -109,11 +109,11 @@ def _texts(values: Sequence[Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Program:
-    """What differs between the programs.
+    """A target that runs a decoder's own matrices.
 
     Args:
         title: the program's name; `format`: the ``format`` in `NAMES`.
-        required: raises ExportError unless the program that runs an export is installed; takes the alternative to it.
+        required: raises ExportError unless the program that runs an export is installed; `otherwise`: the alternative.
         files: all files but `NAMES`, by name, for the decoder of a reference, a recipe and the names.
         load: returns a model from a directory.
         names: the names of all files of an export of a decoder.

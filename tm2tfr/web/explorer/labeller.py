@@ -12,18 +12,17 @@ from html import escape
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.base.errors import ShapeError, counted, visible
 from tm2tfr.engines.decode import Observation
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.tables.sheet import summary, title
+from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Layer
 from tm2tfr.web.explorer.document import Explorer, asset, embedded
 from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 
-Floats = NDArray[np.float64]
 MOST_IN_A_PAGE = 200
 """The most positions of a labeller in a page, which has a cell for each pair of them in each head."""
 STILL = "default-src 'none'; style-src 'unsafe-inline'"

@@ -151,7 +151,7 @@ def answer(request: Query) -> PlainData:
 
 
 def read(request: Query) -> Read:
-    """Return the source of a request as a program, with everything that is wrong with it."""
+    """Return the program in the source of a request, and its diagnostics."""
     kind = format = ""
     try:
         kind, format = kind_of_text(request.source, format=request.format or None)
@@ -176,7 +176,7 @@ def _remarks(found: Subject, remarks: Sequence[Diagnostic], request: Query) -> l
 
 
 def _shown(found: Subject, request: Query, diagnostics: list[PlainData]) -> PlainData:
-    """Return what there is to show of a program; errors that are not about the input are added to `diagnostics`."""
+    """Return the parts of the answer about a program; errors that are not about the input are added to `diagnostics`."""
     shown: PlainData = {}
     try:
         shown |= {"graph": graph(found), "inputs": suggested(found)}

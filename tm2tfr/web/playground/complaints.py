@@ -67,7 +67,7 @@ class Marker:
 
 
 def empty(complaints: Iterable[Marker] = ()) -> PlainData:
-    """Return an answer of which nothing is known but what is to be complained of, see `tm2tfr.web.playground.answer`."""
+    """Return an answer with diagnostics alone, see `tm2tfr.web.playground.answer`."""
     return {
         "kind": None,
         "noun": "source",
@@ -110,7 +110,7 @@ def said(message: str, severity: Severity = "error") -> Marker:
 
 
 def _here(remedy: str) -> str:
-    """Return a remedy in the words of a page, where there is no command line."""
+    """Return a remedy for readers of a page, who have no command line."""
     remedy = _OR_OPTION.sub(r"\1", _UNKNOWN.sub(_CHOOSE, remedy))
     for typed, done in _TYPED:
         remedy = remedy.replace(typed, done)

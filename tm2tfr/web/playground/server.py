@@ -50,7 +50,7 @@ class Connection(H11Protocol):
     """A connection of uvicorn's that ends when its request does not arrive in time."""
 
     busy: ASGIApp
-    """What answers where there are too many connections; it closes its own."""
+    """The application that answers when there are too many connections; it closes them."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -98,7 +98,7 @@ def connections(busy: ASGIApp) -> type[Connection]:
 HOST = "127.0.0.1"
 """The only address that the server listens on."""
 PORT = 8465
-"""The port, if none is given."""
+"""The default port."""
 CLIENT = "x-tm2tfr-page"
 """The header by which a page says which one it is: a client, for the processes and the memory that it may take."""
 AGAIN_SECONDS = 5
@@ -202,7 +202,7 @@ def playground(port: int = PORT, *, workers: Workers | None = None, given: Plain
 
 
 def application(guard: Guard, workers: Workers, given: PlainData | None = None) -> ASGIApp:
-    """Return what answers requests that pass `guard`, with `workers` that compute; `given` is told to who asks for it."""
+    """Return the application that answers requests which pass `guard`; `workers` compute, `given` is the opening source."""
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -269,7 +269,7 @@ class _Guarded:
 
 # ── what is asked ───────────────────────────────────────────────────────────────────────────────────────────
 async def _computed(request: Request, workers: Workers, bodies: Bodies, kind: str) -> Response:
-    """Return the reply to a job; nobody is waited for who goes away."""
+    """Return the reply to a job. A job whose client disconnects is abandoned."""
     client = _client(request)
     workers.admit(client)  # before its body takes memory
     async with bodies.of(request, client) as body:
@@ -291,10 +291,10 @@ async def _computed(request: Request, workers: Workers, bodies: Bodies, kind: st
 
 
 def _client(request: Request) -> str:
-    """Return which page asks; requests that do not say it are those of one client.
+    """Return the client of a request, by its header; requests without the header share one client.
 
     Raises:
-        HTTPException: if what it says is not a name.
+        HTTPException: if the header is not a valid name.
     """
     said = request.headers.get(CLIENT, "")
     if _CLIENT.fullmatch(said) is None:

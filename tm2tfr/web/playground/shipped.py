@@ -102,7 +102,7 @@ def _circuit_text(name: str) -> str:
 
 
 def opening_source(named: str) -> PlainData:
-    """Return what a user names, a file, something shipped, or bbchallenge text, as the page's links carry it.
+    """Return the source that a user names (a file, a shipped source or bbchallenge text) in the form of the page's links.
 
     The file is read here, once; the page never does.
 
