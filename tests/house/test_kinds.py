@@ -21,7 +21,7 @@ SOURCES = {
     "api": 31,
     "cli": 35,
     "explorer": 1,
-    "lab": 66,
+    "lab": 65,
     "playground": 7,
     "runs": 4,
     "slides": 1,

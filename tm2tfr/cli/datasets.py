@@ -95,7 +95,7 @@ def sweep(
 ) -> None:
     """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep
-    from tm2tfr.lab.datasets.sweep import sweep_report
+    from tm2tfr.lab.datasets.make import sweep_report
 
     universal = decoder.options()
     with echoed(), counting() as progress:
@@ -170,7 +170,7 @@ def labels(
     if max_steps is not None and found.machine is None:
         raise UsageError(f"tm2tfr labels: --max-steps is for machines, and this is a {found.noun}: omit it")
     from tm2tfr.api.labels import make_labels
-    from tm2tfr.lab.labels.report import labels_report
+    from tm2tfr.lab.labels.make import labels_report
 
     with counting("resume it with --resume") as progress:
         made = make_labels(

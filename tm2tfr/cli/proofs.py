@@ -25,14 +25,14 @@ SOFT_STEPS = 200
 def figure_1(format: str, output: Path | None, plot: Path | None, length: int | None) -> None:
     """Measure Figure 1 of Yang et al. on compiled weights: temperature and position embedding by the length of words."""
     from tm2tfr.api.figure_1 import figure_1 as measured
-    from tm2tfr.lab.softness.figure_1.report import report
+    from tm2tfr.lab.softness.figure_1 import report
 
     found = measured(
         lengths=_lengths(LONGEST if length is None else length), progress=_told if sys.stderr.isatty() else None
     )
     write(report(found, format), output, "")
     if plot is not None:
-        from tm2tfr.lab.softness.figure_1.report import plot as drawn
+        from tm2tfr.lab.softness.figure_1 import plot as drawn
 
         drawn(found, plot)
         typer.echo(f"wrote {plot}", err=True)
@@ -152,7 +152,7 @@ def soften(
     check_file(plot, reading=asked.reading)
     check_apart(output, plot, "--plot")
     if plot is not None:
-        from tm2tfr.lab.softness import plot as soft_plot
+        from tm2tfr.lab.softness import report as soft_plot
 
         soft_plot.checked(plot)
     if figure is not None:

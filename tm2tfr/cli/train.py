@@ -224,13 +224,13 @@ def compare(
 
     check_file(plot)
     if plot is not None:
-        from tm2tfr.lab.softness.plot import checked
+        from tm2tfr.lab.softness.report import checked
 
         checked(plot)
     from tm2tfr.api.training import compare as comparison
 
     found = comparison(run, inputs=inputs)
-    from tm2tfr.lab.training.compare.report import comparison_report, plot_comparison  # imports torch, which was asked for
+    from tm2tfr.lab.training.comparison import comparison_report, plot_comparison  # imports torch, which was asked for
 
     typer.echo(found.json() if as_json else comparison_report(found), nl=not as_json)
     if plot is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tm2tfr.engines.whole import WholeDense
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.read import read
@@ -39,7 +39,7 @@ def loaded(name: str) -> Program:
 
 def answers(decoder: Decoder, words: np.ndarray, dtype: str = "float64") -> np.ndarray:
     """The first output at every position: numbers, or the text of labels; an output that is no clean label is refused."""
-    logits = WholeDense(decoder, dtype).run(words).logits  # type: ignore[arg-type]
+    logits = DenseDecoder(decoder, dtype).run(words).logits  # type: ignore[arg-type]
     labels = decoder.outputs[0].labels
     if labels is None:
         return logits[0]

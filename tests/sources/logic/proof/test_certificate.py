@@ -19,7 +19,7 @@ from tests.strategies import tries
 from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.certificates.kit import Questions, Refusal
 from tm2tfr.contract.options import LogicOptions
-from tm2tfr.engines.whole import WholeDense
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.proof.certificate import LogicProof
 from tm2tfr.sources.logic.truth import LogicLabels
@@ -93,7 +93,7 @@ def test_words_as_long_as_certified_are_right_in_float32() -> None:
     drawn[1], drawn[2] = np.arange(most) % 2, np.arange(most) < most // 2
     labels = LogicLabels(program, decoder)
     fed = labels.fed(drawn)
-    narrow, wide = (np.asarray(WholeDense(decoder, dtype).run(fed).logits) for dtype in ("float32", "float64"))
+    narrow, wide = (np.asarray(DenseDecoder(decoder, dtype).run(fed).logits) for dtype in ("float32", "float64"))
     assert (narrow == wide).all()
 
 

@@ -18,8 +18,8 @@ from tests.strategies import DEPTH, tries
 from tm2tfr.base.choices import Float
 from tm2tfr.base.errors import EngineError
 from tm2tfr.contract.options import LogicOptions
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.proof.certificate import LogicProof
@@ -66,7 +66,7 @@ def right(program: LogicProgram, decoder: Decoder, dtype: Float, words: Iterator
     """Return whether weights answer what the evaluator says at every position of these words, in floats."""
     labels = LogicLabels(program, decoder)
     try:
-        engine = WholeDense(decoder, dtype)
+        engine = DenseDecoder(decoder, dtype)
         return all(right_answers(decoder, engine.run(labels.fed(each)).logits, labels(each)[1]).all() for each in words)
     except EngineError:
         return False

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tm2tfr.base.errors import DatasetError
-from tm2tfr.lab.datasets.jobs import Job
-from tm2tfr.lab.datasets.pool import AHEAD, Cluster, Pool
+from tm2tfr.lab.line.plan import Job
+from tm2tfr.lab.line.pool import AHEAD, Cluster, Pool
 
 distributed: Any = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'tm2tfr[cluster]'")
-JOBS = [Job(number, ()) for number in range(20)]
+JOBS = [Job(number, None) for number in range(20)]
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Client:
     submitted: list[Future] = field(default_factory=list)
     cancelled: list[Future] = field(default_factory=list)
 
-    def submit(self, task: Any, job: Job, how: str, *, pure: bool) -> Future:
+    def submit(self, task: Any, job: Job[None], how: str, *, pure: bool) -> Future:
         assert (how, pure) == ("how", False)
         self.submitted.append(Future(task(job, how), self.faults.get(job.number)))
         return self.submitted[-1]
@@ -82,7 +82,7 @@ def test_only_a_few_jobs_are_waiting_and_none_after_the_last_that_was_asked_for(
     [
         (
             distributed.KilledWorker("made", SimpleNamespace(address="tcp://somewhere"), 4),
-            "one job killed several workers, perhaps for lack of memory: lower 'shard size' or 'max steps'",
+            "one job killed several workers, perhaps for lack of memory: use fewer workers, or smaller shards",
         ),
         (
             distributed.CancelledError("made"),
@@ -90,7 +90,7 @@ def test_only_a_few_jobs_are_waiting_and_none_after_the_last_that_was_asked_for(
         ),
         (
             OSError("gone"),
-            r"lost the connection to the cluster \(OSError\): start it again, and resume a data set with --resume",
+            r"lost the connection to the cluster \(OSError\): start it again, and resume with --resume",
         ),
     ],
     ids=["killed", "cancelled", "gone"],

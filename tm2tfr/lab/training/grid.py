@@ -5,19 +5,30 @@ For example ``{data: binary-adder, bits: [3, 4], regime: [weak, strong], seed: [
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tm2tfr.base import resources
+from tm2tfr.base.errors import visible
 from tm2tfr.base.text.nodes import Map, Reading, Scalar, Section, compose, kind
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.base.text.source import Log, decoded
-from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
+from tm2tfr.lab.line.folder import production
+from tm2tfr.lab.line.manifest import sha256
+from tm2tfr.lab.line.plan import Job, Made
+from tm2tfr.lab.training.compiled import build
+from tm2tfr.lab.training.loop import train_model
+from tm2tfr.lab.training.options import ModelOptions, TrainingOptions, plain
+from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, TrainingRun, load_run
 from tm2tfr.lab.training.task import LearningTask
+from tm2tfr.runs.comparison import Progress
 
 MOST_RUNS = 10_000
 _BOOLEANS = {"true": True, "false": False}
@@ -165,3 +176,106 @@ def load_grid(path: str | Path, *, data: str | None = None) -> TrainingGrid:
     return read_grid(
         resources.contents(resources.SPECS, name), file=resources.display(name), folder=Path(path).parent, data=data
     )
+
+
+# ── The runs of a grid: each one in a folder of its own, on all cores or on a Dask cluster; resumable run by run.
+TABLE = "grid.json"
+
+
+@dataclass(frozen=True, eq=False)
+class GridResult:
+    """The runs of a grid, all finished, in its order; `reused` of them were there already."""
+
+    grid: TrainingGrid
+    folder: Path
+    runs: tuple[TrainingRun, ...]
+    reused: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the runs differ in, and their results, as plain data."""
+        return {
+            "varied": list(self.grid.varied),
+            "runs": [
+                {
+                    "folder": asked.name,
+                    **asked.varied,
+                    "exact_match": run.exact_match,
+                    "base_rate": run.base_rate,
+                    "every_token": run.every_token,
+                    "loss": run.loss,
+                    "steps": run.steps,
+                    "ended": run.ended,
+                    "cpu_seconds": run.cpu_seconds,
+                }
+                for asked, run in zip(self.grid.runs, self.runs, strict=True)
+            ],
+        }
+
+    def table(self) -> str:
+        """Return a line for each run: what they differ in, and their results."""
+        titles = [*self.grid.varied, "exact match", "base rate", "every scored token", "loss", "steps", "CPU s"]
+        rows = [titles]
+        for asked, run in zip(self.grid.runs, self.runs, strict=True):
+            shares = [f"{share or 0.0:.4f}" for share in (run.exact_match, run.base_rate, run.every_token)]
+            loss = "-" if run.loss is None else f"{run.loss:.4f}"
+            varied = [visible(str(value)) for value in asked.varied.values()]
+            rows.append([*varied, *shares, loss, f"{run.steps:,}", f"{run.cpu_seconds:.1f}"])
+        return "\n".join(aligned(rows, set(range(len(titles) - 6, len(titles)))))
+
+
+def train_grid(
+    grid: TrainingGrid,
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> GridResult:
+    """Train every run of a grid; the folder gets one for each, ``grid.yaml`` and ``grid.json``.
+
+    Args:
+        workers: the number of processes, by default one per core; each trains one model at a time.
+        scheduler: the address of a Dask cluster to use instead.
+        resume: train only what is not finished.
+
+    Raises:
+        TrainingError: if a run cannot be trained.
+        DatasetError: if it cannot be resumed: it has runs of another grid; if Dask is missing, workers keep dying, or the
+            cluster is lost.
+        OutputError: if the folder is in use, or cannot be written.
+    """
+    folder = Path(folder)
+    jobs = [Job(number, run) for number, run in enumerate(grid.runs)]
+
+    def tell(done: int, every: int, _rows: int) -> None:
+        if progress is not None:
+            progress(done, every)
+
+    with production(
+        folder,
+        "training runs",
+        {"grid_sha256": sha256(grid.text.encode())},
+        jobs,
+        resume=resume,
+        workers=workers,
+        scheduler=scheduler,
+        folders=[run.name for run in grid.runs],
+        texts={GRID: grid.text},
+    ) as line:
+        for _ in line.made(trained, None, tell):
+            pass
+        result = GridResult(grid, folder, tuple(load_run(folder / run.name) for run in grid.runs), line.reused)
+        line.close({TABLE: json.dumps(result.as_dict(), ensure_ascii=False, indent=1) + "\n"})
+    return result
+
+
+def trained(job: Job[GridRun], _options: None) -> Made:
+    """Train a run in a folder of the worker, and return its files."""
+    run = job.work
+    examples = run.task.made()
+    model = build(run.model, examples, seed=run.options.seed)
+    with TemporaryDirectory() as place:
+        train_model(model, examples, run.options, Path(place), about=plain(run.model))
+        files = {f"{run.name}/{name}": Path(place, name).read_bytes() for name in (WEIGHTS, RUN)}
+    return Made(job.number, files)

@@ -20,7 +20,7 @@ from tm2tfr.contract.source import Truth
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.spec import DatasetSpec
-from tm2tfr.lab.training.adder import TASK
+from tm2tfr.lab.training.examples import TASK
 from tm2tfr.lab.training.options import REGIMES
 from tm2tfr.lab.training.record import TrainingRun
 from tm2tfr.runs.truths import truth_of

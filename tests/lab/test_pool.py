@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.base.errors import DatasetError, Diagnostic, SpecError
-from tm2tfr.lab.datasets.jobs import Job
-from tm2tfr.lab.datasets.pool import LIVES, Pool, Processes
+from tm2tfr.lab.line.plan import Job
+from tm2tfr.lab.line.pool import LIVES, Pool
 
 pytestmark = pytest.mark.slow  # every worker imports what it needs anew
 
 
-def jobs(number: int) -> Iterator[Job]:
-    return (Job(n, ()) for n in range(number))
+def jobs(number: int) -> Iterator[Job[None]]:
+    return (Job(n, None) for n in range(number))
 
 
-def numbered(job: Job, size: int) -> tuple[int, bytes]:
+def numbered(job: Job[None], size: int) -> tuple[int, bytes]:
     """A result that does not fit into a pipe at once."""
     return job.number, bytes(size)
 
@@ -43,20 +43,20 @@ def test_without_jobs_nothing_comes() -> None:
 def test_only_a_few_jobs_are_taken_before_their_turn() -> None:
     taken: list[int] = []
 
-    def coming() -> Iterator[Job]:
+    def coming() -> Iterator[Job[None]]:
         for job in jobs(100):
             taken.append(job.number)
             yield job
 
-    with Processes(numbered, 1, workers=2, ahead=5) as crew:
-        results = crew.results(coming())
-        for n in range(10):
-            assert next(results)[0] == n
-            assert len(taken) <= n + 5 + 1
+    results = Pool(2, ahead=5).map(numbered, coming(), 1)
+    for n in range(10):
+        assert next(results)[0] == n
+        assert len(taken) <= n + 5 + 1
+    results.close()
     assert multiprocessing.active_children() == []
 
 
-def killing_once(job: Job, folder: str) -> int:
+def killing_once(job: Job[None], folder: str) -> int:
     """Kill the own process at every third job, in the first try."""
     mark = Path(folder, str(job.number))
     if job.number % 3 == 0 and not mark.exists():
@@ -82,7 +82,7 @@ def test_workers_that_are_killed_from_outside_lose_nothing() -> None:
     assert [*found, *(number for number, _ in results)] == list(range(40))
 
 
-def killing(job: Job, folder: str) -> int:
+def killing(job: Job[None], folder: str) -> int:
     if job.number == 2:
         Path(folder, str(os.getpid())).touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -91,14 +91,14 @@ def killing(job: Job, folder: str) -> int:
 
 def test_a_job_that_kills_its_workers_is_told_of(tmp_path: Path) -> None:
     results = Pool(2).map(killing, jobs(10), str(tmp_path))
-    said = r"^one job killed several workers, perhaps for lack of memory: lower 'shard size' or 'max steps' \(job 2\)$"
+    said = r"^one job killed several workers, perhaps for lack of memory: use fewer workers, or smaller shards \(job 2\)$"
     with pytest.raises(DatasetError, match=said):
         list(results)
     assert len(list(tmp_path.iterdir())) == LIVES
     assert multiprocessing.active_children() == []
 
 
-def failing(job: Job, kind: str) -> int:
+def failing(job: Job[None], kind: str) -> int:
     if job.number != 3:
         return job.number
     if kind == "spec":
@@ -126,19 +126,19 @@ def test_the_error_of_a_job_is_raised_in_its_place(kind: str, error: type[Except
     assert multiprocessing.active_children() == []
 
 
-def masked(job: Job, _: None) -> bool:
+def masked(job: Job[None], _: None) -> bool:
     return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals are masked on POSIX systems alone")
 def test_workers_do_not_hear_an_interrupt_and_their_parent_does() -> None:
     assert list(Pool(3).map(masked, jobs(12), None)) == [True] * 12
-    assert masked(Job(0, ()), None) is False
+    assert masked(Job(0, None), None) is False
 
 
 UNGUARDED = """
-from tests.lab.datasets.test_processes import jobs, numbered
-from tm2tfr.lab.datasets.pool import Pool
+from tests.lab.test_pool import jobs, numbered
+from tm2tfr.lab.line.pool import Pool
 print(list(Pool(2).map(numbered, jobs(3), 1)))
 """
 
@@ -161,8 +161,8 @@ def test_a_script_without_a_guard_is_told_to_have_one(tmp_path: Path) -> None:
 
 ORPHANS = """
 import os, time
-from tests.lab.datasets.test_processes import jobs, slow
-from tm2tfr.lab.datasets.pool import Pool
+from tests.lab.test_pool import jobs, slow
+from tm2tfr.lab.line.pool import Pool
 
 if __name__ == "__main__":
     results = Pool(2).map(slow, jobs(30), 0.2)
@@ -172,7 +172,7 @@ if __name__ == "__main__":
 """
 
 
-def slow(job: Job, seconds: float) -> tuple[int, int]:
+def slow(job: Job[None], seconds: float) -> tuple[int, int]:
     time.sleep(seconds)
     return job.number, os.getpid()
 
