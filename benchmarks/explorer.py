@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 import tm2tfr
-from tests.explorer import browser
+from tests.web.explorer import browser
 
 STEPS = 20_000
 PAGES: dict[str, dict[str, Any]] = {

@@ -2,8 +2,8 @@
 
 ``page`` is what a reader waits for: the run in a worker, recorded and compared with the page's simulator, and drawn.
 
-Needs Chromium and Playwright. Both compute the same numbers, which ``tests/explorer/test_live_engine.py`` holds; here only
-the tokens are compared.
+Needs Chromium and Playwright. Both compute the same numbers, which ``tests/web/explorer/test_live_engine.py`` holds; here
+only the tokens are compared.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import tm2tfr
-from tests.explorer import browser
-from tests.explorer.test_live_engine import in_a_worker
+from tests.web.explorer import browser
+from tests.web.explorer.test_live_engine import in_a_worker
 from tm2tfr.api.subject import Subject
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import Dense

@@ -22,8 +22,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from tests.explorer import browser
-from tests.playground.window import Window, answered, opened, serving, written
+from tests.web.explorer import browser
+from tests.web.playground.window import Window, answered, opened, serving, written
 
 TARGET = 300
 """Milliseconds from a key stroke to the new run."""

@@ -30,7 +30,7 @@ HEAVY = (
     "tests/targets/lens/",
     "tests/targets/matrices/",
     "tests/targets/test_formulas.py",
-    "tests/targets/test_framed.py",
+    "tests/targets/test_formulas.py",
     "tests/targets/test_handmade.py",
     "tests/test_renamed.py",
     "tests/transformer/test_parts.py::test_the_exact_scores_of_a_head_behind_a_norm_are_not_looked_at",

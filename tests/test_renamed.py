@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import tm2tfr
 from tests import pins
-from tests.explorer.reading import buffer, column, embedded
 from tests.renaming import STYLES, Renamed, nameless, renamed
 from tests.runs.test_sabotage import sabotages
 from tests.strategies import machines_with_inputs, some
+from tests.web.explorer.reading import buffer, column, embedded
 from tm2tfr.base.errors import ExportError
 from tm2tfr.certificates.kit import Questions
 from tm2tfr.lab.softness.report import report as softness_report

@@ -185,9 +185,9 @@ def test_every_pair_is_tried() -> None:
 def test_every_public_function_is_tried() -> None:
     """One that takes no subject is named here, with what it takes instead."""
     others = {
-        "animate": "what frames takes, in tests/slides",
+        "animate": "what frames takes, in tests/web/slides",
         "plot_head": "what attention_of and scores_of take, in tests/tables/test_scores.py",
-        "attention_of": "every subject, in tests/tables/test_attention.py",
+        "attention_of": "every subject, in tests/tables/test_scores.py",
         "check_many": "circuits alone, see below",
         "disguise": "every subject, in tests/lab/hidden",
         "claim_template": "a key, in tests/lab/hidden/test_claims.py",

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.explorer.browser import ARGUMENTS, missing, program
 from tests.readme import ROOT
+from tests.web.explorer.browser import ARGUMENTS, missing, program
 
 FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">

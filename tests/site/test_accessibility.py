@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.explorer.accessibility import missing, violations
+from tests.web.explorer.accessibility import missing, violations
 
 pytestmark = pytest.mark.slow
 

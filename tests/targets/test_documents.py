@@ -25,6 +25,7 @@ from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.targets.common.card import argument, typed
 from tm2tfr.targets.common.reference import reference_of
 
 PAGE = ROOT / "docs" / "how-to" / "exports.md"
@@ -208,3 +209,24 @@ def test_the_page_on_exports_is_true(reader: Reader, tmp_path: Path, monkeypatch
     reader.python(texts["Plain PyTorch"][1], tmp_path / "chapter-torch")
     assert variables["patterns"][0].shape == (3, 3)
     assert reader.python(*texts["ONNX"]) == "(q0,1,0)\n"
+
+
+TOKENS = ("B", "O", "S", "BOS", "(q,B,0)")
+
+
+@pytest.mark.parametrize(
+    ("word", "vocabulary", "shown"),
+    [
+        ("BOB", TOKENS, "BOB"),
+        ("BOS", TOKENS, "B O S"),
+        ("OBOS", TOKENS, "O B O S"),
+        ("", TOKENS, ""),
+        ("BOS", (*TOKENS, " "), "BOS"),  # a space is a symbol there: nothing may be put between
+    ],
+)
+def test_a_word_as_it_is_given_to_a_tokenizer(word: str, vocabulary: tuple[str, ...], shown: str) -> None:
+    assert typed(word, vocabulary) == shown
+
+
+def test_a_word_as_an_argument() -> None:
+    assert [argument(word) for word in ("11", "-1", "a b", "")] == ["11", "-- -1", "'a b'", "''"]

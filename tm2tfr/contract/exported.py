@@ -1,16 +1,17 @@
 """What an export is compared with and described by: a program of any source, as its reference runs it.
 
-A source with something else to say has a class of its own, in its module `exported`.
+A source with something else to say has a class of its own, in its room `page`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import ExportError, visible
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import AnyRow, Column, Truth
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -169,7 +170,7 @@ class ExportReference:
         return str(self.source.name)
 
     @property
-    def data(self) -> Mapping[str, Any] | None:
+    def data(self) -> PlainData | None:
         """What the names of an export say of the program beside its weights, as plain data."""
         return None
 

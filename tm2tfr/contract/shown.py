@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
 
+PlainData = dict[str, Any]
+"""Plain data, as JSON has it."""
 Show = Callable[[str], str]
 """Makes a text visible."""
 AttentionOf = Callable[[int, int], Sequence[Sequence[float]]]
 """(layer, from 1, head, from 0) -> where that head looks in a run: (n, n)."""
-_NOTHING: Mapping[str, Any] = {}
+_NOTHING: PlainData = {}
 
 
 class Packer(Protocol):
     """Where long columns of numbers and long texts of a page go; each method returns where they are, as plain data."""
 
-    def add(self, values: ArrayLike) -> dict[str, Any]: ...
-    def add_text(self, text: str) -> dict[str, Any]: ...
+    def add(self, values: ArrayLike) -> PlainData: ...
+    def add_text(self, text: str) -> PlainData: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +39,8 @@ class Page:
     """
 
     about: str = ""
-    views: Callable[[Show, Packer, bool], Mapping[str, Any]] = lambda *_: _NOTHING
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    views: Callable[[Show, Packer, bool], PlainData] = lambda *_: _NOTHING
+    inputs: PlainData = field(default_factory=dict)
     examples: Sequence[str] = ()
     texts: Sequence[str] = ()
-    reference: Callable[[Any], Mapping[str, Any] | None] = lambda _: None
+    reference: Callable[[Any], PlainData | None] = lambda _: None

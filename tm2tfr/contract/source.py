@@ -389,7 +389,7 @@ class Source(Generic[_Program]):
     picture: Callable[[_Program, Decoder], tuple[str, Callable[[], str]]] | None = None
     head_names: Callable[[_Program, Decoder], Mapping[tuple[int, int], str]] | None = None
     # exports
-    exported: Callable[[Any, _Program, Decoder], Any] | None = None
+    exported: Callable[[Decoder, Any, _Program], Any] | None = None
     canonical: Callable[[Decoder, _Program], Decoder] | None = None
     split: Callable[[str, Collection[str]], Sequence[str]] | None = None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.base.errors import EngineError, OutputError, ShapeError, counted, required, visible
 from tm2tfr.base.files import write_whole
@@ -16,6 +16,10 @@ from tm2tfr.base.text.shown import aligned
 from tm2tfr.engines.decode import Engine, generate, observable, observe, observe_all
 from tm2tfr.transformer.attention import in_sight, softmax
 from tm2tfr.transformer.weights import Decoder, Head, Mask
+
+AttendedPlaces = Sequence[int] | NDArray[np.intp]
+"""The positions that share the weight of a head."""
+
 
 # ── Where a head of any decoder looks in a run, as a matrix, as text, and as a picture.
 #
@@ -116,7 +120,9 @@ def attention_map(
     )
 
 
-def weights_of(head: Head, scores: Any, attended: Any, *, position: int, count: int) -> NDArray[np.float64]:
+def weights_of(
+    head: Head, scores: ArrayLike, attended: AttendedPlaces, *, position: int, count: int
+) -> NDArray[np.float64]:
     """Return what a head gives to each of the `count` positions from one of them: (count,), see `Watch.head`."""
     found = np.zeros(count)
     if head.weighting == "softmax" and not head.uniform:
@@ -255,7 +261,7 @@ def saved(path: Path, draw: Callable[[Path], Any], title: str) -> None:
         use = f"use for example {path.stem}.svg"
         raise OutputError(f"{path}: a plot is written as {', '.join(ATTENTION_FORMATS)}: {use}")
     figure = draw(path)
-    dates: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+    dates: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
     metadata = {"Title": visible(title), **dates[path.suffix]}
     (mpl,) = required(f"{path}: a plot needs matplotlib", ["matplotlib"], "plot", error=OutputError)
     with mpl.rc_context({"svg.hashsalt": "tm2tfr"}):  # otherwise the names of clip paths are random

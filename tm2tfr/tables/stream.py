@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tm2tfr.base.errors import OutputError, ShapeError, required
 from tm2tfr.base.files import mode_of, refusal
@@ -335,7 +336,7 @@ class ParquetWriter(RowWriter):
             raise ShapeError("rows by column have those of the chapter's table: use write for other columns")
         for start in range(0, len(columns.i), GROUP):
             arrays = []
-            each: Iterable[Any] = columns.part(start, start + GROUP)
+            each: Iterable[NDArray[np.integer] | Coded] = columns.part(start, start + GROUP)
             for kind, column in zip(self._schema.types, each, strict=True):
                 if isinstance(column, Coded):
                     codes = self._arrow.array(column.codes.astype("int32"), mask=column.codes < 0)

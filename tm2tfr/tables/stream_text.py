@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,19 +31,19 @@ class Coded(NamedTuple):
     in between.
     """
 
-    codes: NDArray[Any]
+    codes: NDArray[np.integer]
     labels: Sequence[str]
 
 
 class Columns(NamedTuple):
     """Rows of the chapter's table by column, for speed: i, m and h are (n,) integers; the others are text, (n,) codes."""
 
-    i: NDArray[Any]
+    i: NDArray[np.integer]
     x: Coded
     q: Coded
     b: Coded
-    m: NDArray[Any]
-    h: NDArray[Any]
+    m: NDArray[np.integer]
+    h: NDArray[np.integer]
     a: Coded
     y: Coded
 
@@ -53,7 +53,7 @@ class Columns(NamedTuple):
         Raises:
             ShapeError: if their lengths differ, or they contain numbers other than integers, or unknown codes.
         """
-        each: Iterable[Any] = self
+        each: Iterable[NDArray[np.integer] | Coded] = self
         for name, column in zip(COLUMNS, each, strict=True):
             numbers = column.codes if isinstance(column, Coded) else column
             if numbers.ndim != 1 or len(numbers) != len(self.i):
@@ -70,7 +70,7 @@ class Columns(NamedTuple):
 
     def part(self, start: int, end: int) -> Columns:
         """Return the rows from `start` to before `end`."""
-        each: Iterable[Any] = self
+        each: Iterable[NDArray[np.integer] | Coded] = self
         return Columns._make(c._replace(codes=c.codes[start:end]) if isinstance(c, Coded) else c[start:end] for c in each)
 
 
@@ -82,7 +82,7 @@ class Lines(NamedTuple):
     before: tuple[str, ...]
     """By column."""
     end: str
-    cell: Callable[[bool, Any], str]
+    cell: Callable[[bool, object], str]
     flags: tuple[bool, ...]
     """By column, what `cell` is given: of CSV whether positive numbers have a sign, of JSON whether labels are numbers."""
     quotes: bool
@@ -90,14 +90,14 @@ class Lines(NamedTuple):
 
 
 @lru_cache(maxsize=2**14, typed=True)
-def _csv_cell(signed: bool, value: Any) -> str:
+def _csv_cell(signed: bool, value: object) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerow([shown(value, signed=signed), ""])  # alone, an empty cell has quotes
     return out.getvalue()[:-2]
 
 
 @lru_cache(maxsize=2**14, typed=True)
-def _json_cell(whole: bool, value: Any) -> str:
+def _json_cell(whole: bool, value: object) -> str:
     value = plain(value, whole=whole)
     odd = isinstance(value, Fraction) or (isinstance(value, float) and not math.isfinite(value))
     return json.dumps(str(value) if odd else value, ensure_ascii=False)
@@ -160,11 +160,11 @@ class TextEncoder:
         """
         if self._lines.columns != TURING:
             raise ShapeError("rows by column have those of the chapter's table: use write for other columns")
-        each: Iterable[Any] = columns
+        each: Iterable[NDArray[np.integer] | Coded] = columns
         tables = {n: self._table(n, v.labels) for n, v in enumerate(each) if isinstance(v, Coded)}
         most = max(1, _BYTES // (sum(table.shape[1] for table in tables.values()) + 64))
         for start in range(0, len(columns.i), most):
-            some: Iterable[Any] = columns.part(start, start + most)
+            some: Iterable[NDArray[np.integer] | Coded] = columns.part(start, start + most)
             blocks = []
             for n, value in enumerate(some):
                 if isinstance(value, Coded):
@@ -188,7 +188,7 @@ class TextEncoder:
         return known[2]
 
 
-def _numbers(before: str, values: NDArray[Any], *, plus: bool) -> NDArray[np.uint8]:
+def _numbers(before: str, values: NDArray[np.integer], *, plus: bool) -> NDArray[np.uint8]:
     """Return integers in decimal: (n, characters), padded."""
     size = np.abs(values.astype(np.int64))
     width = len(str(int(size.max())))

@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import PurePath
-from typing import Any
 
 from tm2tfr.base.choices import TABLES as FORMATS
 from tm2tfr.base.errors import OutputError, did_you_mean, visible
@@ -175,7 +174,11 @@ def _csv(trace: Trace) -> str:
 
 def _json(trace: Trace) -> str:
     """Return the summary and the rows as one object, one row per line."""
-    whole = {**_jsonable(trace.as_dict()), "columns": [c.name for c in trace.columns], "rows": []}
+    whole = {
+        **{name: _jsonable(value) for name, value in trace.as_dict().items()},
+        "columns": [c.name for c in trace.columns],
+        "rows": [],
+    }
     rows = ",\n    ".join(_json_rows(trace))
     text = json.dumps(whole, ensure_ascii=False, indent=2)
     return text.removesuffix("[]\n}") + (f"[\n    {rows}\n  ]\n}}\n" if rows else "[]\n}\n")
@@ -188,7 +191,7 @@ def _json_rows(trace: Trace) -> Iterable[str]:
     return (json.dumps(_jsonable(cells), ensure_ascii=False) for cells in each)
 
 
-def plain(value: Any, *, whole: bool) -> Any:
+def plain(value: object, *, whole: bool) -> object:
     """Return a cell as JSON has it: of a column of whole numbers a label is its number, and ⊥ is nothing."""
     if not whole or not isinstance(value, str):
         return value
@@ -197,7 +200,7 @@ def plain(value: Any, *, whole: bool) -> Any:
     return int(value) if value.removeprefix("-").isdecimal() else value  # weights may hold anything, as 0.5·1 + 0.5·2
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: object) -> object:
     """Return `value` without anything that JSON cannot express: infinities, NaN and fractions become text."""
     if isinstance(value, dict):
         return {k: _jsonable(v) for k, v in value.items()}

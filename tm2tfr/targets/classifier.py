@@ -6,20 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from tm2tfr.base.errors import ExportError, visible
 from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common import card
 from tm2tfr.targets.common.directory import KEY, NAMES, README, Array
 from tm2tfr.targets.common.fitting import Options, Requested
 from tm2tfr.targets.common.labels import spaced
 from tm2tfr.targets.gpt2 import export as by_gpt2
 from tm2tfr.targets.gpt2 import export as verify
-from tm2tfr.targets.gpt2.documents import dumped, origin, parts, shape, tokenizer, tokenizer_config
+from tm2tfr.targets.gpt2.documents import dumped, norm, origin, parts, shape, sizes, tokenizer, tokenizer_config
 from tm2tfr.targets.gpt2.export import ByGpt2, described
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2, exports_of_labeller, fitted_labelling, masks_of
 from tm2tfr.targets.gpt2.running import LoadedModel, required
@@ -79,10 +80,10 @@ class Stock:
     format: str
     architecture: str
     mask: Mask
-    own: Callable[[Classifier], dict[str, Any]]
+    own: Callable[[Classifier], PlainData]
     tensors: Callable[[Classifier], dict[str, Array]] = methodcaller("tensors")
 
-    def config(self, made: Classifier) -> dict[str, Any]:
+    def config(self, made: Classifier) -> PlainData:
         """Return what the configuration says of the architecture's own parts."""
         labels = [str(label) for label in made.labels]
         return {
@@ -96,7 +97,7 @@ class Stock:
         }
 
 
-def _bert_config(made: Classifier) -> dict[str, Any]:
+def _bert_config(made: Classifier) -> PlainData:
     return {
         "model_type": "megatron-bert",
         "max_position_embeddings": made.recipe.positions,
@@ -174,7 +175,7 @@ class ClassifierRunning(LoadedModel):
 # ── The files beside the tensors of a token classifier: configuration, tokenizer, the names of everything, a model card.
 def documents(stock: Stock, made: Classifier, right: ExportReference) -> dict[str, str]:
     """Return the text of each file by its name."""
-    found: dict[str, Any] = {
+    found: PlainData = {
         "config.json": config(made, stock),
         "tokenizer.json": tokenizer(made),
         "tokenizer_config.json": {**tokenizer_config(made), "padding_side": "right"},
@@ -183,7 +184,7 @@ def documents(stock: Stock, made: Classifier, right: ExportReference) -> dict[st
     return dumped(found) | {README: model_card(made, right, stock)}
 
 
-def config(made: Classifier, stock: Stock) -> dict[str, Any]:
+def config(made: Classifier, stock: Stock) -> PlainData:
     """Return the configuration from which `transformers` builds the model."""
     dtype = made.recipe.dtype
     return {
@@ -195,7 +196,7 @@ def config(made: Classifier, stock: Stock) -> dict[str, Any]:
     }
 
 
-def names(made: Classifier, stock: Stock) -> dict[str, Any]:
+def names(made: Classifier, stock: Stock) -> PlainData:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
     return {
         **origin(made, stock.format),
@@ -212,13 +213,9 @@ def model_card(made: Classifier, right: ExportReference, stock: Stock) -> str:
     decoder, recipe = made.decoder, made.recipe
     first = "" if len(decoder.outputs) == 1 else f" Of {len(decoder.outputs)} outputs, this model has the first."
     seen = "Every head sees every position" if stock.mask == "none" else "No head sees a later position"
-    return f"""---
-library_name: transformers
-pipeline_tag: token-classification
-tags: [{card.tags(right)}]
----
-# {escaped(right.named("A decoder"))} as {stock.title}
-
+    front = {"library_name": "transformers", "pipeline_tag": "token-classification"}
+    rows = {"architecture": f"`{stock.architecture}`"} | sizes(made) | norm(recipe)
+    return f"""{card.heading(right, f"{escaped(right.named('A decoder'))} as {stock.title}", front)}
 {right.origin()}
 
 {card.given_and_labelled(decoder, 1)}
@@ -234,8 +231,7 @@ print([model.config.id2label[n] for n in logits[0].argmax(-1).tolist()])  # {mad
 ```
 
 **How far it is right.** {recipe.stated}
-Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on all inputs up to some length and on
-random ones of any, and compares every label, and every value of the residual stream after every layer.
+{card.TRIED_LABELS}
 Load it in {recipe.dtype}, as its configuration says.
 
 {card.checking(right)}
@@ -243,14 +239,7 @@ Load it in {recipe.dtype}, as its configuration says.
 **What is where.** {code(NAMES)} names the directions of the residual stream, the attention heads and the hidden units. \
 {made.about_the_stream}
 
-| | |
-|---|---|
-| architecture | `{stock.architecture}` |
-| layers, heads per layer, width | {len(decoder.layers)}, {made.heads}, {made.width} |
-| positions | {recipe.positions:,} |
-| numbers | {recipe.dtype} |
-| activation, layer norm epsilon | {recipe.activation}, {recipe.epsilon:g} |
-"""
+{card.table(rows)}"""
 
 
 def classifier(of: Stock, decoder: Decoder, right: ExportReference, **options: Unpack[Options]) -> Classifier:
@@ -274,7 +263,7 @@ def classifier(of: Stock, decoder: Decoder, right: ExportReference, **options: U
     return Classifier(decoder, fitted_labelling(decoder, name, of.title, Requested(**options)))
 
 
-def classifier_by(stock: Stock) -> ByGpt2:
+def classifier_by(stock: Stock) -> ByGpt2[Classifier]:
     """Return the program for token classifiers of an architecture."""
     return ByGpt2(
         title=stock.architecture,

@@ -1,4 +1,4 @@
-"""The programs that machines are exported to, by name. A target is a module with two functions, see `Exporter`."""
+"""The targets of exports by name. The module of a target has two functions, see `Exporter`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, Unpack, cast
+from typing import Protocol, Unpack, cast
 
 from tm2tfr.base.errors import ExportError, did_you_mean
 from tm2tfr.targets.common.directory import document
@@ -22,7 +22,7 @@ class Exporter(Protocol):
     def export(
         self,
         decoder: Decoder,
-        machine: Any,
+        machine: object,
         folder: str | Path,
         *,
         verify: bool,
@@ -35,7 +35,7 @@ class Exporter(Protocol):
             options: those that this target takes, if they are given.
         """
 
-    def verified(self, folder: Path, decoder: Decoder | None, machine: Any, word: str | None) -> Verdict:
+    def verified(self, folder: Path, decoder: Decoder | None, machine: object, word: str | None) -> Verdict:
         """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`."""
 
 
@@ -64,7 +64,7 @@ class Target:
         return cast("Exporter", import_module(self.module))
 
     def takes(self, decoder: Decoder) -> bool:
-        """Return whether it takes `decoder` without a program, or says better than that one is needed why it does not."""
+        """Return whether the target takes `decoder` without a program, or refuses it with a message of its own."""
         return self.any_weights or self.labels_alone or decoder.labeller or is_hidden(decoder.provenance)
 
 
@@ -100,7 +100,7 @@ def target(name: str, options: Iterable[str] = ()) -> Target:
 
 
 def needs_machine(name: str) -> ExportError:
-    """Return the error for weights without a machine, which the target called `name` does not take."""
+    """Return the error for weights without a machine, which the target `name` does not export."""
     others = " or ".join(f"--to {t.name}" for t in TARGETS.values() if t.any_weights and not t.labels_alone)
     what = f"--to {name} has bounds for the construction of a Turing machine alone"
     return ExportError(f"{what}, and no machine is stored with these weights: name the machine, or use {others}")

@@ -5,12 +5,13 @@ For the three programs in which a stream is read with hooks: PyTorch, `transform
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from tm2tfr.base.errors import ExportError
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.targets.common.fitting import Options, Recipe
 from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.transformer.weights import Decoder
 
@@ -64,7 +65,7 @@ class ExportedStream:
 
 
 def stream_of(
-    target: str, decoder: Decoder, program: Any, *, positions: int | None = None, dtype: str = "float64"
+    target: str, decoder: Decoder, program: object, *, positions: int | None = None, dtype: str = "float64"
 ) -> ExportedStream:
     """Return the stream of an export, made with these options, without writing it.
 
@@ -74,91 +75,66 @@ def stream_of(
     Raises:
         ExportError: if there is no such target with hooks, or it does not take these weights.
     """
+    makers = {"torch": _torch, "gpt2": _gpt2, "lens": _lens}
+    if target not in makers:
+        raise ExportError(f"no export to {target!r} is read with hooks: use {', '.join(HOOKED)}")
     made = canonical(decoder, program)
-    right = reference_of(program, made)
-    options = {"positions": positions, "max_head": None, "dtype": dtype}
-    if target == "torch":
-        return _torch(made, right, decoder, options)
-    if target == "gpt2":
-        return _gpt2(made, right, decoder, options)
-    if target == "lens":
-        return _lens(made, right, decoder, options)
-    raise ExportError(f"no export to {target!r} is read with hooks: use {', '.join(HOOKED)}")
-
-
-def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
-    from tm2tfr.targets.matrices.contents import fitted  # noqa: PLC0415
-    from tm2tfr.targets.torch.target import MORE, code  # noqa: PLC0415
-
-    recipe = fitted(right, **options)
-
-    def points() -> Iterator[Point]:
-        yield Point(-1, "embedding", "embedding", "output")
-        norms = MORE in code(made)  # the code of circuits, with norms
-        for n, layer in enumerate(decoder.layers):
-            if layer.feed_forward is not None:
-                yield Point(n, "attention", f"layers.{n + 1}.feed_forward{'_norm' if norms else ''}", "input")
-            yield Point(n, "feed_forward", f"layers.{n + 1}", "output")
-
+    options: Options = {"positions": positions, "max_head": None, "dtype": dtype}
+    recipe, directions, points, attention = makers[target](made, reference_of(program, made), decoder, options)
     return ExportedStream(
-        target="torch",
+        target=target,
         positions=recipe.positions,
         dtype=recipe.dtype,
-        directions={name: DirectionPlace(n) for n, name in enumerate(decoder.layout.directions)},
-        points=tuple(points()),
-        attention="the output of the module layers.{number}.heads.{head}.shares; divide each row by its sum",
+        directions=dict(zip(decoder.layout.directions, directions, strict=True)),
+        points=tuple(points),
+        attention=attention,
     )
 
 
-def _gpt2(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
+_Seen = tuple[Recipe, Iterable[DirectionPlace], Iterable[Point], str]
+"""The recipe, where the decoder's directions are in their order, and the points and the attention of `ExportedStream`."""
+
+
+def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
+    from tm2tfr.targets.matrices.contents import fitted  # noqa: PLC0415
+    from tm2tfr.targets.torch.target import MORE, code  # noqa: PLC0415
+
+    norm = "_norm" if MORE in code(made) else ""  # the code of circuits has modules of norms
+    points = [Point(-1, "embedding", "embedding", "output")]
+    for n, layer in enumerate(decoder.layers):
+        if layer.feed_forward is not None:
+            points.append(Point(n, "attention", f"layers.{n + 1}.feed_forward{norm}", "input"))
+        points.append(Point(n, "feed_forward", f"layers.{n + 1}", "output"))
+    attention = "the output of the module layers.{number}.heads.{head}.shares; divide each row by its sum"
+    return fitted(right, **options), map(DirectionPlace, range(decoder.layout.width)), points, attention
+
+
+def _gpt2(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
     from tm2tfr.targets.classifier import GPT2, classifier  # noqa: PLC0415
     from tm2tfr.targets.gpt2.target import chosen  # noqa: PLC0415
     from tm2tfr.targets.gpt2.tensors import Gpt2  # noqa: PLC0415
     from tm2tfr.targets.gpt2.translated import translated  # noqa: PLC0415
 
     gpt2: Gpt2
-    if made.labeller:
-        gpt2 = classifier(GPT2, made, right, **options)
-    else:
-        gpt2 = translated(made, chosen(made, right, **options, stock=False))
+    gpt2 = classifier(GPT2, made, right, **options) if made.labeller else translated(made, chosen(made, right, **options))
     places = [gpt2.place(n) for n in range(decoder.layout.width)]
-
-    def points() -> Iterator[Point]:
-        yield Point(-1, "embedding", "transformer.h.0.ln_1", "input")
-        last = len(decoder.layers) - 1
-        for n in range(last + 1):
-            yield Point(n, "attention", f"transformer.h.{n}.ln_2", "input")
-            after = "transformer.ln_f" if n == last else f"transformer.h.{n + 1}.ln_1"
-            yield Point(n, "feed_forward", after, "input")
-
-    directions = {
-        name: DirectionPlace(place["index"], float(place.get("scale", 1.0)), place.get("mirror"))
-        for name, place in zip(decoder.layout.directions, places, strict=True)
-    }
-    return ExportedStream(
-        target="gpt2",
-        positions=gpt2.recipe.positions,
-        dtype=gpt2.recipe.dtype,
-        directions=directions,
-        points=tuple(points()),
-        attention="attentions[{layer}][:, {head}] with output_attentions=True, of a model with attn_implementation='eager'",
-    )
+    points = [Point(-1, "embedding", "transformer.h.0.ln_1", "input")]
+    last = len(decoder.layers) - 1
+    for n in range(last + 1):
+        points.append(Point(n, "attention", f"transformer.h.{n}.ln_2", "input"))
+        after = "transformer.ln_f" if n == last else f"transformer.h.{n + 1}.ln_1"
+        points.append(Point(n, "feed_forward", after, "input"))
+    directions = (DirectionPlace(p["index"], float(p.get("scale", 1.0)), p.get("mirror")) for p in places)
+    attention = "attentions[{layer}][:, {head}] with output_attentions=True, of a model with attn_implementation='eager'"
+    return gpt2.recipe, directions, points, attention
 
 
-def _lens(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
+def _lens(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
     from tm2tfr.targets.lens.target import native_of  # noqa: PLC0415
 
-    native = native_of(made, right, **options)
-    layers = range(len(decoder.layers))
     points = [Point(-1, "embedding", "blocks.0.hook_resid_pre", "output")]
-    for n in layers:
+    for n in range(len(decoder.layers)):
         points.append(Point(n, "attention", f"blocks.{n}.hook_resid_mid", "output"))
         points.append(Point(n, "feed_forward", f"blocks.{n}.hook_resid_post", "output"))
-    return ExportedStream(
-        target="lens",
-        positions=native.gpt2.recipe.positions,
-        dtype=native.gpt2.recipe.dtype,
-        directions={name: DirectionPlace(n) for n, name in enumerate(decoder.layout.directions)},
-        points=tuple(points),
-        attention="blocks.{layer}.attn.hook_pattern[:, {head}]",
-    )
+    directions = map(DirectionPlace, range(decoder.layout.width))
+    return native_of(made, right, **options).gpt2.recipe, directions, points, "blocks.{layer}.attn.hook_pattern[:, {head}]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ import pytest
 from safetensors import numpy as safetensors
 from safetensors import safe_open
 
+from tests.cli.test_commands import failed, tm2tfr
 from tests.targets.matrices.programs import right_of
 from tm2tfr.base.errors import ExportError, OutputError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.directory import METADATA, Look, written
+from tm2tfr.targets.gpt2 import running
 from tm2tfr.targets.gpt2.documents import FORMAT, documents, introduction
 from tm2tfr.targets.gpt2.export import TENSORS, StoredGpt2
 from tm2tfr.targets.gpt2.export import load as load_export
@@ -229,3 +232,33 @@ def test_reading_what_is_no_export(tmp_path: Path) -> None:
     damaged(folder, {"format": "tm2tfr-gpt2", "version": "9"})
     with pytest.raises(ExportError, match="this export has version '9', not '3': export it again"):
         load(folder)
+
+
+def test_export_without_verification(tmp_path: Path) -> None:
+    done = tm2tfr("export", "--to", "gpt2", "-o", "x", "--positions", "64", "--no-verify", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-2:] == ["not verified: see tm2tfr verify-export", "wrote x"]
+    assert (tmp_path / "x" / "model.safetensors").stat().st_size > 1_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--positions", "5000", "--dtype", "float32"], "use --positions 2048, or --max-head 399, or --dtype float64"),
+        (["--positions", "0"], "--positions"),
+        (["--left-boundary", "chapter"], "these weights could not be proved right"),
+        (["--to", "llama"], "llama"),
+    ],
+)
+def test_what_does_not_fit_exits_with_2(arguments: list[str], words: str, tmp_path: Path) -> None:
+    machine = "left-edge"
+    said = failed(2, tm2tfr("export", machine, "-o", "x", "--no-verify", *arguments, cwd=tmp_path))
+    assert words in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_transformers_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ExportError, match=r"needs torch and transformers .*: pip install 'tm2tfr\[hf\]'$"):
+        running.required()

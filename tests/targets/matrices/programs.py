@@ -78,8 +78,8 @@ def answers_of(name: str, decoder: Decoder, dtype: str = "float64") -> Callable[
     return lambda tokens: session.run(["logits"], {"input_ids": np.array([tokens])})[0][0].argmax(axis=-1).tolist()
 
 
-def loaded(name: str, folder: Path, **options: Any) -> Model:
-    return program(name).load(folder, **options)
+def loaded(name: str, folder: Path) -> Model:
+    return program(name).load(folder)
 
 
 def rewritten(folder: Path, file: str, change: Callable[[Any], None]) -> None:

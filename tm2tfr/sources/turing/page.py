@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -12,7 +12,7 @@ from tm2tfr._version import __version__
 from tm2tfr.base.text.shown import escaped
 from tm2tfr.base.text.words import FEW, short_words
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.contract.shown import Packer, Page, Show
+from tm2tfr.contract.shown import Packer, Page, PlainData, Show
 from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN, rule_lines, svg_or_none, to_dot
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth
@@ -37,7 +37,7 @@ def tried(machine: Machine, examples: Sequence[Any]) -> Iterable[str]:
     return own or islice(map("".join, short_words(machine.input_alphabet or ())), FEW)
 
 
-def simulated(truth: TuringTruth) -> Mapping[str, object]:
+def simulated(truth: TuringTruth) -> PlainData:
     """Return a machine, and the tokens of the verdicts it gives: what a simulator needs.
 
     ``entered`` has, for each state, the verdict of a step into it; ``stopped`` that of a run which has no rule there.
@@ -63,7 +63,7 @@ def simulated(truth: TuringTruth) -> Mapping[str, object]:
     }
 
 
-def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> Mapping[str, object]:
+def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> PlainData:
     """Return a machine's states, its rules and its graph; unless it is `drawn`, that is left to the page."""
     lines = rule_lines(machine)
     states = {q: n for n, q in enumerate(machine.states)}
@@ -81,7 +81,7 @@ def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> Mappin
     }
 
 
-def _graph(machine: Machine, columns: Packer, *, drawn: bool) -> dict[str, object]:
+def _graph(machine: Machine, columns: Packer, *, drawn: bool) -> PlainData:
     """Return the drawing, or the DOT text that the page draws itself, or the reason why there is no drawing."""
     if len(machine.states) > MOST_STATES_DRAWN:
         return {"none": f"a drawing of {len(machine.states):,} states would be unreadable"}

@@ -1,12 +1,14 @@
-"""The parts that the model cards of all exports share."""
+"""The parts that the model cards of all exports share, and the names of everything."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tm2tfr.base.errors import counted
 from tm2tfr.base.text.shown import code, quoted
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.spec import TAPES
 from tm2tfr.targets.common.labels import as_word, frame_of, letters_of
 from tm2tfr.transformer.weights import Decoder
@@ -15,9 +17,49 @@ SHOWN = 24
 """How many tokens or labels a model card names."""
 
 
-def tags(right: ExportReference, *more: str) -> str:
-    """Return the tags of a model card."""
-    return ", ".join(filter(None, (right.tag, "tm2tfr", *more)))
+TRIED_LABELS = """\
+Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on all inputs up to some length and on
+random ones of any, and compares every label, and every value of the residual stream after every layer."""
+"""How a labeller is tried whose stream is compared as well."""
+
+
+def heading(right: ExportReference, title: str, front: Mapping[str, str] | None = None, *tags: str) -> str:
+    """Return the front matter of a model card, with further `tags`, and its title."""
+    known = {**(front or {}), "tags": f"[{', '.join(filter(None, (right.tag, 'tm2tfr', *tags)))}]"}
+    lines = "\n".join(f"{name}: {value}" for name, value in known.items())
+    return f"---\n{lines}\n---\n# {title}\n"
+
+
+def table(rows: Mapping[str, object]) -> str:
+    """Return what is said of a model in numbers, as Markdown."""
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items()), ""])
+
+
+def layers_named(decoder: Decoder, first: int, about: Callable[[int, int], PlainData]) -> list[PlainData]:
+    """Return the names of layers, heads and hidden units as plain data.
+
+    Args:
+        first: the number of the first layer.
+        about: from the indices of a layer and of a head, both from 0, to what is said of that head beside its name.
+    """
+    return [
+        {
+            "layer": first + n,
+            "name": layer.name,
+            "meaning": layer.meaning,
+            "source": layer.source,
+            "heads": [
+                {"head": k, "name": head.name, "source": head.source, **about(n, k)} for k, head in enumerate(layer.heads)
+            ],
+            "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
+        }
+        for n, layer in enumerate(decoder.layers)
+    ]
+
+
+def as_json(value: object) -> str:
+    """Return `value` as the text of a file."""
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def introduction(right: ExportReference, given: str, tokenizer: str = "") -> str:

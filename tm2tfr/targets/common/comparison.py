@@ -1,6 +1,6 @@
-"""A model in another program, compared with what is right: given the right tokens, and on its own.
+"""Compares a model in another program with the reference: teacher-forced, and generating on its own.
 
-What is right is a run of the program's reference; where no program is stored with weights, the dense engine's run.
+The reference is that of the exported program; for weights without a program, it is the dense engine.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from tm2tfr.targets.common.reference import DENSE, WeightsReference
 from tm2tfr.transformer.weights import Decoder
 
 WITHOUT = "export without running it: --no-verify"
-"""What to do if the program that `export` is for is missing; an export cannot be verified without it."""
+"""The remedy if the program that runs an export is not installed; without it, no export can be verified."""
 AT_ONCE = "the whole sequence at once"
 SHOWN_SIGNS = 200
 """How much of a word a message shows."""
@@ -34,7 +34,7 @@ class Model(Protocol):
     """A model loaded from a directory by the program that it is for. Tokens are numbers here."""
 
     longest_generated: int
-    """A run is also generated up to this position, with one pass per token; beyond it is only teacher-forced."""
+    """A run is generated up to this position, with one pass per token; beyond it, it is only teacher-forced."""
 
     @property
     def versions(self) -> str:
@@ -43,25 +43,14 @@ class Model(Protocol):
     def prompt(self, word: str) -> list[int]:
         """Return the tokens of `word` and BOS, if there is one, as the program's own tokenizer has them."""
 
-    def answers(self, tokens: Sequence[int]) -> list[int]:
-        """Return the token with the largest logit at every position of a given sequence."""
-
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Told]:
-        """Return what it says at every position: of each output of `decoder` that it has, a label or a number."""
+    def logits(self, tokens: Sequence[int]) -> NDArray[np.floating]:
+        """Return the logits at every position: (positions, answers)."""
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""
-
-
-class ByLogits:
-    """A part of every `Model`: what it answers, by its logits."""
-
-    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
-        """Return the logits at every position: (positions, answers)."""
-        raise NotImplementedError
 
     def answers(self, tokens: Sequence[int]) -> list[int]:
         """Return the token, or the label, with the largest logit at every position."""
@@ -74,14 +63,14 @@ class ByLogits:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run of an export, compared with the right one.
+    """A run of an export, compared with the reference's run.
 
     Args:
         tokens: the right tokens, one per position; `answers`: what follows each.
         generated: the number of positions that were generated as well.
-        divergence: the first place that is wrong; None if there is none.
+        divergence: the first place where the two differ; None if they agree.
         cut: whether the run continues beyond these positions.
-        reference: what says what is right: ``simulator``.
+        reference: the name of the reference: ``simulator``.
         of: the number of all inputs, where they all have one length; None: any number.
         frame: of labels of the whole sequence, with nothing generated: what the word is fed between; None: generated.
     """
@@ -98,7 +87,7 @@ class ComparedRun:
 
     @property
     def whose(self) -> str:
-        """Whose answers are right, in words."""
+        """The possessive of the reference, for messages: ``the simulator's``."""
         return f"the {self.reference}'s"
 
     @property
@@ -114,7 +103,7 @@ class ComparedRun:
 
     @property
     def given(self) -> str:
-        """The word, as it is shown: of a long one the beginning."""
+        """The word as messages show it; a long one is cut."""
         return shortened(self.word)
 
     @property
@@ -175,7 +164,7 @@ def _divergence(position: int, expected: str, found: str, how: str, what: str = 
 
 
 def _labelled(model: Model, truth: ReferenceRun, decoder: Decoder, word: str, positions: int) -> ComparedRun:
-    """Compare the labels of a model on `word` with the right ones."""
+    """Compare the labels of a model on `word` with the reference's."""
     truth.refuse(decoder.layout)
     rows = list(truth.rows((FED_TOKEN, *columns_of(decoder)[2:])))
     tokens, right = tuple(str(token) for token, *_ in rows), [tuple(outputs) for _, *outputs in rows]
@@ -196,7 +185,7 @@ def _labelled(model: Model, truth: ReferenceRun, decoder: Decoder, word: str, po
 
 
 def shortened(word: str) -> str:
-    """Return a word in quotes; of a long one the beginning."""
+    """Return a word in quotes; a long one is cut."""
     return repr(word) if len(word) <= SHOWN_SIGNS else f"{word[:SHOWN_SIGNS]!r}… ({len(word):,} characters)"
 
 
@@ -211,7 +200,7 @@ def first_divergence(
 
 
 def words(right: ExportReference, positions: int) -> list[str]:
-    """Return the inputs on which an export is tried, if they fit.
+    """Return the inputs on which an export is tried: those that fit into `positions`.
 
     Raises:
         ExportError: if no input can be made up.
@@ -226,7 +215,7 @@ def words(right: ExportReference, positions: int) -> list[str]:
 
 
 def _size(right: ExportReference, word: str) -> int:
-    """Return how many tokens a labeller is fed for `word`; 0 if the program or the weights have no such input."""
+    """Return the number of tokens that a labeller is fed for `word`; 0 if `word` is not an input of it."""
     longest = right.decoder.positions
     try:
         many = len(right.truth(word).prompt)
@@ -236,10 +225,10 @@ def _size(right: ExportReference, word: str) -> int:
 
 
 def tried(model: Model, vocabulary: Sequence[str], right: ExportReference, positions: int) -> tuple[ComparedRun, ...]:
-    """Compare a model with what is right on the program's inputs, or on prompts made from the vocabulary.
+    """Compare a model with the reference on the program's inputs, or on prompts made from the vocabulary.
 
     Raises:
-        ExportError: if a run is not the right one.
+        ExportError: if a run differs from the reference's.
     """
     runs = [compared(model, vocabulary, right, word, positions) for word in words(right, positions)]
     if right.decoder.labeller:
@@ -254,7 +243,7 @@ def tried(model: Model, vocabulary: Sequence[str], right: ExportReference, posit
 
 
 def told(runs: Sequence[ComparedRun], versions: str) -> str:
-    """Return one line that says how an export was verified, or that it was not."""
+    """Return one line about the verification of an export: the inputs, or that there was none."""
     if not runs:
         return "not verified: see tm2tfr verify-export"
     if runs[0].labelled:
@@ -269,7 +258,7 @@ def told(runs: Sequence[ComparedRun], versions: str) -> str:
 
 
 def _of_labels(runs: Sequence[ComparedRun], versions: str) -> str:
-    """Return the same line for labels: on how many inputs they were compared, and up to which length on all there are."""
+    """Return the same line for labels: the number of inputs compared, and the length up to which these were all inputs."""
     longest = [run for run in runs if run.reference == DENSE and len(run.letters) > labels.LONGEST_DRAWN]
     tried = runs[: len(runs) - len(longest)]
     many, signs = Counter(len(run.letters) for run in tried), len({token for run in tried for token in run.letters})

@@ -23,6 +23,7 @@ from safetensors import safe_open
 from tm2tfr.base import tempfiles
 from tm2tfr.base.errors import ExportError, OutputError, Tm2tfrError, counted, listing
 from tm2tfr.base.files import refusal
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.registry import named
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder, digest
@@ -70,7 +71,7 @@ def parsed_text(text: str) -> Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def mapping(path: Path) -> dict[str, Any]:
+def mapping(path: Path) -> PlainData:
     """Return the object in a JSON file in UTF-8. See `check_plain` and `parsed_text` for errors."""
     found = parsed_text(content(path).decode("utf-8"))
     if not isinstance(found, dict):
@@ -78,7 +79,7 @@ def mapping(path: Path) -> dict[str, Any]:
     return found
 
 
-def tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+def tensors(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
     """Return the tensors in a file by name, and the file's metadata.
 
     Raises:
@@ -100,11 +101,11 @@ def tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
 
 
 def why(error: Exception) -> str:
-    """Return what is wrong with a file, with the kind of error if it is not one of this module's."""
+    """Return what is wrong with a file; of an error from elsewhere, with its kind."""
     return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
 
 
-def texts(document: Mapping[str, Any], name: str) -> dict[str, str]:
+def texts(document: PlainData, name: str) -> dict[str, str]:
     """Return the entry `name` of a document, which must map texts to texts.
 
     Raises:
@@ -116,7 +117,7 @@ def texts(document: Mapping[str, Any], name: str) -> dict[str, str]:
     return found
 
 
-def whole(recipe: Mapping[str, Any], *names: str) -> None:
+def whole(recipe: PlainData, *names: str) -> None:
     """Check that the entries `names` of a recipe are whole numbers, and not booleans, which are integers in Python.
 
     Raises:
@@ -127,7 +128,7 @@ def whole(recipe: Mapping[str, Any], *names: str) -> None:
             raise TypeError(f"{name!r} is {recipe[name]!r}, not a whole number")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> PlainData:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
@@ -153,20 +154,18 @@ _short = reprlib.Repr()
 _short.maxlevel, _short.maxdict, _short.maxlist, _short.maxstring, _short.maxother = 3, 3, 8, 60, 60
 
 
-def same(found: Any, right: Any) -> bool:
+def same(found: object, right: object) -> bool:
     """Return whether two JSON values are the same, also in kind: 1, 1.0, True and "1" are four values."""
     if type(found) is not type(right):
         return False
-    if isinstance(right, dict):
+    if isinstance(found, dict) and isinstance(right, dict):
         return found.keys() == right.keys() and all(same(found[name], right[name]) for name in right)
-    if isinstance(right, list):
+    if isinstance(found, list) and isinstance(right, list):
         return len(found) == len(right) and all(same(a, b) for a, b in zip(found, right, strict=True))
     return repr(found) == repr(right) if isinstance(right, float) else bool(found == right)
 
 
-def configured(
-    file: str, found: Mapping[str, Any], *forms: Mapping[str, Any], neutral: Mapping[str, Any] | None = None
-) -> Iterator[str]:
+def configured(file: str, found: PlainData, *forms: PlainData, neutral: PlainData | None = None) -> Iterator[str]:
     """Yield the settings in `file` that are not the recipe's: different, missing or additional ones.
 
     Args:
@@ -187,10 +186,10 @@ def configured(
 
 def differences(
     folder: Path,
-    right: Mapping[str, Mapping[str, Any]],
+    right: Mapping[str, PlainData],
     *,
     optional: str = "",
-    again: Callable[[str], tuple[Mapping[str, Any], Mapping[str, Any]]] | None = None,
+    again: Callable[[str], tuple[PlainData, PlainData]] | None = None,
 ) -> Iterator[str]:
     """Yield everything in the JSON files of an export that is not as it was written.
 
@@ -215,11 +214,11 @@ def differences(
 
 
 def shown(name: str) -> str:
-    """Return a name for a message: unchanged, or quoted if it is long or not plain."""
+    """Return a name as messages show it: quoted and cut if it is long or not plain ASCII."""
     return name if name.isascii() and name.isprintable() and 0 < len(name) <= 80 else repr(name[:80])
 
 
-def _first(found: Any, right: Any, path: str) -> str:
+def _first(found: object, right: object, path: str) -> str:
     """Return the first place at which two values are not the same, in words."""
     if isinstance(found, dict) and isinstance(right, dict):
         for name in [*right, *sorted(found.keys() - right.keys())]:
@@ -239,18 +238,18 @@ def _first(found: Any, right: Any, path: str) -> str:
     return f"{path} is {_said(found)}, should be {_said(right)}"
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     """Return a value on one line, shortened if it is long."""
     text = repr(value) if isinstance(value, str) and len(value) <= 60 else _short.repr(value)
     return text if len(text) <= 160 else f"{text[:157]}…"
 
 
 NAMES = "tm2tfr.json"
-"""The file with the names of everything, by which an export is recognised; its ``format`` says for which program."""
+"""The file with the names of everything, by which an export is recognised; its ``format`` is that of a target."""
 KEY = "tm2tfr"
-"""The entry of a ``config.json`` that says the same, in case a program has overwritten our files with its own."""
+"""The entry of a ``config.json`` with the same data, in case a program has replaced our files with its own."""
 README = "README.md"
-"""The model card, for people: it may say anything, or be missing."""
+"""The model card, for people: it is not compared, and may be missing."""
 HARMLESS = frozenset({".git", ".gitattributes", ".gitignore", ".cache", ".DS_Store", "LICENSE"})
 """What an export may contain besides its files and any ``.md``: no program loads it."""
 Look = Callable[[Path], None]
@@ -292,7 +291,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
     return folder
 
 
-def document(folder: str | Path) -> dict[str, Any]:
+def document(folder: str | Path) -> PlainData:
     """Return what an export says about itself: its ``format``, its ``provenance``, and more.
 
     Raises:
@@ -318,7 +317,7 @@ def document(folder: str | Path) -> dict[str, Any]:
 
 
 def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
-    """Yield what is in an export and does not belong there: besides `names`, only what no program loads may be.
+    """Yield the entries of an export that do not belong there: besides `names`, only files that no program loads may be.
 
     A module with the name of one that the program imports, another file of weights, an adapter, a template, code: a
     program takes whatever it looks for by name for a part of the model.
@@ -339,7 +338,7 @@ def strangers(folder: Path, names: Collection[str]) -> Iterator[str]:
 
 
 def inherited(file: str, stated: Mapping[str, str], decoder: Decoder) -> Iterator[str]:
-    """Yield what cannot be true of an export's stated origin: names may differ, the machine may not.
+    """Yield the parts of an export's stated origin that do not fit the decoder: names may differ, the machine may not.
 
     Args:
         file: the file that has it; decoder: what the machine is compiled to.

@@ -1,4 +1,4 @@
-"""The choices for an export: its dtype, and as many positions as are asked for, if they fit; otherwise how many would."""
+"""The recipe of an export: its dtype, and the number of positions requested; if that does not fit, one that does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USUAL = 1024
 
 
 class Options(TypedDict, total=False):
-    """The options of an export, as they are given; see `Requested`."""
+    """The options of an export as keywords; see `Requested`."""
 
     positions: int | None
     max_head: int | None
@@ -83,7 +83,7 @@ class Recipe:
 
     @property
     def statement(self) -> str:
-        """What the bounds on rounding guarantee, in words."""
+        """The guarantee that follows from the bounds on rounding, in words."""
         head = "" if self.max_head >= self.positions - 1 else f" and |h| ≤ {self.max_head:,}"
         every, prompt = (f"{self.scope}, ", ", the prompt included") if self.scope else ("", "")
         run = f"every input and every run with at most {counted(self.positions, 'position')}{head}{prompt}"
@@ -98,7 +98,7 @@ class Recipe:
         """Return how far an export with the decoder's own matrices is right, and why.
 
         Args:
-            judge: what says which labels are right; assumed: what is assumed of the program that runs the export.
+            judge: the reference of labels, in words; assumed: the assumptions about the program that runs the export.
         """
         return f"""{self.stated}
 This is the certificate for tm2tfr's dense engine (`tm2tfr certify`): a proof of the weights in exact arithmetic, with

@@ -1,4 +1,4 @@
-"""The labels of a decoder with outputs: what they are at every position, what a model says they are, and inputs to try."""
+"""The labels of a decoder with outputs at every position, those that a model answers, and inputs to try a model on."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.base.errors import InputError
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY
+from tm2tfr.targets.common.directory import Array
 from tm2tfr.transformer.outputs import sections
 from tm2tfr.transformer.weights import Decoder
 
 Told = tuple[Any, ...]
 """The answer of each output at one position: a label as text, or a number."""
 EVERY, DRAWN = 128, 32
-"""At how many inputs a model is tried at most: all up to some length, and random ones of any length."""
+"""The most inputs on which a model is tried: all up to some length, and random ones of any length."""
 LONGEST_DRAWN = 64
 """The longest random input."""
 CLOSE = 2.0**-16
-"""By how much a number may be off, relative to its size if that is more than 1: sums of floats round."""
+"""The tolerance for a number, relative to its size if that is more than 1: sums of floats round."""
 FRAME = ("BOS", "EOS")
 """The tokens that words are between, of weights for words of any length that have such tokens, the first one at least."""
 
 
 @dataclass(frozen=True)
 class WordFrame:
-    """What a word is fed between, by weights that have it: ``BOS w1 … wn``, and an encoder ``BOS w1 … wn EOS``.
+    """The tokens around a word in the sequence that is fed: ``BOS w1 … wn``, or for an encoder ``BOS w1 … wn EOS``.
 
     Args:
         before, after: the tokens; none for weights that are fed the word as it is.
@@ -50,19 +51,19 @@ class WordFrame:
 
     @property
     def said(self) -> str:
-        """It, in words, behind a number of tokens."""
+        """The frame in words, for use after a number of tokens."""
         if not self.before:
             return ""
         return f", after {self.before[0]}" if not self.after else f", between {self.before[0]} and {self.after[0]}"
 
     @property
     def size(self) -> int:
-        """How many tokens it has."""
+        """The number of tokens in the frame."""
         return len(self.before) + len(self.after)
 
 
 def frame_of(decoder: Decoder) -> WordFrame:
-    """Return what words are fed between: nothing unless the first token of a labeller of any length is ``BOS``."""
+    """Return the frame of words: empty unless the first token of a labeller of any length is ``BOS``."""
     if not decoder.labeller or decoder.positions is not None or decoder.vocabulary[:1] != FRAME[:1]:
         return WordFrame()
     return WordFrame(FRAME[:1], FRAME[1:] if FRAME[1] in decoder.vocabulary else ())
@@ -128,9 +129,9 @@ def fed(decoder: Decoder, word: str) -> str:
 
 
 def longest_fed(decoder: Decoder, positions: int) -> list[str]:
-    """Return inputs of exactly so many tokens, as they are fed: a random one, and the first and the last letter alone.
+    """Return inputs of exactly `positions` tokens, as they are fed: a random one, the first letter alone, and the last.
 
-    There are none if `inputs` has as long ones. Where all letters are alike, counts are largest.
+    The list is empty if `inputs` has inputs of this length. Where all letters are alike, counts are largest.
     """
     if decoder.positions is not None or positions <= LONGEST_DRAWN:
         return []
@@ -143,7 +144,7 @@ def longest_fed(decoder: Decoder, positions: int) -> list[str]:
     return [as_word(frame.around(word)) for word in words]
 
 
-def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Told]:
+def read_labels(decoder: Decoder, logits: Array) -> list[Told]:
     """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number.
 
     Logits that are fewer are those of the first outputs.
@@ -158,7 +159,7 @@ def read_labels(decoder: Decoder, logits: NDArray[Any]) -> list[Told]:
     ]
 
 
-def outputs_of(decoder: Decoder) -> list[dict[str, Any]]:
+def outputs_of(decoder: Decoder) -> list[PlainData]:
     """Return each output with its labels (none if it is a number) and the places of its logits, as plain data."""
     return [
         {
@@ -171,7 +172,7 @@ def outputs_of(decoder: Decoder) -> list[dict[str, Any]]:
 
 
 def first_wrong(wanted: Sequence[Told], found: Sequence[Told]) -> tuple[int, int] | None:
-    """Return the position and the number of the output at which labels are first not those wanted, None if all are."""
+    """Return the first position, and the number of the output there, at which labels differ; None if all agree."""
     for i, (want, have) in enumerate(zip(wanted, found, strict=True)):
         for k, (a, b) in enumerate(zip(want, have, strict=True)):
             if not _alike(a, b):

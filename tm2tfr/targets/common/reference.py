@@ -1,4 +1,4 @@
-"""What an export is compared with and described by: its program, or without one the dense engine's run of its weights."""
+"""The reference of an export: its program, or for weights without a program the dense engine."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
 DENSE = "dense engine"
-"""What says what is right of weights without a program."""
+"""The reference of weights without a program."""
 LONGEST = 1_024
-"""Without a program, a run is compared up to this position: nothing says whether it ever ends."""
+"""Without a program, a run is compared up to this position, since it may never end."""
 PROMPTS = (8, 32)
 """The lengths of the prompts that are drawn from a vocabulary."""
 
 
-def reference_of(program: Any, decoder: Decoder) -> ExportReference:
-    """Return what an export of `decoder` is compared with: `program`; if there is none, the weights themselves.
+def reference_of(program: object, decoder: Decoder) -> ExportReference:
+    """Return the reference of an export of `decoder`: `program`; for None, the weights themselves.
 
     Raises:
         ExportError: if it is a program of no known source.
@@ -45,7 +45,7 @@ def reference_of(program: Any, decoder: Decoder) -> ExportReference:
     return made
 
 
-def canonical(decoder: Decoder, program: Any) -> Decoder:
+def canonical(decoder: Decoder, program: object) -> Decoder:
     """Return `decoder` as it is exported: that of a class of machines with the names of the class, any other as it is.
 
     Args:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from tm2tfr.base.errors import ExportError, Tm2tfrError, counted, first_line, visible
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.engines.dense import Dense
-from tm2tfr.targets.common.comparison import ComparedRun, Model, told, tried
+from tm2tfr.targets.common.comparison import ComparedRun, Model, compared, told, tried, words
 from tm2tfr.targets.common.directory import Array, shown, written
 from tm2tfr.transformer.weights import Decoder
 
+M = TypeVar("M", bound=Model)
 _SHOWN = 3
 _COMPARED = 512
 """The cause is looked for up to the first wrong token or, without one, up to this position."""
@@ -26,14 +28,14 @@ ROUNDED = 2.0**-20
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found out about an export.
+    """The result of comparing an export with its machine.
 
     Args:
         weights: the differences between its files, settings or weights and the machine's, most telling first.
         run: its run beside the simulator's; None if it could not be run: then `unrun` says why.
         cause: where in the residual stream the run first goes wrong; empty if nowhere.
         tensors: the number of tensors compared; versions: what ran it.
-        note: with what it was compared, if that was not a machine.
+        note: what it was compared with, if not with a machine.
     """
 
     machine: str
@@ -99,7 +101,7 @@ def judged(
 
     Args:
         beside: what differs beside its tensors; found, right, described: see `differing`.
-        tried: loads and runs it.
+        tried: loads and runs the export.
 
     Raises:
         ExportError: if nothing differs and it cannot be run.
@@ -128,7 +130,7 @@ def judged(
 
 
 def refused(machine: str, file: str, recipe: ExportError) -> Verdict:
-    """Return the verdict on an export whose `recipe`, in `file`, is refused for the machine: no export has it."""
+    """Return the verdict on an export whose recipe, in `file`, does not fit the machine; `recipe`: why."""
     return Verdict(machine, (f"{file}: its recipe: {recipe}",), None, "", 0, "", "since no export has this recipe")
 
 
@@ -148,7 +150,7 @@ def differing(
     """Yield each weight that differs, tensor by tensor; of many in one tensor the first, and their number.
 
     Args:
-        described: returns in words what the entry of a tensor at some place does.
+        described: returns what an entry of a tensor does, in words.
     """
     for name in sorted({*right, *found}):
         have, want = found.get(name), right.get(name)
@@ -223,18 +225,18 @@ class Exported:
 
 
 @dataclass
-class Rehearsal:
-    """Loads a directory that is not yet in its place, and compares its runs with the right ones.
+class Rehearsal(Generic[M]):
+    """Loads the directory of an export, in its place or not yet, and compares its runs with the right ones.
 
     Args:
         load: returns the model in a directory, run by the program that it is for.
         vocabulary: its tokens; right: what they are compared with.
         positions: the longest run.
         read: from the model's stream, (its width,), to the values of the decoder's directions; None: they are not compared.
-        runs, versions: how it ran; empty until then.
+        runs, versions: how it ran before it was written; empty until then.
     """
 
-    load: Callable[[Path], Model]
+    load: Callable[[Path], M]
     vocabulary: Sequence[str]
     right: ExportReference
     positions: int
@@ -254,7 +256,20 @@ class Rehearsal:
             if self.read is not None and (wrong := cause(model, self.right.decoder, run, self.read)):
                 raise ExportError(f"on {run.given} in {model.versions} {wrong}: nothing was written")
 
-    def written(self, folder: str | Path, files: Mapping[str, str | bytes], *, verify: bool) -> dict[str, Any]:
+    def trial(self, folder: Path, word: str | None, unlike: Callable[[M], Iterable[str]]) -> Trial:
+        """Load and run what is in `folder`, and return the outcome.
+
+        Args:
+            word: the input; None: the first one that an export is tried on.
+            unlike: returns what a model, not yet used, has not loaded as it is stored.
+        """
+        model = self.load(folder)
+        differences = tuple(unlike(model))  # before the model is used, which changes a tokenizer
+        word = words(self.right, self.positions)[0] if word is None else word
+        run = compared(model, self.vocabulary, self.right, word, self.positions)
+        return Trial(differences, run, cause(model, self.right.decoder, run, self.read or (lambda x: x)), model.versions)
+
+    def written(self, folder: str | Path, files: Mapping[str, str | bytes], *, verify: bool) -> PlainData:
         """Write an export, after a rehearsal if it is to be verified, and return the fields of `Exported`.
 
         Raises:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any
-
 from tm2tfr._version import __version__
 from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.targets.common import card
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.common.reference import in_prompt
-from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
+from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2, Translated
 
 FORMAT, VERSION = "tm2tfr-gpt2", "3"
 OF_PROMPTS = """The tokenizer takes `->` for `→` and input symbols without spaces, and puts
@@ -25,7 +23,7 @@ OF_BITS = "The tokenizer takes the bits with or without spaces."
 
 def documents(gpt2: Gpt2, right: ExportReference) -> dict[str, str]:
     """Return the text of each file by its name."""
-    found: dict[str, Any] = {
+    found: PlainData = {
         "config.json": config(gpt2),
         "generation_config.json": generation(gpt2),
         "tokenizer.json": tokenizer(gpt2),
@@ -35,12 +33,12 @@ def documents(gpt2: Gpt2, right: ExportReference) -> dict[str, str]:
     return dumped(found) | {"README.md": model_card(gpt2, right)}
 
 
-def dumped(found: Mapping[str, Any]) -> dict[str, str]:
+def dumped(found: PlainData) -> dict[str, str]:
     """Return each value as JSON text."""
-    return {name: json.dumps(value, ensure_ascii=False, indent=2) + "\n" for name, value in found.items()}
+    return {name: card.as_json(value) for name, value in found.items()}
 
 
-def config(gpt2: Gpt2) -> dict[str, Any]:
+def config(gpt2: Gpt2) -> PlainData:
     """Return the configuration from which `transformers` builds the model."""
     special = gpt2.numbers
     return {
@@ -56,7 +54,7 @@ def config(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def shape(gpt2: Gpt2) -> dict[str, Any]:
+def shape(gpt2: Gpt2) -> PlainData:
     """Return the settings of GPT-2's own parts."""
     return {
         "n_positions": gpt2.recipe.positions,
@@ -76,15 +74,13 @@ def shape(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def origin(gpt2: Gpt2, format: str = FORMAT) -> dict[str, Any]:
+def origin(gpt2: Gpt2, format: str = FORMAT) -> PlainData:
     """Return the origin of an export and its recipe; in the configuration it survives ``save_pretrained``."""
-    recipe = gpt2.recipe
-    chosen = {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype, "stock": recipe.stock}
     own = {"format": format, "version": VERSION, "tm2tfr": __version__}
-    return {**own, "recipe": chosen, "provenance": dict(gpt2.decoder.provenance)}
+    return {**own, "recipe": gpt2.recipe.options, "provenance": dict(gpt2.decoder.provenance)}
 
 
-def generation(gpt2: Gpt2) -> dict[str, Any]:
+def generation(gpt2: Gpt2) -> PlainData:
     """Return the settings for generation: greedily, until a verdict or the last position."""
     special = gpt2.numbers
     return {
@@ -95,13 +91,13 @@ def generation(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def _ends(gpt2: Gpt2) -> dict[str, Any]:
+def _ends(gpt2: Gpt2) -> PlainData:
     """Return the numbers of BOS and of the stop tokens; None where there are none."""
     bos, stop = gpt2.decoder.bos, [gpt2.numbers[token] for token in gpt2.decoder.stop]
     return {"bos_token_id": None if bos is None else gpt2.numbers[bos], "eos_token_id": stop or None}
 
 
-def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
+def tokenizer(gpt2: Gpt2) -> PlainData:
     """Return a tokenizer that finds the tokens anywhere, the longest first, and puts BOS after the text.
 
     That of a class of machines takes prompts as `tm2tfr.sources.turing.universal.prompt.text` writes them.
@@ -123,7 +119,7 @@ def tokenizer(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def _written(bos: str) -> dict[str, Any]:
+def _written(bos: str) -> PlainData:
     """Return what prompts may have beside their tokens: a byte order mark, ASCII arrows, and BOS at the end.
 
     These are replaced by a space, and not by nothing, since a tokenizer fails on a text of which nothing is left.
@@ -136,7 +132,7 @@ def _written(bos: str) -> dict[str, Any]:
     }
 
 
-def _followed_by(bos: str, number: int) -> dict[str, Any]:
+def _followed_by(bos: str, number: int) -> PlainData:
     end = {"SpecialToken": {"id": bos, "type_id": 0}}
     return {
         "type": "TemplateProcessing",
@@ -146,7 +142,7 @@ def _followed_by(bos: str, number: int) -> dict[str, Any]:
     }
 
 
-def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
+def tokenizer_config(gpt2: Gpt2) -> PlainData:
     """Return the tokenizer's settings for `transformers`."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -160,7 +156,7 @@ def tokenizer_config(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def names(gpt2: Gpt2) -> dict[str, Any]:
+def names(gpt2: Gpt2) -> PlainData:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
     return {
         **origin(gpt2),
@@ -171,45 +167,26 @@ def names(gpt2: Gpt2) -> dict[str, Any]:
     }
 
 
-def parts(gpt2: Gpt2) -> dict[str, Any]:
+def parts(gpt2: Gpt2) -> PlainData:
     """Return the names of layers, heads, hidden units and tokens."""
-    decoder = gpt2.decoder
+
+    def components(layer: int, head: int) -> PlainData:
+        pairs = enumerate(gpt2.scores[layer][head].components)
+        return {"components": [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in pairs]}
+
     return {
-        "layers": [
-            {
-                "layer": n,
-                "name": layer.name,
-                "meaning": layer.meaning,
-                "source": layer.source,
-                "heads": [
-                    {"head": k, "name": head.name, "source": head.source, "components": _components(gpt2, n, k)}
-                    for k, head in enumerate(layer.heads)
-                ],
-                "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
-            }
-            for n, layer in enumerate(decoder.layers)
-        ],
+        "layers": card.layers_named(gpt2.decoder, 0, components),
         "vocabulary": list(gpt2.vocabulary),
-        "bos": decoder.bos,
-        "stop": list(decoder.stop),
+        "bos": gpt2.decoder.bos,
+        "stop": list(gpt2.decoder.stop),
     }
-
-
-def _components(gpt2: Gpt2, layer: int, head: int) -> list[Mapping[str, Any]]:
-    components = enumerate(gpt2.scores[layer][head].components)
-    return [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in components]
 
 
 def model_card(gpt2: Gpt2, right: ExportReference) -> str:
     """Return the model card."""
     stream, word = gpt2.about_the_stream, card.typed(" ".join(filter(None, right.parted)), gpt2.vocabulary)
-    return f"""---
-library_name: transformers
-pipeline_tag: text-generation
-tags: [{card.tags(right)}]
----
-# {escaped(right.named())} as a GPT-2
-
+    front = {"library_name": "transformers", "pipeline_tag": "text-generation"}
+    return f"""{card.heading(right, f"{escaped(right.named())} as a GPT-2", front)}
 {introduction(gpt2, right)}
 
 ```python
@@ -235,13 +212,22 @@ print(text, pipeline("text-generation", ".")(text, return_full_text=False)[0]["g
 
 **What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. {stream}
 
-| | |
-|---|---|
-| layers, heads per layer, width | {len(gpt2.decoder.layers)}, {gpt2.heads}, {gpt2.width} |
-| positions | {gpt2.recipe.positions:,} |
-| numbers | {gpt2.recipe.dtype} |
-| activation, layer norm epsilon | {gpt2.recipe.activation}, {gpt2.recipe.epsilon:g} |
-"""
+{card.table(sizes(gpt2) | norm(gpt2.recipe))}"""
+
+
+def sizes(made: Translated) -> dict[str, object]:
+    """Return what all model cards say of a model in numbers."""
+    recipe = made.gpt2.recipe
+    return {
+        "layers, heads per layer, width": f"{len(made.gpt2.decoder.layers)}, {made.heads}, {made.width}",
+        "positions": f"{recipe.positions:,}",
+        "numbers": recipe.dtype,
+    }
+
+
+def norm(recipe: Gpt2Recipe) -> dict[str, object]:
+    """Return what a model card says of the activation and the layer norms."""
+    return {"activation, layer norm epsilon": f"{recipe.activation}, {recipe.epsilon:g}"}
 
 
 def _run(gpt2: Gpt2, right: ExportReference) -> str:

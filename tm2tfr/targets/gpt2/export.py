@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
-from typing import Any, Protocol, Unpack
+from typing import Generic, Protocol, TypeVar, Unpack
 
-from numpy.typing import NDArray
 from safetensors import numpy as safetensors
 
 from tm2tfr.base.errors import ExportError, counted
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.targets.common.comparison import WITHOUT, Model, compared, words
+from tm2tfr.contract.shown import PlainData
+from tm2tfr.targets.common.comparison import WITHOUT, Model
 from tm2tfr.targets.common.directory import (
     KEY,
     METADATA,
@@ -34,13 +34,14 @@ from tm2tfr.targets.common.directory import (
 from tm2tfr.targets.common.directory import tensors as stored
 from tm2tfr.targets.common.fitting import Options
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.common.verdict import Exported, Rehearsal, Trial, Verdict, cause, judged, refused, unloaded
+from tm2tfr.targets.common.verdict import Exported, Rehearsal, Verdict, judged, refused, unloaded
 from tm2tfr.targets.gpt2.documents import VERSION
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.running import Reference
-from tm2tfr.targets.gpt2.tensors import Gpt2
+from tm2tfr.targets.gpt2.tensors import Gpt2, Translated
 from tm2tfr.transformer.weights import Decoder
 
+T = TypeVar("T", bound=Translated)
 TENSORS, CONFIGURATION = "model.safetensors", "config.json"
 
 
@@ -48,32 +49,20 @@ class ShownModel(Model, Protocol):
     """A model that shows what it has loaded."""
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> PlainData:
         """What was loaded beside the tensors, by file."""
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Array]:
         """Return the tensors that were loaded, by name."""
 
 
-class Translated(Protocol):
-    """What a decoder becomes for a program: a GPT-2, or something that is made from it."""
-
-    @property
-    def gpt2(self) -> Gpt2: ...  # from which it is made
-    @property
-    def heads(self) -> int: ...  # the attention heads of each layer
-    @property
-    def width(self) -> int: ...  # the dimension of the stream
-    def reads(self) -> Callable[[Array], Array]: ...  # reads the decoder's values off a stream
-
-
 @dataclass(frozen=True)
-class ByGpt2:
-    """A program to which decoders go by way of GPT-2.
+class ByGpt2(Generic[T]):
+    """A target that is built from a GPT-2.
 
     Args:
-        title: what it is called in what is said of an export; format: the ``format`` of an export.
-        required: raises ExportError unless what runs an export is installed; takes the alternative to it.
+        title: its name in messages; format: the ``format`` of an export.
+        required: raises ExportError unless the program that runs an export is installed; `otherwise`: the alternative.
         made: (decoder with the provenance that is stated, reference, options) -> the model. Raises ExportError.
         documents: the text of each file beside the tensors, by name; tensors: the tensors, by name.
         described: (model, name of a tensor, place) -> what the entry there does, in words.
@@ -85,12 +74,12 @@ class ByGpt2:
 
     title: str
     format: str
-    required: Callable[[str], object]
-    made: Callable[..., Translated]
-    documents: Callable[[Any, ExportReference], Mapping[str, str]]
-    described: Callable[[Any, str, Sequence[int]], str]
+    required: Callable[..., object]
+    made: Callable[..., T]
+    documents: Callable[[T, ExportReference], Mapping[str, str]]
+    described: Callable[[T, str, Sequence[int]], str]
     load: Callable[[Path], ShownModel]
-    tensors: Callable[[Any], dict[str, Array]] = methodcaller("tensors")
+    tensors: Callable[[T], dict[str, Array]] = methodcaller("tensors")
     configuration: str = CONFIGURATION
     streams: bool = True
     loaded: tuple[str, ...] | None = None
@@ -104,18 +93,11 @@ class StoredGpt2:
     """
 
     folder: Path
-    settings: dict[str, Any]
+    settings: PlainData
     recipe: Gpt2Recipe
     provenance: dict[str, str]
-    tensors: dict[str, NDArray[Any]]
+    tensors: dict[str, Array]
     metadata: dict[str, str]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options with which it was exported."""
-        recipe = self.recipe
-        chosen = {"positions": recipe.positions, "max_head": recipe.max_head, "dtype": recipe.dtype}
-        return {**chosen, "stock": recipe.stock}
 
 
 def load(folder: str | Path, *, format: str, configuration: str = CONFIGURATION) -> StoredGpt2:
@@ -177,9 +159,9 @@ class Gpt2Exported(Exported):
 
 
 def export(
-    program: ByGpt2,
+    program: ByGpt2[T],
     decoder: Decoder,
-    machine: Any,
+    machine: object,
     folder: str | Path,
     *,
     verify: bool = True,
@@ -193,7 +175,7 @@ def export(
         ExportError, OutputError: see there.
     """
     if verify:
-        program.required(WITHOUT)
+        program.required(otherwise=WITHOUT)
     right = reference_of(machine, decoder)
     made = program.made(decoder, right, **options)
     tensors = program.tensors(made)
@@ -204,7 +186,7 @@ def export(
     return Gpt2Exported(**look.written(folder, files, verify=verify), title=program.title, made=made, parameters=parameters)
 
 
-def verified(program: ByGpt2, folder: str | Path, decoder: Decoder, machine: Any, word: str | None) -> Verdict:
+def verified(program: ByGpt2[T], folder: str | Path, decoder: Decoder, machine: object, word: str | None) -> Verdict:
     """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Raises:
@@ -215,7 +197,7 @@ def verified(program: ByGpt2, folder: str | Path, decoder: Decoder, machine: Any
     if word is not None and not decoder.labeller:
         right.truth(word)
     stored = load(folder, format=program.format, configuration=configuration)
-    options = stored.options
+    options = stored.recipe.options
     if decoder.labeller:  # a recipe has a number there even where nothing is bounded by it
         options["max_head"] = options["max_head"] or None
     try:
@@ -227,7 +209,7 @@ def verified(program: ByGpt2, folder: str | Path, decoder: Decoder, machine: Any
     reference = Reference({name: json.dumps(files[name]) for name in own})
     strange = list(strangers(stored.folder, {*files, README, TENSORS}))
 
-    def again(file: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def again(file: str) -> tuple[PlainData, PlainData]:
         return reference.saved.get(file, files[file]), reference.neutral.get(file, {})
 
     saved = None if strange or program.loaded else again
@@ -238,18 +220,16 @@ def verified(program: ByGpt2, folder: str | Path, decoder: Decoder, machine: Any
         *configured(f"{TENSORS}, metadata", stored.metadata, METADATA),
     ]
 
-    def tried() -> Trial:
-        model, gpt2 = program.load(stored.folder), made.gpt2
-        unlike = reference.unlike(model.settings)  # before the model is used, which changes a tokenizer
-        given = words(right, gpt2.recipe.positions)[0] if word is None else word
-        run = compared(model, gpt2.vocabulary, right, given, gpt2.recipe.positions)
-        loaded = (*unlike, *unloaded(model.tensors(), stored.tensors, TENSORS))
-        return Trial(loaded, run, cause(model, gpt2.decoder, run, made.reads()), model.versions)
+    def unlike(model: ShownModel) -> Iterator[str]:
+        yield from reference.unlike(model.settings)
+        yield from unloaded(model.tensors(), stored.tensors, TENSORS)
 
+    look = Rehearsal(program.load, made.gpt2.vocabulary, right, made.gpt2.recipe.positions, made.reads())
+    tried = partial(look.trial, stored.folder, word, unlike)
     return judged(right.named(), beside, stored.tensors, program.tensors(made), partial(program.described, made), tried)
 
 
-def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str) -> dict[str, dict[str, Any]]:
+def written_by(stored: StoredGpt2, texts: Mapping[str, str], configuration: str) -> dict[str, PlainData]:
     """Return the right JSON files of an export as its own version would write them; `texts`: as this version does."""
     right = {name: json.loads(text) for name, text in texts.items() if name != README}
     version = stored.settings[KEY].get("tm2tfr")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from tm2tfr.targets.common.directory import Array
 from tm2tfr.targets.common.fitting import Requested, Uncertified, fitted_to_labels
 from tm2tfr.targets.common.labels import frame_of
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.sharpen import Form, carried, forms
+from tm2tfr.targets.gpt2.sharpen import Carry, Scores, carried, forms
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE
 from tm2tfr.transformer.positions import feature
@@ -113,13 +112,6 @@ def masks_of(decoder: Decoder) -> frozenset[Mask]:
     return frozenset(head.mask for layer in decoder.layers for head in layer.heads)
 
 
-class _Components(NamedTuple):
-    """The components of a head's scores: pairs of linear forms, of the query and of the key; unit: see `Scores`."""
-
-    components: tuple[tuple[Form, Form], ...]
-    unit: float
-
-
 class LabellingGpt2(Gpt2):
     """A labeller as a GPT-2 with the logits of all its outputs; see `Gpt2`."""
 
@@ -152,22 +144,22 @@ class LabellingGpt2(Gpt2):
         return found
 
     @cached_property
-    def carried(self) -> Any:
+    def carried(self) -> tuple[tuple[tuple[Carry, ...], ...], ...]:
         """The values that each layer's heads carry."""
         layout = self.decoder.layout
         return tuple(tuple(carried(head, layout) for head in layer.heads) for layer in self.decoder.layers)
 
     @cached_property
-    def scores(self) -> Any:
+    def scores(self) -> tuple[tuple[Scores, ...], ...]:
         """The scores of each layer's heads, as linear forms."""
         return tuple(tuple(map(self._scored, layer.heads)) for layer in self.decoder.layers)
 
-    def _scored(self, head: Head) -> _Components:
+    def _scored(self, head: Head) -> Scores:
         layout, unit = self.decoder.layout, 1.0
         gap = None if head.claim is None else head.claim.smallest_gap(self.recipe.positions)
         if self.decoder.positions is None and gap is not None:
             unit = power_of_two(gap) * self.recipe.temperature / TIELESS
-        return _Components(tuple(zip(forms(head.query, layout), forms(head.key, layout), strict=True)), unit)
+        return Scores(tuple(zip(forms(head.query, layout), forms(head.key, layout), strict=True)), unit)
 
     def tensors(self) -> dict[str, Array]:
         """Return the tensors by the names that `transformers` gives those of a GPT-2, and the bias of its logits."""

@@ -62,11 +62,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Unpack
 
 from tm2tfr.base.errors import ExportError
 from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.prove import MachineProof
 from tm2tfr.sources.turing.proof.rounding import Condition
@@ -192,26 +193,27 @@ def chapter_conditions(proof: MachineProof, errors: Errors) -> list[Condition]:
         ExportError: for weights that are not proved right.
     """
     lookups, retrieval = proved(proof)
-    latest = retrieval.name
-    top, found = 2**errors.digits, list[Condition]()
-
-    def demand(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
-        found.append(Condition(layer, "attention", where, claim, formula, use, strict=True))
-
-    demand(2, lookups.moves, "positions are exact", f"N < {top:,}", lambda n, _: Fraction(n, top))
+    latest, top = retrieval.name, 2**errors.digits
     text = "2·e(N, H) + about 2·H²·u < 15/16"
-    demand(3, lookups.here, "rivals of position h get no weight at all", text, errors.lookup)
-    demand(4, latest, "squares of head positions are exact", f"H² < {top:,}", lambda _, h: Fraction(h * h, top))
+    found = [
+        below(2, lookups.moves, "positions are exact", f"N < {top:,}", lambda n, _: Fraction(n, top)),
+        below(3, lookups.here, "rivals of position h get no weight at all", text, errors.lookup),
+        below(4, latest, "squares of head positions are exact", f"H² < {top:,}", lambda _, h: Fraction(h * h, top)),
+    ]
     if errors.stock:
-        demand(4, latest, "earlier writes to the cell get no weight at all", "about 85·(u + η)·N·H < 1", errors.tie)
+        claim = "earlier writes to the cell get no weight at all"
+        found.append(below(4, latest, claim, "about 85·(u + η)·N·H < 1", errors.tie))
     else:
         claim, text = "scores are whole numbers that floats add exactly, in any order", f"about 3·N·H + N ≤ {top:,}"
         found.append(Condition(4, "attention", latest, claim, text, errors.whole))
         claim, text = "the whole numbers that are compared are read exactly", "4·M·N ≤ 1"
         found.append(Condition(4, "attention", latest, claim, text, errors.small))
-    for s in proof.sums:
-        demand(s.layer, s.where, "every sum of this layer is exact", *_sum(s, top))
-    return found
+    return found + [below(s.layer, s.where, "every sum of this layer is exact", *_sum(s, top)) for s in proof.sums]
+
+
+def below(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> Condition:
+    """Return the condition that `use` of N and H is less than 1, for attention."""
+    return Condition(layer, "attention", where, claim, formula, use, strict=True)
 
 
 def _sum(sums: Sums, top: int) -> tuple[str, Callable[[int, int], Fraction]]:
@@ -232,7 +234,7 @@ def fitted(decoder: Decoder, right: ExportReference, **options: Unpack[Options])
     return Gpt2Recipe(**as_asked(found, right.named(), asked))
 
 
-def as_asked(found: Sequence[Condition], name: str, asked: Requested) -> dict[str, Any]:
+def as_asked(found: Sequence[Condition], name: str, asked: Requested) -> PlainData:
     """Return the choices of a recipe as requested; see `fitting`."""
     kind, ways = (" with GPT-2's own epsilon and GELU", ["omit --stock"]) if asked.stock else ("", [])
     wanted, head = fitting(found, name, asked, kind=kind, ways=ways)

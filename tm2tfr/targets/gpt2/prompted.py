@@ -35,7 +35,6 @@ bits, less ReLU([triple] + flags - 2). So the right logit is larger than every o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -46,7 +45,7 @@ from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
 from tm2tfr.sources.turing.universal.proof.prove import ClassProof
 from tm2tfr.targets.common.fitting import Requested
-from tm2tfr.targets.gpt2.limits import MORE, Errors, as_asked, chapter_conditions
+from tm2tfr.targets.gpt2.limits import MORE, Errors, as_asked, below, chapter_conditions
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, centre, span
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.transformer.parts import refuse_export
@@ -129,21 +128,19 @@ def prompted_conditions(proof: ClassProof, dtype: str, *, stock: bool = False) -
     """
     errors = ClassErrors(proof.decoder, dtype, stock=stock)
     found, named = chapter_conditions(proof, errors), proof.description
-
-    def demand(layer: int, where: str, claim: str, formula: str, use: Callable[[int, int], Fraction]) -> None:
-        found.append(Condition(layer, "attention", where, claim, formula, use, strict=True))
-
     if named is not None:
         text = f"about {8 * errors.reads + 40:,}·u·2N < 15/16"
-        demand(2, named.last_key, "earlier keys get no weight at all", text, errors.last_key)
+        found.append(below(2, named.last_key, "earlier keys get no weight at all", text, errors.last_key))
         if named.given is not None:
             text = "2·e(N, H) + about 2·N²·u < 15/16"
-            demand(3, named.given, "rivals of position h + k get no weight at all", text, errors.offset)
+            found.append(below(3, named.given, "rivals of position h + k get no weight at all", text, errors.offset))
         text = "about 360·(u + η)·(H + 4) < 15/16"
-        demand(6, named.rule, "other rules get no weight at all where there is one for q and a", text, errors.rule)
+        found.append(
+            below(6, named.rule, "other rules get no weight at all where there is one for q and a", text, errors.rule)
+        )
     f, s = 8 * (errors.writers + 1), errors.states + 1
     text = f"about {72 * (s + f):,}·(u + η)·(H + 4) + {2 * f}·u·N < 1"
-    demand(7, "logits", "the right logit is the largest, also where there is no rule", text, errors.answer)
+    found.append(below(7, "logits", "the right logit is the largest, also where there is no rule", text, errors.answer))
     return tuple(sorted(found, key=lambda c: c.layer))
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import isqrt
 from typing import ClassVar
 
-from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.common.fitting import Options, Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,11 @@ class Gpt2Recipe(Recipe):
     stock: bool = False
     proved_in: ClassVar[str] = "limits"
     """The module with the bounds on rounding."""
+
+    @property
+    def options(self) -> Options:
+        """The options of the export that have this recipe."""
+        return {"positions": self.positions, "max_head": self.max_head, "dtype": self.dtype, "stock": self.stock}
 
     def assured(self, beyond: str) -> str:
         """Return the paragraph of a model card that says how far the model is right, and what lies `beyond`."""

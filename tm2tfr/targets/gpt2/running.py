@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,27 +18,20 @@ from numpy.typing import NDArray
 
 from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.card import typed
-from tm2tfr.targets.common.comparison import ByLogits
-from tm2tfr.targets.common.directory import ANY, mapping
+from tm2tfr.targets.common.comparison import Model
+from tm2tfr.targets.common.directory import ANY, Array, mapping
 
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
 """How everything is loaded: nothing is downloaded, no code that came with an export is run, and nobody is asked."""
 
 
-def required(otherwise: str = "") -> tuple[Any, Any]:
-    """Return the modules torch and transformers; `otherwise`: how the command does without them, if it does.
-
-    Raises:
-        ExportError: if they are not installed.
-    """
-    torch, transformers = errors.required(
-        "running a GPT-2 needs torch and transformers", ["torch", "transformers"], "hf", otherwise=otherwise
-    )
-    return torch, transformers
+required = partial(errors.required, "running a GPT-2 needs torch and transformers", ["torch", "transformers"], "hf")
+"""Returns the modules torch and transformers; raises `ExportError` if they are not installed."""
 
 
-class LoadedModel(ByLogits):
+class LoadedModel(Model):
     """A model and a tokenizer loaded from a directory, by one of the classes that find out what it is.
 
     Raises:
@@ -65,17 +58,17 @@ class LoadedModel(ByLogits):
         return f"transformers {importlib.import_module('transformers').__version__}, torch {self._torch.__version__}"
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> PlainData:
         """What was loaded beside the tensors, by file."""
         return {"config.json": self.model.config, "tokenizer_config.json": self.tokenizer}
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Array]:
         """Return the tensors that were loaded, by name."""
         return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
 
-    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+    def logits(self, tokens: Sequence[int]) -> Array:
         """Return the logits at every position."""
-        found: NDArray[Any] = self._run(tokens).logits[0].numpy()
+        found: Array = self._run(tokens).logits[0].numpy()
         return found
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
@@ -94,7 +87,7 @@ class Gpt2Running(LoadedModel):
     longest_generated = 2048
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> PlainData:
         """What was loaded beside the tensors, by file."""
         return {**super().settings, "generation_config.json": self.model.generation_config}
 
@@ -125,7 +118,7 @@ class Reference:
     texts: Mapping[str, str]
 
     @cached_property
-    def _made(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    def _made(self) -> tuple[PlainData, dict[str, PlainData], dict[str, PlainData]]:
         """Return the loaded objects, the files that they are saved to, and the defaults of each class of settings."""
         _, transformers = required()
         loaders = {
@@ -153,23 +146,23 @@ class Reference:
         return found, saved, {name: kind().to_dict() for name, kind in kinds.items()}
 
     @property
-    def saved(self) -> dict[str, dict[str, Any]]:
+    def saved(self) -> dict[str, PlainData]:
         """The files written by saving the right model again, by name: all are JSON."""
         return self._made[1]
 
     @property
-    def neutral(self) -> dict[str, dict[str, Any]]:
+    def neutral(self) -> dict[str, PlainData]:
         """The default settings, by file."""
         return self._made[2]
 
-    def unlike(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+    def unlike(self, given: PlainData) -> tuple[str, ...]:
         """Return the parts of the loaded objects, by file, that are not as loaded from the right files.
 
         They must be unused: a tokenizer changes when it is used.
         """
         return tuple(self._unlike(given))
 
-    def _unlike(self, given: Mapping[str, Any]) -> Iterator[str]:
+    def _unlike(self, given: PlainData) -> Iterator[str]:
         for name, right in self._made[0].items():
             want, have = _state(right), _state(given[name])
             for part in sorted({*want, *have}):
@@ -188,7 +181,7 @@ def _state(loaded: Any) -> dict[str, str]:
     return kind | {name: _text(value) for name, value in held.items()} | {"tokenizer": loaded.backend_tokenizer.to_str()}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a value as text, in which the order of a dictionary does not matter."""
     if isinstance(value, dict):
         return f"{{{', '.join(sorted(f'{name!r}: {_text(entry)}' for name, entry in value.items()))}}}"

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from tm2tfr.base.errors import ExportError, visible
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.classifier import GPT2, classifier_by
 from tm2tfr.targets.common.fitting import MOST_POSITIONS, Options, Requested, Uncertified, fitted_to_table
 from tm2tfr.targets.common.verdict import Verdict
@@ -71,7 +72,7 @@ def fitted_circuit(decoder: Decoder, right: ExportReference, asked: Requested) -
         raise ExportError(f"{name}: --stock is about the bounds for Turing machines: omit it")
     last = (decoder.positions or 1) - 1
     found = fitted_to_table(decoder, right, replace(asked, max_head=None) if asked.max_head == last else asked)
-    chosen: dict[str, Any] = {"positions": found.positions, "max_head": last, "dtype": found.dtype}
+    chosen: PlainData = {"positions": found.positions, "max_head": last, "dtype": found.dtype}
     if decoder.normed:
         return Gpt2Normed(**chosen, own=next(norms(decoder))[1].epsilon)
     return Gpt2Tabled(**chosen)
@@ -169,8 +170,12 @@ LANGUAGE = by_gpt2.ByGpt2(
 LABELS = classifier_by(GPT2)
 
 
+def _program(decoder: Decoder) -> by_gpt2.ByGpt2[Any]:
+    return LABELS if decoder.labeller else LANGUAGE
+
+
 def export(
-    decoder: Decoder, machine: Any, folder: str | Path, *, verify: bool = True, **options: Unpack[Options]
+    decoder: Decoder, machine: object, folder: str | Path, *, verify: bool = True, **options: Unpack[Options]
 ) -> by_gpt2.Gpt2Exported:
     """Write `decoder` as a GPT-2; see `tm2tfr.export_gpt2`.
 
@@ -179,9 +184,9 @@ def export(
     """
     if decoder.labeller and options.get("stock"):
         raise ExportError("--stock is about the bounds for Turing machines, and these weights label a sequence: omit it")
-    return by_gpt2.export(LABELS if decoder.labeller else LANGUAGE, decoder, machine, folder, verify=verify, **options)
+    return by_gpt2.export(_program(decoder), decoder, machine, folder, verify=verify, **options)
 
 
-def verified(folder: str | Path, decoder: Decoder, machine: Any, word: str | None) -> Verdict:
+def verified(folder: str | Path, decoder: Decoder, machine: object, word: str | None) -> Verdict:
     """Compare the export in `folder` with `machine`; see `tm2tfr.targets.gpt2.export.verified`."""
-    return compared(LABELS if decoder.labeller else LANGUAGE, folder, decoder, machine, word)
+    return compared(_program(decoder), folder, decoder, machine, word)

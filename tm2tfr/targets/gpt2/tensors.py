@@ -18,11 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from tm2tfr.base.errors import ExportError
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.targets.common.reference import smaller
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
@@ -51,6 +52,18 @@ LARGEST = 2**31
 """The largest size of a tensor file in bytes; a larger export is refused."""
 
 
+class Translated(Protocol):
+    """What a decoder becomes for a program: a GPT-2, or something that is made from it."""
+
+    @property
+    def gpt2(self) -> Gpt2: ...  # from which it is made
+    @property
+    def heads(self) -> int: ...  # the attention heads of each layer
+    @property
+    def width(self) -> int: ...  # the dimension of the stream
+    def reads(self) -> Callable[[Array], Array]: ...  # reads the decoder's values off a stream
+
+
 @dataclass(frozen=True)
 class Gpt2:
     """A decoder as a GPT-2.
@@ -66,6 +79,13 @@ class Gpt2:
     """The parts that it can have, beside those of every decoder."""
     biased: ClassVar[bool] = False
     """Whether its logits can have a bias."""
+    scaled: ClassVar[bool] = False  # otherwise PyTorch may use a root that is not a power of two, and round
+    """Whether scores are divided by √d_head in every kernel."""
+    reading: ClassVar[str] = "value = scale · (x[index] - x[mirror]) / 2, x the residual stream before a layer norm"
+    """How the value of a direction is read."""
+    about_the_stream: ClassVar[str] = """The
+stream holds every value twice, as x and -x: the value of a direction is scale · (x[index] - x[mirror]) / 2."""
+    """A sentence for the model card."""
 
     def __post_init__(self) -> None:
         refuse_export(self.decoder, "GPT-2", known=self.known)
@@ -96,33 +116,17 @@ class Gpt2:
         """The numbers that the latest write compares, as points of a plane."""
         return compared(self.decoder)
 
-    @property
-    def scaled(self) -> bool:
-        """Whether scores are divided by √d_head in every kernel."""
-        return False  # otherwise PyTorch may use a root that is not a power of two, and round
-
-    @property
-    def reading(self) -> str:
-        """How the value of a direction is read."""
-        return "value = scale · (x[index] - x[mirror]) / 2, x the residual stream before a layer norm"
-
-    def place(self, number: int) -> dict[str, Any]:
+    def place(self, number: int) -> PlainData:
         """Return where a direction is, both copies, and its scale."""
         name = self.directions[number]
         return {"name": name, "index": number, "mirror": number + self.mirror, "scale": self.scales[name]}
-
-    @property
-    def about_the_stream(self) -> str:
-        """Return a sentence for the model card."""
-        value = "scale · (x[index] - x[mirror]) / 2"
-        return f"The\nstream holds every value twice, as x and -x: the value of a direction is {value}."
 
     @property
     def gpt2(self) -> Gpt2:
         """Itself: it is made from no other."""
         return self
 
-    def reads(self) -> Callable[[Any], Any]:
+    def reads(self) -> Callable[[Array], Array]:
         """Return the function that reads the decoder's values off a stream that holds them twice, scaled."""
         scale = np.array([self.scales[name] for name in self.decoder.layout.directions])
         width, mirror = len(scale), self.mirror

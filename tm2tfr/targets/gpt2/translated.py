@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from math import frexp
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from tm2tfr.base.errors import ExportError
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.sharpen import Form, forms
+from tm2tfr.targets.gpt2.sharpen import Scores, forms
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE
@@ -24,12 +24,6 @@ from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Norm, norms, 
 #
 # The stream is the decoder's, once and unscaled. GPT-2 has one epsilon for all norms, and divides scores by √d_head, by
 # which the queries are multiplied here.
-class _Forms(NamedTuple):
-    """The components of a head's scores: pairs of linear forms, of the query and of the key."""
-
-    components: tuple[tuple[Form, Form], ...]
-
-
 class NormedGpt2(Gpt2):
     """A decoder with layer norms as a GPT-2; see `Gpt2`.
 
@@ -38,6 +32,11 @@ class NormedGpt2(Gpt2):
     """
 
     known = (TABLE, NO_BOS, NORMS)
+    scaled = True
+    reading = "value = x[index], x the residual stream before a layer norm"
+    about_the_stream = (
+        "The\nstream holds every value once, as it is: softmax and layer norms are those of the construction."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,30 +73,15 @@ class NormedGpt2(Gpt2):
         return dict.fromkeys(self.directions, 1.0)
 
     @cached_property
-    def scores(self) -> Any:
+    def scores(self) -> tuple[tuple[Scores, ...], ...]:
         """The scores of each layer's heads, as linear forms."""
         return tuple(tuple(_components(head, self.decoder) for head in layer.heads) for layer in self.decoder.layers)
 
-    @property
-    def scaled(self) -> bool:
-        """Scores are divided by √d_head."""
-        return True
-
-    @property
-    def reading(self) -> str:
-        """How the value of a direction is read."""
-        return "value = x[index], x the residual stream before a layer norm"
-
-    def place(self, number: int) -> dict[str, Any]:
+    def place(self, number: int) -> PlainData:
         """Return where a direction is."""
         return {"name": self.directions[number], "index": number}
 
-    @property
-    def about_the_stream(self) -> str:
-        """Return a sentence for the model card."""
-        return "The\nstream holds every value once, as it is: softmax and layer norms are those of the construction."
-
-    def reads(self) -> Callable[[Any], Any]:
+    def reads(self) -> Callable[[Array], Array]:
         """Return the function that reads the decoder's values off a stream."""
         return lambda x: x[: self.width]
 
@@ -168,9 +152,9 @@ def refuse_unlike(decoder: Decoder) -> float:
     return epsilons.pop()
 
 
-def _components(head: Head, decoder: Decoder) -> _Forms:
+def _components(head: Head, decoder: Decoder) -> Scores:
     queries, keys = forms(head.query, decoder.layout), forms(head.key, decoder.layout)
-    return _Forms(tuple((query, key) for query, key in zip(queries, keys, strict=True) if query and key))
+    return Scores(tuple((query, key) for query, key in zip(queries, keys, strict=True) if query and key))
 
 
 def _norm(name: str, norm: Norm | None) -> dict[str, Array]:

@@ -13,24 +13,17 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from tm2tfr.base.errors import visible
 from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.targets.common.card import checking, given_and_labelled, prompt, tags, typed
-from tm2tfr.targets.common.directory import KEY, NAMES, Array
+from tm2tfr.contract.shown import PlainData
+from tm2tfr.targets.common.card import TRIED_LABELS, checking, given_and_labelled, heading, prompt, table, typed
+from tm2tfr.targets.common.directory import KEY, NAMES, README, Array
 from tm2tfr.targets.common.labels import outputs_of, spaced
-from tm2tfr.targets.gpt2.documents import (
-    dumped,
-    introduction,
-    origin,
-    parts,
-    tokenizer,
-    tokenizer_config,
-)
+from tm2tfr.targets.gpt2.documents import dumped, introduction, origin, parts, sizes, tokenizer, tokenizer_config
 from tm2tfr.targets.gpt2.tensors import PAD, Gpt2
 from tm2tfr.transformer.provenance import name
 from tm2tfr.transformer.weights import Decoder
@@ -119,17 +112,16 @@ def documents(native: Native, right: ExportReference) -> dict[str, str]:
     """Return the text of each file by its name."""
     # TransformerLens prepends a tokenizer's bos_token and hides its eos_token; here it must do neither
     told = {**tokenizer_config(native.gpt2), "bos_token": None, "eos_token": PAD}
-    found: dict[str, Any] = {
+    found: PlainData = {
         CONFIGURATION: config(native),
         "tokenizer.json": tokenizer(native.gpt2),
         "tokenizer_config.json": told,
         NAMES: names(native),
     }
-    card = labelling_card if native.gpt2.decoder.labeller else model_card
-    return dumped(found) | {"README.md": card(native, right)}
+    return dumped(found) | {README: model_card(native, right)}
 
 
-def config(native: Native) -> dict[str, Any]:
+def config(native: Native) -> PlainData:
     """Return the configuration for ``boot_native``, which ignores entries that it does not know."""
     gpt2 = native.gpt2
     return {
@@ -151,7 +143,7 @@ def config(native: Native) -> dict[str, Any]:
     }
 
 
-def names(native: Native) -> dict[str, Any]:
+def names(native: Native) -> PlainData:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
     return {
         **origin(native.gpt2, FORMAT),
@@ -163,7 +155,7 @@ def names(native: Native) -> dict[str, Any]:
     }
 
 
-def _labelling(decoder: Decoder) -> dict[str, Any]:
+def _labelling(decoder: Decoder) -> PlainData:
     """Return what is set of a labeller alone: its logits are those of the outputs, and heads may see every position."""
     return {
         "d_vocab_out": decoder.answers,
@@ -173,99 +165,67 @@ def _labelling(decoder: Decoder) -> dict[str, Any]:
 
 def model_card(native: Native, right: ExportReference) -> str:
     """Return the model card."""
-    gpt2, recipe = native.gpt2, native.gpt2.recipe
-    head = gpt2.decoder.layout.holding("h")
-    loads, most, reads = loading(recipe.dtype, "no token ends a run"), 'config["n_ctx"] + 1', reading_answers(gpt2)
-    if head is not None:
-        loads, most, reads = loading(recipe.dtype), 'config["n_ctx"]', reading(head.name)
-    return f"""---
-library_name: transformer_lens
-tags: [{tags(right, "interpretability")}]
----
-# {escaped(right.named())} in TransformerLens
+    gpt2, decoder, recipe = native.gpt2, native.gpt2.decoder, native.gpt2.recipe
+    head, parts = decoder.layout.holding("h"), "the attention heads and the hidden units"
+    if decoder.labeller:
+        title, about = right.named("A decoder"), f"{right.origin()}\n\n{given_and_labelled(decoder)}"
+        seen = "Every head sees every position" if decoder.looks_ahead else "No head sees a later position"
+        use, run, reads = f"{seen}. With", _labels(gpt2, right), _reading_labels(gpt2)
+        parts = "the attention heads, the hidden units and the outputs"
+        assured = f"""**How far it is right.** {recipe.stated}
+{TRIED_LABELS} A longer sequence
+is an error. Load it in {recipe.dtype}."""
+    else:
+        title, about, use = right.named(), introduction(gpt2, right), "With"
+        run = _generation(gpt2, right, "no token ends a run" if head is None else "generate stops at the verdict")
+        reads = reading_answers(gpt2) if head is None else reading(head.name)
+        assured = recipe.assured("a longer run or prompt is an error")
+    front = {"library_name": "transformer_lens"}
+    return f"""{heading(right, f"{escaped(title)} in TransformerLens", front, "interpretability")}
+{about}
 
-{introduction(gpt2, right)}
-
-With TransformerLens 4.3 or later:
+{use} TransformerLens 4.3 or later:
 
 ```python
-{loads}
-word = model.to_tokens({typed(right.example, gpt2.vocabulary)!r})
-run = model.generate(word, max_new_tokens={most} - word.shape[1], do_sample=False, verbose=False)
-print(model.to_str_tokens(run[0]))
+{run}
 ```
 
 **What is where.** There is no layer norm, and each direction of the residual stream is one coordinate, which holds the
-value itself. `{NAMES}` names the directions, the attention heads and the hidden units:
+value itself. `{NAMES}` names the directions, {parts}:
 
 ```python
 {reads}
 ```
 
-{recipe.assured("a longer run or prompt is an error")}
+{assured}
 
 {checking(right)}
 
-| | |
-|---|---|
-| layers, heads per layer, width | {len(gpt2.decoder.layers)}, {native.heads}, {native.width} |
-| positions | {recipe.positions:,} |
-| numbers | {recipe.dtype} |
-"""
+{table(sizes(native))}"""
 
 
-def labelling_card(native: Native, right: ExportReference) -> str:
-    """Return the model card of a labeller."""
-    gpt2, decoder = native.gpt2, native.gpt2.decoder
-    seen = "Every head sees every position" if decoder.looks_ahead else "No head sees a later position"
-    first = min((column for row, column, _ in decoder.unembedding.entries() if row == 0), default=0)
-    said = f"after the last layer: from what {gpt2.decoder.answered[0]} is made, at each position"
-    return f"""---
-library_name: transformer_lens
-tags: [{tags(right, "interpretability")}]
----
-# {escaped(right.named("A decoder"))} in TransformerLens
+def _generation(gpt2: Gpt2, right: ExportReference, ends: str) -> str:
+    """Return the Python that generates the run on the example; it makes ``model`` and ``run``."""
+    most = 'config["n_ctx"]' if gpt2.decoder.layout.holding("h") is not None else 'config["n_ctx"] + 1'
+    return f"""{loading(gpt2.recipe.dtype, ends)}
+word = model.to_tokens({typed(right.example, gpt2.vocabulary)!r})
+run = model.generate(word, max_new_tokens={most} - word.shape[1], do_sample=False, verbose=False)
+print(model.to_str_tokens(run[0]))"""
 
-{right.origin()}
 
-{given_and_labelled(decoder)}
-
-{seen}. With TransformerLens 4.3 or later:
-
-```python
-{loading(gpt2.recipe.dtype, "nothing is generated")}
+def _labels(gpt2: Gpt2, right: ExportReference) -> str:
+    """Return the Python that prints the labels of the example; it makes ``model`` and ``word``."""
+    return f"""{loading(gpt2.recipe.dtype, "nothing is generated")}
 word = model.to_tokens({spaced(prompt(right))!r})
 logits = model(word)[0]
 names = json.loads(Path("{NAMES}").read_bytes())
 for output in names["outputs"]:
     own = logits[:, slice(*output["logits"])]
     numbers = own[:, 0].tolist() if output["labels"] is None else own.argmax(-1).tolist()
-    print(output["name"], *(numbers if output["labels"] is None else [output["labels"][n] for n in numbers]))
-```
-
-**What is where.** There is no layer norm, and each direction of the residual stream is one coordinate, which holds the
-value itself. `{NAMES}` names the directions, the attention heads, the hidden units and the outputs:
-
-```python
-{_reading(decoder.layout.directions[first], len(decoder.layers) - 1, said, given="word")}
-```
-
-**How far it is right.** {gpt2.recipe.stated}
-Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on all inputs up to some length and on
-random ones of any, and compares every label, and every value of the residual stream after every layer. A longer sequence
-is an error. Load it in {gpt2.recipe.dtype}.
-
-{checking(right)}
-
-| | |
-|---|---|
-| layers, heads per layer, width | {len(decoder.layers)}, {native.heads}, {native.width} |
-| positions | {gpt2.recipe.positions:,} |
-| numbers | {gpt2.recipe.dtype} |
-"""
+    print(output["name"], *(numbers if output["labels"] is None else [output["labels"][n] for n in numbers]))"""
 
 
-def loading(dtype: str, ends: str = "generate stops at the verdict") -> str:
+def loading(dtype: str, ends: str) -> str:
     """Return the Python that loads the directory it is run in; it makes ``model``; `ends`: what ends a run, in words."""
     return f"""import json, torch
 from pathlib import Path
@@ -295,6 +255,14 @@ def reading_answers(gpt2: Gpt2) -> str:
     token = next((name for name, number in numbers.items() if number == row), "a token")
     said = f"after the layer: from what the logit of {visible(token)} is made, at each position"
     return _reading(decoder.layout.directions[column], len(decoder.layers) - 1, said, "[:, :-1]")
+
+
+def _reading_labels(gpt2: Gpt2) -> str:
+    """Return the Python that reads a direction from which the first logit is made; it uses ``model`` and ``word``."""
+    decoder = gpt2.decoder
+    first = min((column for row, column, _ in decoder.unembedding.entries() if row == 0), default=0)
+    note = f"after the last layer: from what {decoder.answered[0]} is made, at each position"
+    return _reading(decoder.layout.directions[first], len(decoder.layers) - 1, note, given="word")
 
 
 def _reading(direction: str, layer: int, said: str, part: str = "", *, given: str = "run") -> str:

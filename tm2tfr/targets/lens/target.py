@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line, visible
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.card import typed
-from tm2tfr.targets.common.comparison import ByLogits
-from tm2tfr.targets.common.directory import mapping
+from tm2tfr.targets.common.comparison import Model
+from tm2tfr.targets.common.directory import Array, mapping
 from tm2tfr.targets.common.fitting import Options, Requested
 from tm2tfr.targets.common.labels import spaced
 from tm2tfr.targets.gpt2 import export as by_gpt2
@@ -37,22 +38,11 @@ from tm2tfr.transformer.weights import Decoder
 MODULES = ["torch", "transformers", "safetensors.torch", "transformer_lens.model_bridge"]
 
 
-def required(otherwise: str = "") -> tuple[Any, Any, Any, Any]:
-    """Return the modules torch, transformers and safetensors.torch, and TransformerLens's `TransformerBridge`.
-
-    Args:
-        otherwise: how the command does without them, if it does.
-
-    Raises:
-        ExportError: if they are not installed.
-    """
-    torch, transformers, safetensors, bridge = errors.required(
-        "running this export needs TransformerLens", MODULES, "lens", otherwise=otherwise
-    )
-    return torch, transformers, safetensors, bridge.TransformerBridge
+required = partial(errors.required, "running this export needs TransformerLens", MODULES, "lens")
+"""Returns the `MODULES`; raises `ExportError` if they are not installed."""
 
 
-class LensRunning(ByLogits):
+class LensRunning(Model):
     """A model loaded from a directory, as the model card says.
 
     Raises:
@@ -71,7 +61,7 @@ class LensRunning(ByLogits):
             tensors = safetensors.load_file(folder / TENSORS)
             self.tokenizer = self._tokenizer()
             dtype = tensors["embed.weight"].dtype
-            self.model = bridge.boot_native(config, self.tokenizer, dtype=dtype)
+            self.model = bridge.TransformerBridge.boot_native(config, self.tokenizer, dtype=dtype)
             self.model.load_state_dict(tensors)
             self.model.cfg.eos_token_id = config["eos_token_id"]
             self._labels = "d_vocab_out" in config
@@ -84,11 +74,11 @@ class LensRunning(ByLogits):
         return f"TransformerLens {version('transformer-lens')}, torch {self._torch.__version__}"
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> PlainData:
         """The tokenizer as `transformers` loads it: the one that the model has is changed by TransformerLens."""
         return {"tokenizer_config.json": self._tokenizer()}
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Array]:
         """Return the tensors that were loaded, by name."""
         return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
 
@@ -97,10 +87,10 @@ class LensRunning(ByLogits):
         text = spaced(word) if self._labels else typed(word, self.tokenizer.get_vocab())
         return [int(n) for n in self.model.to_tokens(text)[0]]
 
-    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+    def logits(self, tokens: Sequence[int]) -> Array:
         """Return the logits at every position."""
         with self._torch.inference_mode():
-            found: NDArray[Any] = self.model(self._torch.tensor([list(tokens)]), return_type="logits")[0].numpy()
+            found: Array = self.model(self._torch.tensor([list(tokens)]), return_type="logits")[0].numpy()
         return found
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
@@ -136,7 +126,7 @@ def lens_recipe(decoder: Decoder, right: ExportReference, **options: Unpack[Opti
     """Return the recipe for a machine, a circuit, or weights that label a sequence.
 
     Args:
-        options: see `tm2tfr.targets.gpt2.export.chosen`.
+        options: see `tm2tfr.targets.gpt2.target.chosen`.
 
     Raises:
         ExportError: if `decoder` has a part that the export does not have, or the request does not fit.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from functools import partial
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import CompileError, ExportError, visible
 from tm2tfr.base.text.shown import escaped
 from tm2tfr.certificates.kit import checked
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.targets.common.card import checking, introduction, tags
-from tm2tfr.targets.common.directory import NAMES
+from tm2tfr.contract.shown import PlainData
+from tm2tfr.targets.common.card import checking, heading, introduction, layers_named, table
+from tm2tfr.targets.common.directory import NAMES, Array
 from tm2tfr.targets.common.fitting import (
     USUAL,
     Options,
@@ -35,7 +35,7 @@ from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
-from tm2tfr.transformer.weights import Decoder, Head, Layer, matrices, norms
+from tm2tfr.transformer.weights import Decoder, Head, matrices, norms
 
 LARGEST = 2**31
 """The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
@@ -79,7 +79,7 @@ def fitted(right: ExportReference, **options: Unpack[Options]) -> Recipe:
 
 
 # ── A decoder's own matrices as tensors, and what each of their entries does.
-def tensors(decoder: Decoder, dtype: str) -> dict[str, NDArray[Any]]:
+def tensors(decoder: Decoder, dtype: str) -> dict[str, Array]:
     """Return every matrix, dense, by its path, e.g. ``layers.4.heads.0.query``; layers count from 1."""
     return {path: matrix.dense(dtype) for path, matrix in matrices(decoder).items()}
 
@@ -116,7 +116,7 @@ def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
     }[part]()
 
 
-def features(decoder: Decoder, positions: int, dtype: str) -> NDArray[Any]:
+def features(decoder: Decoder, positions: int, dtype: str) -> Array:
     """Return the position features, each rounded once: (positions, features)."""
     table = np.empty((positions, len(decoder.features)), dtype=dtype)
     for column, name in enumerate(decoder.features):
@@ -127,7 +127,7 @@ def features(decoder: Decoder, positions: int, dtype: str) -> NDArray[Any]:
 VERSION = "2"
 
 
-def names(decoder: Decoder, recipe: Recipe, format: str, program: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | None = None) -> PlainData:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin.
 
     What not every export has is only there if this one has it: the epsilons of layer norms by their path, and the `data`
@@ -148,7 +148,7 @@ def names(decoder: Decoder, recipe: Recipe, format: str, program: Mapping[str, A
         "read": "value = x[index], x the residual stream before layer 1 or after a layer",
         "directions": [{"name": name, "index": n} for n, name in enumerate(layout.directions)],
         "subspaces": {s.name: [layout[s.name].start, layout[s.name].stop] for s in layout.subspaces},
-        "layers": [_layer(layer, n, layout) for n, layer in enumerate(decoder.layers, start=1)],
+        "layers": layers_named(decoder, 1, partial(_about, decoder)),
         "features": list(decoder.features),
         "temperature": _temperature(decoder, recipe.positions),
         "vocabulary": list(decoder.vocabulary),
@@ -173,51 +173,37 @@ def _temperature(decoder: Decoder, positions: int) -> float | None:
         return None
 
 
-def _layer(layer: Layer, n: int, layout: Residual) -> dict[str, Any]:
-    return {
-        "layer": n,
-        "name": layer.name,
-        "meaning": layer.meaning,
-        "source": layer.source,
-        "heads": [
-            {"head": k, "name": head.name, "source": head.source, "components": _components(head, layout), **_own(head)}
-            for k, head in enumerate(layer.heads)
-        ],
-        "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
-    }
-
-
-def _own(head: Head) -> dict[str, Any]:
-    """Return how a head weighs, and what it sees, if not as machines' do."""
+def _about(decoder: Decoder, layer: int, number: int) -> PlainData:
+    """Return the components of a head's score; and how it weighs, and what it sees, if not as machines' heads do."""
+    head = decoder.layers[layer].heads[number]
     soft = {"weighting": head.weighting} if head.weighting == "softmax" else {}
-    return soft | ({} if head.mask == "future" else {"mask": head.mask})
+    mask = {} if head.mask == "future" else {"mask": head.mask}
+    return {"components": _components(head, decoder.layout), **soft, **mask}
 
 
-def _components(head: Head, layout: Residual) -> list[dict[str, Any]]:
+def _components(head: Head, layout: Residual) -> list[PlainData]:
     """Return the components of a head's score by name: the query and the key as linear forms."""
     pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
     return [{"query": layout.named(query), "key": layout.named(key)} for query, key in pairs]
 
 
-def as_json(value: Any) -> str:
-    """Return `value` as the text of a file."""
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-
-
-def card(right: ExportReference, recipe: Recipe, *, title: str, use: str, assumed: str, table: str) -> str:
+def card(right: ExportReference, recipe: Recipe, *, title: str, use: str, assumed: str, rows: Mapping[str, object]) -> str:
     """Return the model card.
 
     Args:
         title: what it is; use: how to run it; assumed: what the certificate assumes about the program that runs it.
-        table: further rows of the table of sizes.
+        rows: further rows of the table of sizes.
     """
     decoder = right.decoder
     between = "\n\n" if right.in_prompt else " "
-    return f"""---
-tags: [{tags(right)}]
----
-# {escaped(right.named("A decoder"))} {title}
-
+    sizes = {
+        "layers, heads in all, width": f"{len(decoder.layers)}, {decoder.heads}, {decoder.layout.width}",
+        "positions": f"{recipe.positions:,}",
+        "numbers": recipe.dtype,
+        "attention": _attention(decoder),
+        **rows,
+    }
+    return f"""{heading(right, f"{escaped(right.named('A decoder'))} {title}")}
 {introduction(right, f"an input word and `{decoder.bos}`")}{between}{use}
 
 **How far it is right.** {recipe.explained(right.judge, assumed)}
@@ -228,13 +214,7 @@ More positions are refused.
 **What is where.** `{NAMES}` names the directions of the residual stream (the value of a direction is x[index]), the
 subspaces, layers, attention heads with the components of their scores, and hidden units.
 
-| | |
-|---|---|
-| layers, heads in all, width | {len(decoder.layers)}, {decoder.heads}, {decoder.layout.width} |
-| positions | {recipe.positions:,} |
-| numbers | {recipe.dtype} |
-| attention | {_attention(decoder)} |
-{table}"""
+{table(sizes)}"""
 
 
 def _attention(decoder: Decoder) -> str:

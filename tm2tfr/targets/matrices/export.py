@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.base.errors import ExportError, ShapeError, counted
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.targets.common.comparison import WITHOUT, Model, compared, words
-from tm2tfr.targets.common.directory import NAMES, differences, document, inherited, strangers, whole
+from tm2tfr.contract.shown import PlainData
+from tm2tfr.targets.common.card import as_json
+from tm2tfr.targets.common.comparison import WITHOUT, Model
+from tm2tfr.targets.common.directory import NAMES, Array, differences, document, inherited, strangers, whole
 from tm2tfr.targets.common.fitting import Options, Recipe, Uncertified
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.common.verdict import Exported, Rehearsal, Trial, Verdict, cause, judged, refused
-from tm2tfr.targets.matrices.contents import VERSION, as_json, described, fitted, names, tensors
+from tm2tfr.targets.common.verdict import Exported, Rehearsal, Verdict, judged, refused
+from tm2tfr.targets.matrices.contents import VERSION, described, fitted, names, tensors
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace, at
@@ -33,7 +34,7 @@ DIGEST = "digest"
 """The entry of the names that has the digest."""
 
 
-def sealed(named: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+def sealed(named: PlainData, arrays: Mapping[str, Array]) -> PlainData:
     """Return the names of an export with the digest of everything in them and of the matrices, (rows, columns) each."""
     names = {name: value for name, value in named.items() if name != DIGEST}
     total = hashlib.sha256(json.dumps(names, sort_keys=True).encode())
@@ -43,7 +44,7 @@ def sealed(named: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict
     return {**names, DIGEST: total.hexdigest()}
 
 
-def rebuilt(folder: Path, said: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Decoder:
+def rebuilt(folder: Path, said: PlainData, arrays: Mapping[str, Array]) -> Decoder:
     """Return the decoder that an export contains, from its names and its matrices.
 
     Raises:
@@ -56,7 +57,7 @@ def rebuilt(folder: Path, said: Mapping[str, Any], arrays: Mapping[str, NDArray[
         raise ExportError(f"{what}: export it again") from error
 
 
-def _decoder(said: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Decoder:
+def _decoder(said: PlainData, arrays: Mapping[str, Array]) -> Decoder:
     directions = [str(direction["name"]) for direction in said["directions"]]
     places = said["subspaces"].items()
     outer = [name for name in OUTER if name in arrays or name != "position_table"]
@@ -80,7 +81,7 @@ def _subspace(name: str, directions: Sequence[str]) -> Subspace:
     return Subspace(name, tuple(each.removeprefix(at(name, "")[:-1])[:-1] for each in directions))
 
 
-def _layer(said: Mapping[str, Any], path: str, arrays: Mapping[str, NDArray[Any]]) -> Layer:
+def _layer(said: PlainData, path: str, arrays: Mapping[str, Array]) -> Layer:
     heads, ffn = [], None
     for k, head in enumerate(said["heads"]):
         parts = _matrices(f"{path}heads.{k}.", ("query", "key", "value", "output"), arrays)
@@ -93,12 +94,12 @@ def _layer(said: Mapping[str, Any], path: str, arrays: Mapping[str, NDArray[Any]
     return Layer(name=about["name"], meaning=about["meaning"], source=about["source"], heads=tuple(heads), feed_forward=ffn)
 
 
-def _output(said: Mapping[str, Any]) -> Output:
+def _output(said: PlainData) -> Output:
     labels = said["labels"]
     return Output(str(said["name"]), None if labels is None else _texts(labels))
 
 
-def _matrices(path: str, names: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+def _matrices(path: str, names: Sequence[str], arrays: Mapping[str, Array]) -> PlainData:
     return {name: Matrix.from_dense(arrays[path + name]) for name in names}
 
 
@@ -108,11 +109,11 @@ def _texts(values: Sequence[Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Program:
-    """What differs between the programs.
+    """A target that runs a decoder's own matrices.
 
     Args:
         title: the program's name; `format`: the ``format`` in `NAMES`.
-        required: raises ExportError unless the program that runs an export is installed; takes the alternative to it.
+        required: raises ExportError unless the program that runs an export is installed; `otherwise`: the alternative.
         files: all files but `NAMES`, by name, for the decoder of a reference, a recipe and the names.
         load: returns a model from a directory.
         names: the names of all files of an export of a decoder.
@@ -124,13 +125,13 @@ class Program:
 
     title: str
     format: str
-    required: Callable[[str], object]
-    files: Callable[[ExportReference, Recipe, Mapping[str, Any]], dict[str, str | bytes]]
+    required: Callable[..., object]
+    files: Callable[[ExportReference, Recipe, PlainData], dict[str, str | bytes]]
     load: Callable[[Path], Model]
     names: Callable[[Decoder], tuple[str, ...]]
-    read: Callable[[Path], tuple[dict[str, NDArray[Any]], Iterable[str]]]
-    strange: Callable[[Path, Decoder, Recipe, Mapping[str, Any]], Iterable[str]]
-    unlike: Callable[[Any, Mapping[str, NDArray[Any]]], Iterable[str]] = lambda _model, _found: ()
+    read: Callable[[Path], tuple[dict[str, Array], Iterable[str]]]
+    strange: Callable[[Path, Decoder, Recipe, PlainData], Iterable[str]]
+    unlike: Callable[[Any, Mapping[str, Array]], Iterable[str]] = lambda _model, _found: ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +155,7 @@ class MatricesExported(Exported):
 def export(
     program: Program,
     decoder: Decoder,
-    machine: Any,
+    machine: object,
     folder: str | Path,
     *,
     verify: bool = True,
@@ -169,7 +170,7 @@ def export(
         ExportError, OutputError: see there.
     """
     if verify:
-        program.required(WITHOUT)
+        program.required(otherwise=WITHOUT)
     right = reference_of(machine, decoder)
     recipe = fitted(right, **options)
     named = names(decoder, recipe, program.format, right.data)
@@ -181,7 +182,7 @@ def export(
     return MatricesExported(**ran, title=program.title, decoder=decoder, recipe=recipe)
 
 
-def verified(program: Program, folder: Path, decoder: Decoder | None, machine: Any, word: str | None) -> Verdict:
+def verified(program: Program, folder: Path, decoder: Decoder | None, machine: object, word: str | None) -> Verdict:
     """Compare the export in `folder` with `machine`, compiled to `decoder`; run it on `word`.
 
     Without a program, it is compared with `decoder`, and its run with the dense engine's, on one of `prompts` if there is
@@ -217,18 +218,13 @@ def verified(program: Program, folder: Path, decoder: Decoder | None, machine: A
         *metadata,
         *program.strange(folder, whole, recipe, told),
     ]
-    given = words(right, recipe.positions)[0] if word is None else word
-
-    def tried() -> Trial:
-        model = program.load(folder)
-        run = compared(model, whole.vocabulary, right, given, recipe.positions)
-        return Trial(tuple(program.unlike(model, found)), run, cause(model, whole, run, lambda x: x), model.versions)
-
+    look = Rehearsal(program.load, whole.vocabulary, right, recipe.positions)
+    tried = partial(look.trial, folder, word, lambda model: program.unlike(model, found))
     verdict = judged(name, beside, found, tensors(whole, recipe.dtype), partial(described, whole), tried)
     return verdict if right.program is not None else replace(verdict, note=_note(decoder))
 
 
-def _unsealed(said: Mapping[str, Any], found: Mapping[str, NDArray[Any]]) -> list[str]:
+def _unsealed(said: PlainData, found: Mapping[str, Array]) -> list[str]:
     """Return that an export is not what was written, if its digest says so."""
     if said.get(DIGEST) == sealed(said, found)[DIGEST]:
         return []
@@ -240,16 +236,16 @@ def _note(decoder: Decoder | None) -> str:
     return f"compared with {weights}, and with the dense engine: no machine is stored with it"
 
 
-def _told(right: ExportReference, recipe: Recipe, format: str, said: Mapping[str, Any]) -> dict[str, Any]:
+def _told(right: ExportReference, recipe: Recipe, format: str, said: PlainData) -> PlainData:
     """Return the right names of an export with its stated origin, as JSON has them."""
     decoder = right.decoder
     wanted = names(replace(decoder, provenance=said["provenance"]), recipe, format, right.data)
     version = said.get("tm2tfr")
-    told: dict[str, Any] = json.loads(as_json(wanted | ({"tm2tfr": version} if isinstance(version, str) else {})))
+    told: PlainData = json.loads(as_json(wanted | ({"tm2tfr": version} if isinstance(version, str) else {})))
     return told if right.program is not None else sealed(told, tensors(decoder, recipe.dtype))
 
 
-def recipe_of(folder: Path, said: Mapping[str, Any]) -> Recipe:
+def recipe_of(folder: Path, said: PlainData) -> Recipe:
     """Return the recipe of an export from what its `NAMES` says.
 
     Raises:

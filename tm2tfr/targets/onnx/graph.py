@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr._version import __version__
 from tm2tfr.base import errors
-from tm2tfr.targets.common.directory import KEY
+from tm2tfr.contract.shown import PlainData
+from tm2tfr.targets.common.directory import KEY, Array
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.contents import features, tensors
 from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
@@ -51,7 +51,7 @@ def stream(layer: int) -> str:
 class Graph:
     """A graph that is being built: `nodes` in the order in which they are run, each with one or more outputs."""
 
-    def __init__(self, initializers: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, initializers: Mapping[str, Array]) -> None:
         self._onnx = required()
         self.initializers = dict(initializers)
         self.nodes: list[Any] = []
@@ -72,7 +72,7 @@ class Graph:
         return self.add("MatMul", x, self.add("Transpose", matrix, name=f"{matrix}.T"), name=name)
 
 
-def built(decoder: Decoder, recipe: Recipe, names: Mapping[str, Any]) -> Any:
+def built(decoder: Decoder, recipe: Recipe, names: PlainData) -> Any:
     """Return `decoder` as an ``onnx.ModelProto`` with `names` as metadata.
 
     Raises:
@@ -104,7 +104,7 @@ def built(decoder: Decoder, recipe: Recipe, names: Mapping[str, Any]) -> Any:
     return model
 
 
-def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[Any]) -> None:
+def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[np.floating]) -> None:
     """Add the whole forward pass."""
     length = graph.add("Squeeze", graph.add("Shape", IDS, name="length", start=1, end=2), name="n")
     i = graph.add("Range", "0", length, "1", name="i")  # (n,)
@@ -144,7 +144,7 @@ def _seen(graph: Graph, decoder: Decoder, i: str, rows: str) -> None:
         graph.add("Or", past, ahead, name=SEEN["none"])
 
 
-def _read(graph: Graph, norm: Norm | None, path: str, x: str, dtype: np.dtype[Any]) -> str:
+def _read(graph: Graph, norm: Norm | None, path: str, x: str, dtype: np.dtype[np.floating]) -> str:
     """Add a layer norm, if there is one, and return the name of what is read of `x`: (batch, n, width)."""
     if norm is None:
         return x
@@ -160,7 +160,7 @@ def _read(graph: Graph, norm: Norm | None, path: str, x: str, dtype: np.dtype[An
     return graph.add("Add", scaled, bias, name=f"{path}.read")
 
 
-def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[Any]) -> str:
+def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[np.floating]) -> str:
     """Add a head and return the name of its output: (batch, n, width)."""
     queries, keys, values = (
         graph.applied(f"{path}.{part}", x, f"{path}.{plural}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.card import prompt
-from tm2tfr.targets.common.comparison import ByLogits
-from tm2tfr.targets.common.directory import KEY, MOST_TENSORS, NAMES, README, content, parsed_text, same
+from tm2tfr.targets.common.comparison import Model
+from tm2tfr.targets.common.directory import KEY, MOST_TENSORS, NAMES, README, Array, content, parsed_text, same
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.labels import tokens_of
 from tm2tfr.targets.common.reference import source_of
@@ -29,16 +30,11 @@ from tm2tfr.transformer.weights import Decoder
 FILE = "model.onnx"
 
 
-def required(otherwise: str = "") -> Any:
-    """Return the module onnxruntime; `otherwise`: how the command does without it, if it does.
-
-    Raises:
-        ExportError: if it is not installed.
-    """
-    return errors.required("running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx", otherwise=otherwise)[0]
+required = partial(errors.required, "running an ONNX graph needs onnxruntime", ["onnxruntime"], "onnx")
+"""Returns the module onnxruntime; raises `ExportError` if it is not installed."""
 
 
-class OnnxRunning(ByLogits):
+class OnnxRunning(Model):
     """A graph loaded from a directory, with the vocabulary that is in its metadata.
 
     Raises:
@@ -49,7 +45,7 @@ class OnnxRunning(ByLogits):
     """The graph keeps nothing from one token to the next, so generating takes a whole pass per token."""
 
     def __init__(self, folder: Path) -> None:
-        self._runtime = required()
+        (self._runtime,) = required()
         options = self._runtime.SessionOptions()
         options.intra_op_num_threads = 1  # models this small are slower with more
         options.log_severity_level = 3
@@ -75,10 +71,10 @@ class OnnxRunning(ByLogits):
         tokens = tokens_of(word) if self._labels else (*symbols, *([] if self._bos is None else [self._bos]))
         return [self._vocabulary.index(token) for token in tokens]
 
-    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+    def logits(self, tokens: Sequence[int]) -> Array:
         """Return the logits at every position."""
         (logits,) = self._run([LOGITS], tokens)
-        found: NDArray[Any] = logits[0]
+        found: Array = logits[0]
         return found
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
@@ -103,13 +99,13 @@ class OnnxRunning(ByLogits):
 FORMAT = "tm2tfr-onnx"
 
 
-def files(right: ExportReference, recipe: Recipe, named: Mapping[str, Any]) -> dict[str, str | bytes]:
+def files(right: ExportReference, recipe: Recipe, named: PlainData) -> dict[str, str | bytes]:
     """Return the files by name."""
     model = graph.built(right.decoder, recipe, named)
     return {FILE: model.SerializeToString(deterministic=True), README: _card(right, recipe)}
 
 
-def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
+def opened(folder: Path) -> tuple[Any, dict[str, Array]]:
     """Return the ``onnx.ModelProto`` of an export, and its initializers by name.
 
     Raises:
@@ -125,13 +121,13 @@ def opened(folder: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
         raise ExportError(f"{folder}: {FILE} is damaged ({first_line(error)}): export it again") from error
 
 
-def _arrays(model: Any) -> dict[str, NDArray[Any]]:
+def _arrays(model: Any) -> dict[str, Array]:
     """Return the initializers by name.
 
     Raises:
         ValueError: if one occurs twice, or is in another file, which nobody compares.
     """
-    found: dict[str, NDArray[Any]] = {}
+    found: dict[str, Array] = {}
     for each in model.graph.initializer:
         if each.name in found:
             raise ValueError(f"the initializer {each.name!r} occurs twice")
@@ -141,12 +137,12 @@ def _arrays(model: Any) -> dict[str, NDArray[Any]]:
     return found
 
 
-def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
+def read(folder: Path) -> tuple[dict[str, Array], Iterable[str]]:
     """Return the matrices of an export. See `opened` for errors."""
     return {name: array for name, array in opened(folder)[1].items() if name not in graph.CONSTANTS}, ()
 
 
-def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, Any]) -> Iterable[str]:
+def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: PlainData) -> Iterable[str]:
     """Yield what in the file, besides the decoder's matrices, is not as it was exported."""
     have, found = opened(folder)
     rows = found[graph.FEATURES].shape[:1] if graph.FEATURES in found else ()
@@ -171,7 +167,7 @@ def strange(folder: Path, decoder: Decoder, recipe: Recipe, named: Mapping[str, 
     yield from _further(have, want)
 
 
-def _unlike(have: NDArray[Any] | None, want: NDArray[Any]) -> str | None:
+def _unlike(have: Array | None, want: Array) -> str | None:
     """Return what of a constant is not as it should be, None if nothing is: the same bytes may be of another shape."""
     if have is None:
         return "is missing"
@@ -241,10 +237,12 @@ names, model = json.load(open("tm2tfr.json")), onnxruntime.InferenceSession("{FI
 of the construction, `layers.4.heads.0.query`; the file's metadata contains `tm2tfr.json` too, under `{KEY}`."""
     assumed = """The program that runs the graph is assumed to round operations on single numbers as IEEE 754
 says, and to multiply matrices with all digits of the dtype; ONNX Runtime does so on a CPU. An accelerator may not."""
-    table = f"| numbers in the matrices | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
-    table += f"| opset | {graph.OPSET} |\n"
+    rows = {
+        "numbers in the matrices": f"{decoder.parameters:,}, of which {decoder.nonzero:,} are not 0",
+        "opset": graph.OPSET,
+    }
     use = f"\n\n{use}" if decoder.labeller else use
-    return card(right, recipe, title="as an ONNX graph", use=use, assumed=assumed, table=table)
+    return card(right, recipe, title="as an ONNX graph", use=use, assumed=assumed, rows=rows)
 
 
 def _generation(right: ExportReference) -> str:

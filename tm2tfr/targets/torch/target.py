@@ -16,9 +16,10 @@ from safetensors import numpy as safetensors
 from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.exported import ExportReference
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.card import argument, prompt
-from tm2tfr.targets.common.comparison import ByLogits
-from tm2tfr.targets.common.directory import METADATA, NAMES, README, configured, content, mapping
+from tm2tfr.targets.common.comparison import Model
+from tm2tfr.targets.common.directory import METADATA, NAMES, README, Array, configured, content, mapping
 from tm2tfr.targets.common.directory import tensors as stored
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import in_prompt
@@ -28,17 +29,11 @@ from tm2tfr.targets.matrices.contents import card, tensors
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.weights import Decoder
 
-
-def required(otherwise: str = "") -> Any:
-    """Return the module torch; `otherwise`: how the command does without it, if it does.
-
-    Raises:
-        ExportError: if it is not installed.
-    """
-    return errors.required("running this model needs torch", ["torch"], "torch", otherwise=otherwise)[0]
+required = partial(errors.required, "running this model needs torch", ["torch"], "torch")
+"""Returns the module torch; raises `ExportError` if it is not installed."""
 
 
-class TorchRunning(ByLogits):
+class TorchRunning(Model):
     """A model loaded from a directory, by this package's own `model.py`, `circuit.py`, `labeller.py` or `universal.py`.
 
     Code that came with weights is never run.
@@ -49,8 +44,8 @@ class TorchRunning(ByLogits):
 
     longest_generated = 20_000
 
-    def __init__(self, folder: Path, *, device: str = "cpu", attention: str = "average-hard") -> None:
-        self._torch = required()
+    def __init__(self, folder: Path) -> None:
+        (self._torch,) = required()
         self._torch.set_num_threads(1)  # models this small are slower with more
         try:
             names = mapping(folder / NAMES)
@@ -59,8 +54,8 @@ class TorchRunning(ByLogits):
             self._between = ""
             if in_prompt(names["provenance"]):
                 code, self._between = "universal", " "
-            self._code = importlib.import_module(f"tm2tfr.targets.torch.{code}")
-            self.model = self._code.load(folder, attention).to(device)
+            module = importlib.import_module(f"tm2tfr.targets.torch.{code}")
+            self.model = module.load(folder)
         except Exception as error:  # what it was given may be anything, and so is what it raises
             raise ExportError(f"{folder}: model.py cannot load it ({first_line(error)}): export it again") from error
 
@@ -69,7 +64,7 @@ class TorchRunning(ByLogits):
         """What runs the model."""
         return f"torch {self._torch.__version__}"
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Array]:
         """Return the matrices that were loaded, by name."""
         return {name: tensor.cpu().numpy() for name, tensor in self.model.state_dict().items()}
 
@@ -77,12 +72,12 @@ class TorchRunning(ByLogits):
         """Return the token numbers of `word`, and BOS if there is one."""
         return [int(n) for n in self.model.encode(word)]
 
-    def logits(self, tokens: Sequence[int]) -> NDArray[Any]:
+    def logits(self, tokens: Sequence[int]) -> Array:
         """Return the logits at every position."""
         given = self._torch.tensor(list(tokens), device=self.model.token_embedding.device)
         try:
             with self._torch.inference_mode():
-                found: NDArray[Any] = self.model(given).cpu().numpy()
+                found: Array = self.model(given).cpu().numpy()
         except Exception as error:
             raise ExportError(f"model.py cannot run these weights ({first_line(error)}): export it again") from error
         return found
@@ -120,11 +115,12 @@ CODE, MORE, LABELLER, UNIVERSAL = "model.py", "circuit.py", "labeller.py", "univ
 TENSORS = "weights.safetensors"
 
 
-def files(right: ExportReference, recipe: Recipe, names: Mapping[str, Any]) -> dict[str, str | bytes]:
+def files(right: ExportReference, recipe: Recipe, names: PlainData) -> dict[str, str | bytes]:
     """Return the files by name."""
     weights = safetensors.save(tensors(right.decoder, recipe.dtype), METADATA)
     use = _use(right, "program" in names, names["temperature"])
-    readme = card(right, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, table=_sizes(right.decoder))
+    rows = {f"numbers in `{TENSORS}`": f"{right.decoder.parameters:,}, of which {right.decoder.nonzero:,} are not 0"}
+    readme = card(right, recipe, title="in plain PyTorch", use=use, assumed=ASSUMED, rows=rows)
     return {**code(right.decoder), TENSORS: weights, README: readme}
 
 
@@ -145,7 +141,7 @@ def names(decoder: Decoder) -> tuple[str, ...]:
     return (README, *code(decoder), NAMES, TENSORS)
 
 
-def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
+def read(folder: Path) -> tuple[dict[str, Array], Iterable[str]]:
     """Return the matrices of an export, and what is wrong in the metadata of their file.
 
     Raises:
@@ -160,7 +156,7 @@ def read(folder: Path) -> tuple[dict[str, NDArray[Any]], Iterable[str]]:
     return found, configured(f"{TENSORS}, metadata", metadata, METADATA)
 
 
-def strange(folder: Path, decoder: Decoder, _recipe: Recipe, _named: Mapping[str, Any]) -> Iterable[str]:
+def strange(folder: Path, decoder: Decoder, _recipe: Recipe, _named: PlainData) -> Iterable[str]:
     """Yield where the code is not the one that was exported; only line endings may differ."""
     for name, text in code(decoder).items():
         try:
@@ -175,7 +171,7 @@ def strange(folder: Path, decoder: Decoder, _recipe: Recipe, _named: Mapping[str
             yield f"{name}: line {line} is not as this version writes it (the weights are run by its own {name})"
 
 
-def unlike(model: TorchRunning, found: Mapping[str, NDArray[Any]]) -> Iterable[str]:
+def unlike(model: TorchRunning, found: Mapping[str, Array]) -> Iterable[str]:
     """Return what `model` has loaded that is not what was found in the file."""
     return unloaded(model.tensors(), found, TENSORS)
 
@@ -228,10 +224,6 @@ from {file.removesuffix(".py")} import load
 ASSUMED = """PyTorch is assumed to round operations on single numbers as IEEE 754 says, and to compute float32
 products with all digits (TF32 is off unless it is switched on; `torch.compile` may change both). Softmax is not
 certified: its theorem is about exact arithmetic."""
-
-
-def _sizes(decoder: Decoder) -> str:
-    return f"| numbers in `{TENSORS}` | {decoder.parameters:,}, of which {decoder.nonzero:,} are not 0 |\n"
 
 
 PROGRAM = plain.Program("PyTorch", "tm2tfr-torch", required, files, TorchRunning, names, read, strange, unlike)

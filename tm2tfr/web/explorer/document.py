@@ -14,7 +14,7 @@ from typing import Any
 
 from tm2tfr.base.errors import visible
 from tm2tfr.base.files import write_text
-from tm2tfr.contract.shown import Page, Show
+from tm2tfr.contract.shown import Page, PlainData, Show
 from tm2tfr.contract.source import ANY, AnyRow, Column, shown
 from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.sources.registry import named, of_program
@@ -36,7 +36,7 @@ MOST_EXAMPLES = 12
 """The most inputs that a page suggests."""
 
 
-def live_data(recording: Recording, page: Page, show: Show) -> dict[str, Any]:
+def live_data(recording: Recording, page: Page, show: Show) -> PlainData:
     """Return what the page needs to record another run of the same weights.
 
     ``readout`` has an entry for each column but the position's; ``reference`` is None where nothing says what is right.
@@ -49,13 +49,13 @@ def live_data(recording: Recording, page: Page, show: Show) -> dict[str, Any]:
     }
 
 
-def page_of(program: Any) -> Page:
+def page_of(program: object) -> Page:
     """Return what a page says of a program beside its runs; nothing of none."""
     construction = None if program is None else of_program(program)
     return Page() if construction is None or construction.page is None else construction.page(program)
 
 
-def box_data(page: Page, recordings: Sequence[Recording]) -> dict[str, Any]:
+def box_data(page: Page, recordings: Sequence[Recording]) -> PlainData:
     """Return what the page says of its inputs: which there can be, and which are suggested."""
     first = recordings[0]
     return {
@@ -72,7 +72,7 @@ def box_data(page: Page, recordings: Sequence[Recording]) -> dict[str, Any]:
 
 
 # ── how rows are read ───────────────────────────────────────────────────────────────────────────────────────
-def _read(column: Column, layout: Residual, show: Show) -> dict[str, Any]:
+def _read(column: Column, layout: Residual, show: Show) -> PlainData:
     number = {subspace.name: n for n, subspace in enumerate(layout.subspaces)}
     read, bits = column.read_from(layout), column.read_bits(layout) if column.kind == "bits" else None
     return {
@@ -96,7 +96,7 @@ def _renamed(decoder: Decoder, more: Sequence[str], show: Show) -> dict[str, str
     return {text: shown for text in texts if (shown := show(text)) != text}
 
 
-def document(page: Page, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[dict[str, Any], str]:
+def document(page: Page, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[PlainData, str]:
     """Return the data of a page, and the buffer with its columns as base64.
 
     Args:
@@ -116,11 +116,11 @@ def document(page: Page, recordings: Sequence[Recording], *, drawn: bool = True)
     return data, columns.packed()
 
 
-def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -> dict[str, Any]:
+def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -> PlainData:
     trace, decoder = recording.trace, recording.decoder
     texts: dict[str, int] = {}
 
-    def sheet(rows: Sequence[AnyRow]) -> dict[str, Any]:
+    def sheet(rows: Sequence[AnyRow]) -> PlainData:
         cells = [(column, [row[n] for row in rows]) for n, column in enumerate(trace.columns)]
         return {
             column.name: columns.add(list(map(_number, found)) if column.numeric else _interned(found, texts, show))
@@ -180,15 +180,13 @@ def _finds(decoder: Decoder) -> tuple[int, int] | None:
     return next(((n, k) for n, k, head in heads if head.claim is not None and head.claim.attends == "rule"), None)
 
 
-def _unspecified(trace: Trace, columns: PackedColumns) -> dict[str, Any]:
+def _unspecified(trace: Trace, columns: PackedColumns) -> PlainData:
     """Return, for each column with cells of which the reference says nothing, which cells they are: 1, not 0."""
     cells = [(column.name, [row[n] is ANY for row in trace.expected]) for n, column in enumerate(trace.columns)]
     return {name: columns.add(anything) for name, anything in cells if any(anything)}
 
 
-def _layer(
-    recording: Recording, number: int, layer: Layer, heads: Sequence[Attended], columns: PackedColumns
-) -> dict[str, Any]:
+def _layer(recording: Recording, number: int, layer: Layer, heads: Sequence[Attended], columns: PackedColumns) -> PlainData:
     decoder = recording.decoder
     return {
         "name": layer.name,
@@ -201,7 +199,7 @@ def _layer(
     }
 
 
-def _head(recording: Recording, head: Head, seen: Attended, columns: PackedColumns) -> dict[str, Any]:
+def _head(recording: Recording, head: Head, seen: Attended, columns: PackedColumns) -> PlainData:
     layout = recording.decoder.layout
     about = {"name": head.name, "source": head.source, "score": _score(layout, head), "moves": list(_moves(layout, head))}
     if seen.uniform:
@@ -237,12 +235,12 @@ def _product(layout: Residual, query: Mapping[int, float], key: Mapping[int, flo
     return f"{sign}⟨{form(layout, positive)}⟩_i·⟨{there}⟩_j"
 
 
-def _column(column: Content, columns: PackedColumns) -> dict[str, Any]:
+def _column(column: Content, columns: PackedColumns) -> PlainData:
     others = {i: [v if isfinite(v) else str(v).replace("inf", "Infinity") for v in row] for i, row in column.others.items()}
     return {"values": columns.add(column.values)} | ({"others": others} if others else {})
 
 
-def _divergence(trace: Trace, found: Divergence) -> dict[str, Any]:
+def _divergence(trace: Trace, found: Divergence) -> PlainData:
     cause, signed = found.cause, any(c.signed for c in trace.columns if c.name == found.column)
     return {
         "position": found.position,
@@ -258,9 +256,9 @@ def _number(value: Any) -> float:
     return 0.0 if value is ANY else float(value)
 
 
-def _interned(values: Iterable[Any], texts: dict[str, int], show: Show) -> list[int]:
+def _interned(values: Iterable[object], texts: dict[str, int], show: Show) -> list[int]:
     """Return the index of each text in `texts`, counted from 1; 0 is ⊥, or a cell that `_unspecified` marks."""
-    return [0 if value is None or value is ANY else texts.setdefault(show(value), len(texts)) + 1 for value in values]
+    return [0 if value is None or value is ANY else texts.setdefault(show(str(value)), len(texts)) + 1 for value in values]
 
 
 HEIGHT = 820
@@ -292,7 +290,7 @@ class Explorer:
         return f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" style="{style}" title="tm2tfr"></iframe>'
 
 
-def explorer(program: Any, recordings: Sequence[Recording], *, drawn: bool = True) -> Explorer:
+def explorer(program: object, recordings: Sequence[Recording], *, drawn: bool = True) -> Explorer:
     """Return the page that shows `recordings`, one or two runs of the same program on the same input.
 
     Args:
@@ -325,6 +323,6 @@ def asset(name: str) -> str:
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def embedded(data: Any) -> str:
+def embedded(data: object) -> str:
     """Return `data` as JSON that no text in it can break out of a ``<script>`` with."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

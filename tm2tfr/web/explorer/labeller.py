@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tm2tfr.base.errors import ShapeError, counted, visible
 from tm2tfr.engines.decode import Observation
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.tables.sheet import summary, title
+from tm2tfr.transformer.matrix import Floats
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Layer
 from tm2tfr.web.explorer.document import Explorer, asset, embedded
@@ -161,7 +162,7 @@ def _layers(layers: Sequence[_Named], seen: Sequence[Observation], names: Sequen
             yield f'<h3>{escape(layer.heading)}</h3>\n<div class="heads">{heads}</div>\n'
 
 
-def _head(name: str, attended: Sequence[Any], names: Sequence[str]) -> str:
+def _head(name: str, attended: Sequence[Sequence[int]], names: Sequence[str]) -> str:
     count = len(attended)
     heading = "".join(f'<th scope="col">{escape(each).replace(" ", " <br>", 1)}</th>' for each in names)
     rows = []
@@ -201,12 +202,12 @@ def _stages(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
         yield "</details>\n"
 
 
-def _differs(decoder: Decoder, subspace: Subspace, before: Sequence[Any], after: Sequence[Any]) -> bool:
+def _differs(decoder: Decoder, subspace: Subspace, before: Sequence[Floats], after: Sequence[Floats]) -> bool:
     place = decoder.layout[subspace.name]
     return any(not np.array_equal(a[place], b[place]) for a, b in zip(before, after, strict=True))
 
 
-def _cell(subspace: Subspace, part: Any) -> str:
+def _cell(subspace: Subspace, part: Floats) -> str:
     """Return the content of a subspace at a position: part: (width of the subspace,)."""
     if subspace.labels is None:
         return f"<td>{', '.join(f'{value:g}' for value in part)}</td>"

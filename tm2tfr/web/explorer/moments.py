@@ -1,6 +1,6 @@
-"""A recorded run, one position at a time and in words: the row, the tape, where each head looks, what each layer adds.
+"""A recorded run by position and in words: the row, the tape, where each head looks, what each layer adds.
 
-This is what is put on a slide, and what is stepped through in a terminal.
+Slides and the stepper in the terminal show these moments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tm2tfr.transformer.residual import Subspace
 from tm2tfr.web.explorer.record import Attended, Content, Recording
 
 NOTHING = "·"
-"""A zero vector, as it is shown."""
+"""The text of a zero vector."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Content:
     coordinates are in `others` by position.
     """
 
-    values: NDArray[Any]
+    values: NDArray[np.integer] | NDArray[np.float64]
     others: dict[int, list[float]] = field(default_factory=dict)
 
     def upto(self, count: int) -> Content:
@@ -128,17 +128,17 @@ class _Recorder:
         self._places = [decoder.layout[s.name] for s in self._subspaces]
         self._stages = 1 + 2 * len(decoder.layers)
         self.heads = [[Attended(head.uniform) for head in layer.heads] for layer in decoder.layers]
-        self._streams: list[Any] = []
+        self._streams: list[NDArray[np.float64]] = []
         self._blocks: list[list[dict[int, Content]]] = [[] for _ in range(self._stages)]
         self._start = 0
 
-    def stage(self, layer: int, part: str, residual: Any) -> None:
+    def stage(self, layer: int, part: str, residual: NDArray[np.float64]) -> None:
         """Keep the residual stream after a stage."""
         self._streams.append(residual)
         if len(self._streams) == self._stages * _BLOCK:
             self._put_away()
 
-    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+    def head(self, layer: int, head: int, scores: NDArray[np.float64], attended: NDArray[np.intp]) -> None:
         """Keep where a head looked, and the runner-up."""
         kept, first, count = self.heads[layer][head], int(attended[0]), len(attended)
         if kept.uniform:
@@ -184,7 +184,7 @@ class _Recorder:
             len(self._streams) // self._stages, self._stages, self._streams[0].shape[0]
         )
         self._streams.clear()
-        before: NDArray[Any] | None = None
+        before: NDArray[np.float64] | None = None
         for number in range(self._stages):
             stream, found = block[:, number], dict[int, Content]()
             for n, (subspace, place) in enumerate(zip(self._subspaces, self._places, strict=True)):
@@ -196,7 +196,7 @@ class _Recorder:
         self._start += len(block)
 
 
-def _column(subspace: Subspace, part: NDArray[Any], start: int) -> Content:
+def _column(subspace: Subspace, part: NDArray[np.float64], start: int) -> Content:
     """part: (n_positions, width of the subspace), starting at position `start`."""
     if subspace.labels is None:
         return Content(part[:, 0].copy())

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.engines.overflow import reach
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices
 
@@ -29,7 +30,7 @@ class PackedColumns:
         self._parts: list[bytes] = []
         self._size = 0
 
-    def add(self, values: ArrayLike) -> dict[str, Any]:
+    def add(self, values: ArrayLike) -> PlainData:
         """Append a column of numbers, (count,), and return where it is: ``{"type": "u1", "at": 0, "count": 9}``."""
         array = _smallest(np.asarray(values))
         kind = array.dtype.str[1:]
@@ -41,7 +42,7 @@ class PackedColumns:
         self._size += len(data)
         return place
 
-    def add_text(self, text: str) -> dict[str, Any]:
+    def add_text(self, text: str) -> PlainData:
         """Append a long text as the column of its UTF-8 bytes, since repetitive text compresses to a fraction."""
         return self.add(np.frombuffer(text.encode(), np.uint8))
 
@@ -50,7 +51,7 @@ class PackedColumns:
         return base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode("ascii")
 
 
-def _smallest(array: NDArray[Any]) -> NDArray[Any]:
+def _smallest(array: NDArray[np.generic]) -> NDArray[np.integer] | NDArray[np.float64]:
     """Return the same numbers in the smallest dtype that represents them exactly."""
     if not len(array):
         return array.astype("<u1")
@@ -67,7 +68,7 @@ MOST_ENTRIES = 2_000_000
 """The most entries that are not 0 of the weights in a page, of which they take up to 10 MB; SHA-256 has 336,494."""
 
 
-def decoder_data(decoder: Decoder, columns: PackedColumns) -> dict[str, Any]:
+def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
     """Return the data of `decoder`, or ``{"none": reason}`` if a page cannot run it.
 
     The entries of all matrices, in the order of `matrices`, are in four columns: how many entries each matrix has; the row
@@ -100,7 +101,7 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> dict[str, Any]:
     }
 
 
-def _layer(layer: Layer) -> dict[str, Any]:
+def _layer(layer: Layer) -> PlainData:
     return {
         "name": layer.name,
         "heads": [_head(head) for head in layer.heads],
@@ -110,11 +111,11 @@ def _layer(layer: Layer) -> dict[str, Any]:
     }
 
 
-def _head(head: Head) -> dict[str, Any]:
+def _head(head: Head) -> PlainData:
     return {"name": head.name, "mask": head.mask, "keys": head.query.shape[0], "values": head.value.shape[0]}
 
 
-def _norm(norm: Norm | None) -> dict[str, Any] | None:
+def _norm(norm: Norm | None) -> PlainData | None:
     return None if norm is None else {"epsilon": norm.epsilon}
 
 
@@ -125,10 +126,10 @@ def _names(decoder: Decoder) -> str:
     return json.dumps({"directions": list(decoder.layout.directions), "units": units}, ensure_ascii=False)
 
 
-def _steps(places: Any) -> Any:
+def _steps(places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distance of each place from the one before it, and of the first from 0: (entries,)."""
     return np.diff(places, prepend=0)
 
 
-def _all(parts: list[Any]) -> Any:
+def _all(parts: Sequence[ArrayLike]) -> NDArray[np.generic]:
     return np.concatenate(parts) if parts else np.zeros(0)

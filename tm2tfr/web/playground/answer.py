@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 
 from tm2tfr.api.pages import labelled, recorded
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, Diagnostic, InputError, OutputError, Tm2tfrError, UndefinedError, counted
 from tm2tfr.contract.options import fields_of
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.registry import kind_of_text, named, of_text
 from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN
@@ -49,14 +49,14 @@ class Ran:
     trace: Trace
     shown: Recording | Explorer
 
-    def page(self, program: Any) -> dict[str, Any]:
+    def page(self, program: object) -> PlainData:
         """Return the data for the views of the explorer, as ``data`` and ``columns``, or the page, as ``html``."""
         if isinstance(self.shown, Explorer):
             return {"html": self.shown.html}
         data, columns = document(page_of(program), [self.shown], drawn=False)
         return {"data": data, "columns": columns}
 
-    def whole_page(self, program: Any) -> str:
+    def whole_page(self, program: object) -> str:
         """Return the page of the explorer, which needs no network."""
         return self.shown.html if isinstance(self.shown, Explorer) else explorer(program, [self.shown], drawn=False).html
 
@@ -129,7 +129,7 @@ class Read:
     complaints: Sequence[Marker] = field(default=())
 
 
-def answer(request: Query) -> dict[str, Any]:
+def answer(request: Query) -> PlainData:
     r"""Return the page of a run, or what is wrong with its source or its input, as plain data: see above.
 
     >>> from tm2tfr.web.playground.query import Query
@@ -151,7 +151,7 @@ def answer(request: Query) -> dict[str, Any]:
 
 
 def read(request: Query) -> Read:
-    """Return the source of a request as a program, with everything that is wrong with it."""
+    """Return the program in the source of a request, and its diagnostics."""
     kind = format = ""
     try:
         kind, format = kind_of_text(request.source, format=request.format or None)
@@ -175,9 +175,9 @@ def _remarks(found: Subject, remarks: Sequence[Diagnostic], request: Query) -> l
     return of_diagnostics(kept, request.source) + [said(text, "warning") for text in more]
 
 
-def _shown(found: Subject, request: Query, diagnostics: list[Any]) -> dict[str, Any]:
-    """Return what there is to show of a program; errors that are not about the input are added to `diagnostics`."""
-    shown: dict[str, Any] = {}
+def _shown(found: Subject, request: Query, diagnostics: list[PlainData]) -> PlainData:
+    """Return the parts of the answer about a program; errors that are not about the input are added to `diagnostics`."""
+    shown: PlainData = {}
     try:
         shown |= {"graph": graph(found), "inputs": suggested(found)}
         word = found.word(request.input)

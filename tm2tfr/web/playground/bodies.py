@@ -1,4 +1,4 @@
-"""The bodies of requests: each read within a limit of its own, and all of them within one on the memory that they hold."""
+"""The bodies of requests, each read within a size limit, and all together within a memory limit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MOST_OF_CLIENT = 2 * MOST_BODY
 MOST_IN_ALL = 4 * MOST_BODY
 """The most bytes of bodies that are held for all clients."""
 BODY_SECONDS = 10.0
-"""The longest that a body may take to arrive."""
+"""The time limit for the arrival of a body, in seconds."""
 
 
 @dataclass(eq=False)
 class Bodies:
-    """The bodies that are held: from their first byte until the request is answered or its client has gone away.
+    """The bodies in memory, from their first byte until the request is answered or its client disconnects.
 
     Args:
         held: client -> the bytes of its bodies.

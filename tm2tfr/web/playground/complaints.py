@@ -7,10 +7,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from tm2tfr.base.errors import Diagnostic, Severity, Span, SpecError, Tm2tfrError
 from tm2tfr.base.text.source import SourceText
+from tm2tfr.contract.shown import PlainData
 
 MOST = 100
 """The most complaints in one answer."""
@@ -61,13 +61,13 @@ class Marker:
     length: int | None = None
     fixes: tuple[Fix, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return it as plain data."""
         return {**asdict(self), "fixes": [asdict(fix) for fix in self.fixes]}
 
 
-def empty(complaints: Iterable[Marker] = ()) -> dict[str, Any]:
-    """Return an answer of which nothing is known but what is to be complained of, see `tm2tfr.web.playground.answer`."""
+def empty(complaints: Iterable[Marker] = ()) -> PlainData:
+    """Return an answer with diagnostics alone, see `tm2tfr.web.playground.answer`."""
     return {
         "kind": None,
         "noun": "source",
@@ -110,7 +110,7 @@ def said(message: str, severity: Severity = "error") -> Marker:
 
 
 def _here(remedy: str) -> str:
-    """Return a remedy in the words of a page, where there is no command line."""
+    """Return a remedy for readers of a page, who have no command line."""
     remedy = _OR_OPTION.sub(r"\1", _UNKNOWN.sub(_CHOOSE, remedy))
     for typed, done in _TYPED:
         remedy = remedy.replace(typed, done)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from tm2tfr.base.errors import UsageError, counted, did_you_mean
 from tm2tfr.contract.options import everything
+from tm2tfr.contract.shown import PlainData
 
 MOST_SOURCE = 1 << 20
 """The longest source, in characters."""
@@ -48,7 +49,7 @@ class Query:
     source: str
     format: str = ""
     input: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: PlainData = field(default_factory=dict)
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -89,7 +90,7 @@ class Query:
         )
 
     @property
-    def compiling(self) -> dict[str, Any]:
+    def compiling(self) -> PlainData:
         """The options of the compiler."""
         return {name: value for name, value in self.options.items() if name != "max_steps"}
 

@@ -8,7 +8,7 @@ import re
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tm2tfr.base.errors import NotFoundError, UsageError
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.web.playground.bodies import Bodies
 from tm2tfr.web.playground.complaints import empty, said
 from tm2tfr.web.playground.guard import HEADERS, Guard
@@ -49,7 +50,7 @@ class Connection(H11Protocol):
     """A connection of uvicorn's that ends when its request does not arrive in time."""
 
     busy: ASGIApp
-    """What answers where there are too many connections; it closes its own."""
+    """The application that answers when there are too many connections; it closes them."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -97,7 +98,7 @@ def connections(busy: ASGIApp) -> type[Connection]:
 HOST = "127.0.0.1"
 """The only address that the server listens on."""
 PORT = 8465
-"""The port, if none is given."""
+"""The default port."""
 CLIENT = "x-tm2tfr-page"
 """The header by which a page says which one it is: a client, for the processes and the memory that it may take."""
 AGAIN_SECONDS = 5
@@ -173,7 +174,7 @@ class _Server(uvicorn.Server):
             self.after()
 
 
-def playground(port: int = PORT, *, workers: Workers | None = None, given: Mapping[str, Any] | None = None) -> Playground:
+def playground(port: int = PORT, *, workers: Workers | None = None, given: PlainData | None = None) -> Playground:
     """Return the server, bound to `port` of the loopback address; 0 is any port that is free.
 
     Args:
@@ -200,8 +201,8 @@ def playground(port: int = PORT, *, workers: Workers | None = None, given: Mappi
     return Playground(found, guard, application(guard, workers or Workers(), given), given is not None)
 
 
-def application(guard: Guard, workers: Workers, given: Mapping[str, Any] | None = None) -> ASGIApp:
-    """Return what answers requests that pass `guard`, with `workers` that compute; `given` is told to who asks for it."""
+def application(guard: Guard, workers: Workers, given: PlainData | None = None) -> ASGIApp:
+    """Return the application that answers requests which pass `guard`; `workers` compute, `given` is the opening source."""
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -268,7 +269,7 @@ class _Guarded:
 
 # ── what is asked ───────────────────────────────────────────────────────────────────────────────────────────
 async def _computed(request: Request, workers: Workers, bodies: Bodies, kind: str) -> Response:
-    """Return the reply to a job; nobody is waited for who goes away."""
+    """Return the reply to a job. A job whose client disconnects is abandoned."""
     client = _client(request)
     workers.admit(client)  # before its body takes memory
     async with bodies.of(request, client) as body:
@@ -290,10 +291,10 @@ async def _computed(request: Request, workers: Workers, bodies: Bodies, kind: st
 
 
 def _client(request: Request) -> str:
-    """Return which page asks; requests that do not say it are those of one client.
+    """Return the client of a request, by its header; requests without the header share one client.
 
     Raises:
-        HTTPException: if what it says is not a name.
+        HTTPException: if the header is not a valid name.
     """
     said = request.headers.get(CLIENT, "")
     if _CLIENT.fullmatch(said) is None:
@@ -344,7 +345,7 @@ async def _shipped(request: Request) -> Response:
 
 
 # ── what is answered ────────────────────────────────────────────────────────────────────────────────────────
-def _json(value: Any, status: int = 200) -> Response:
+def _json(value: object, status: int = 200) -> Response:
     return Response(encoded(value), status, media_type="application/json")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tm2tfr.base import resources
 from tm2tfr.base.choices import CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
@@ -13,6 +13,7 @@ from tm2tfr.base.errors import NotFoundError, ReadError, did_you_mean
 from tm2tfr.base.files import is_safetensors
 from tm2tfr.base.text.source import decoded
 from tm2tfr.base.text.words import title_in
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.formats.registry import by_ending
@@ -100,8 +101,8 @@ def _circuit_text(name: str) -> str:
     return native.write(circuits.load(name))
 
 
-def opening_source(named: str) -> dict[str, Any]:
-    """Return what a user names, a file, something shipped, or bbchallenge text, as the page's links carry it.
+def opening_source(named: str) -> PlainData:
+    """Return the source that a user names (a file, a shipped source or bbchallenge text) in the form of the page's links.
 
     The file is read here, once; the page never does.
 

@@ -19,6 +19,7 @@ from tm2tfr.api.subject import Subject
 from tm2tfr.base.choices import CIRCUIT_TEXTS, MACHINE_TEXTS
 from tm2tfr.base.errors import InputError, Tm2tfrError, UndefinedError, UsageError, did_you_mean
 from tm2tfr.base.files import WEIGHTS
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.tables.table import table
 from tm2tfr.web.playground.answer import TOO_DEEP, TOO_LARGE, answer, ran, read
 from tm2tfr.web.playground.complaints import Marker, of_error, said
@@ -94,7 +95,7 @@ def _converted(found: Subject, to: str) -> bytes:
     Raises:
         ConversionError: if it has no such format, or that cannot express it.
     """
-    written: Any = found.kind.convert(found.right, to).text
+    written: str | bytes = found.kind.convert(found.right, to).text
     return written if isinstance(written, bytes) else str(written).encode(errors="replace")
 
 
@@ -143,7 +144,7 @@ def _send(stream: BinaryIO, head: bytes, body: bytes) -> None:
     stream.flush()
 
 
-def _answered(kind: str, body: bytes) -> tuple[dict[str, Any], bytes]:
+def _answered(kind: str, body: bytes) -> tuple[PlainData, bytes]:
     """Return the head of the reply to a request, its ``status`` and the ``name`` of a file, and its body."""
     try:
         given = _parsed(body)
@@ -172,7 +173,7 @@ def _parsed(body: bytes) -> Any:
         raise UsageError("a request must be JSON, and this is not: send an object with a source") from None
 
 
-def encoded(value: Any) -> bytes:
+def encoded(value: object) -> bytes:
     """Return plain data as JSON in ASCII, in which half a surrogate pair has a place, too."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 

@@ -14,15 +14,14 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from tm2tfr.base.errors import Tm2tfrError
 from tm2tfr.web.playground.worker import frame
 
 SECONDS = {"answer": 10.0, "export": 30.0}
-"""The longest that a job may take."""
+"""Kind of job -> the time limit in seconds."""
 START = 60.0
-"""The longest that a process may take to start, in seconds."""
+"""The time limit for the start of a process, in seconds."""
 MOST_WAITING = 8
 """The most requests of one client that wait for a process."""
 MOST_WAITING_IN_ALL = 32
@@ -48,7 +47,7 @@ class Busy(Tm2tfrError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Reply:
-    """What a worker says: the status of the response, the name of a file if it is one, and the body."""
+    """The reply of a worker: the status of the response, the name of the file if it is one, and the body."""
 
     status: int
     body: bytes
@@ -90,14 +89,14 @@ class _Worker:
         return Reply(int(found.get("status", 200)), body, str(found.get("name", "")))
 
     async def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         with suppress(ProcessLookupError):
             self.process.kill()
         await self.process.wait()
 
 
 def _seen(task: asyncio.Task[Reply]) -> None:
-    """Look at the end of work that nobody waits for any more, so that nobody is told of it."""
+    """Retrieve the exception of an abandoned task, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()
 
@@ -116,7 +115,7 @@ class Workers:
     _idle: list[_Worker] = field(default_factory=list)
     _working: dict[_Worker, str] = field(default_factory=dict)  # -> the client
     _waiting: dict[str, list[asyncio.Future[_Worker]]] = field(default_factory=dict)  # client -> ..., in turns
-    _abandoned: dict[_Worker, asyncio.Task[Any]] = field(default_factory=dict)
+    _abandoned: dict[_Worker, asyncio.Task[Reply]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _all: set[_Worker] = field(default_factory=set)
     _stopped: bool = False
@@ -205,7 +204,7 @@ class Workers:
                 self._replace(worker)
 
     async def _taken(self, client: str) -> _Worker:
-        """Return a process that works for nobody, as soon as it is this client's turn."""
+        """Return an idle process as soon as it is the turn of `client`."""
         waiting: asyncio.Future[_Worker] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(client, []).append(waiting)
         self._hand_out()
@@ -233,7 +232,7 @@ class Workers:
         return min(below, key=self._running, default=None)
 
     def _hand_out(self) -> None:
-        """Give processes that work for nobody to requests that wait."""
+        """Assign idle processes to waiting requests."""
         while self._idle and (client := self._next()) is not None:
             worker = self._idle.pop()
             if worker.process.returncode is not None:
@@ -247,7 +246,7 @@ class Workers:
             oldest.set_result(worker)
 
     def _make_room(self) -> None:
-        """End the oldest work that nobody waits for, if that lets a request go on."""
+        """Cancel the oldest abandoned job, if a waiting request can then be assigned."""
         for client in self._waiting:
             below = self._running(client) < self.share
             for worker, task in self._abandoned.items():

@@ -128,9 +128,9 @@ def _drawn(shape: Drawable) -> svg.Picture:
             return svg.path(shape.points, kind=shape.kind)
 
 
-def arc(start: float, end: float, y: float, rise: float, *, steps: int = 24) -> tuple[tuple[float, float], ...]:
+def arc(start: float, end: float, y: float, rise: float) -> tuple[tuple[float, float], ...]:
     """Return points from (start, y) to (end, y) on a curve that rises by `rise` pixels."""
-    fractions = [n / steps for n in range(steps + 1)]
+    fractions = [n / 24 for n in range(25)]
     return tuple((start + (end - start) * (3 * t**2 - 2 * t**3), y - rise * 4 * t * (1 - t)) for t in fractions)
 
 

@@ -1,0 +1,46 @@
+"""What axe-core, a checker of accessibility, says of the pages: nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import tm2tfr
+from tests.web.explorer import accessibility, browser
+from tests.web.explorer.browser import Open
+from tm2tfr.web.explorer.document import Explorer
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing())),
+    pytest.mark.skipif(accessibility.missing() is not None, reason=str(accessibility.missing())),
+]
+
+
+PAGES: dict[str, Callable[[], Explorer]] = {
+    "machine": lambda: tm2tfr.explore("chapter", "11"),
+    "circuit": lambda: tm2tfr.explore("full-adder", "110"),
+    "universal": lambda: tm2tfr.explore(tm2tfr.compile("palindromes", universal=(8, 4)), "abba"),
+    "labeller": lambda: tm2tfr.explore("a-n-b-n", "aabb"),
+    "two runs": lambda: tm2tfr.explore("left-edge", "11", compare="chapter"),
+}
+
+
+@pytest.mark.parametrize("subject", PAGES)
+def test_the_explorers_page(opened: Open, subject: str) -> None:
+    """In light colours; then all that can differ in dark ones: what can be read."""
+    page = opened(PAGES[subject]())
+    assert accessibility.violations(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert accessibility.violations(page, rules=["color-contrast"]) == []
+
+
+def test_the_box_for_another_input(opened: Open) -> None:
+    """An input that is refused, one that is run, and a run that goes wrong."""
+    page = opened(tm2tfr.explore(tm2tfr.compile("left-edge", left_boundary="chapter"), ""))
+    for text, shown in (("?", ".live-error:not(:empty)"), ("11", "main .notice")):
+        page.get_by_label("another input").fill(text)
+        page.keyboard.press("Enter")
+        page.locator(shown).wait_for()
+        assert accessibility.violations(page) == []
