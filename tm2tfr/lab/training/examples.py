@@ -25,7 +25,7 @@ from tm2tfr.sources.circuit.library.arithmetic import ORDERS, Order, binary_adde
 from tm2tfr.sources.circuit.netlist import Circuit
 
 TokenArray = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+TokenFlags = NDArray[np.bool_]
 
 
 class TokenExample(NamedTuple):
@@ -60,8 +60,8 @@ class Sequences:
 
     fed: TokenArray
     wanted: TokenArray
-    scored: Flags
-    answer: Flags
+    scored: TokenFlags
+    answer: TokenFlags
     prompt: TokenArray
     pad: int
 
