@@ -27,7 +27,7 @@ from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.engines import engine
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 MACHINE, CIRCUIT = tm2tfr.load("chapter"), tm2tfr.load("full-adder")

@@ -29,8 +29,7 @@ from .api.training import compare, train, train_grid, training_examples
 from .base.errors import SpecError, SpecWarning, Tm2tfrError
 from .lab.interventions.intervened import From
 from .runs.comparison import Trace
-from .runs.options import RunOptions
-from .runs.plan import CheckReport, Plan, Soft
+from .runs.plan import CheckReport, Plan, RunOptions, Soft
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule

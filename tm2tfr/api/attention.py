@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, EngineError, did_you_mean
-from tm2tfr.runs.options import check_engine, is_count, needed_path
-from tm2tfr.runs.plan import HARD, Soft
+from tm2tfr.runs.plan import HARD, Soft, check_engine, is_count, needed_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.base.errors import CompileError, EngineError, Tm2tfrError
-from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps, needed_path
-from tm2tfr.runs.plan import HARD, Soft
+from tm2tfr.runs.plan import HARD, MAX_STEPS, Soft, check_engine, check_steps, needed_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from tm2tfr.api.subject import Subject, judged, outside
 from tm2tfr.base.errors import CompileError, ExportError, InputError
-from tm2tfr.runs.options import is_count
+from tm2tfr.runs.plan import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.checking import MachineList
     from tm2tfr.api.subject import Given, Subject
     from tm2tfr.cli.asked import Asked
-    from tm2tfr.runs.options import RunOptions
+    from tm2tfr.runs.plan import RunOptions
     from tm2tfr.sources.registry import LoadedProgram
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Subject
     from tm2tfr.contract.source import RunResult, Source
-    from tm2tfr.runs.activations import Activation
     from tm2tfr.runs.comparison import Trace
+    from tm2tfr.runs.rows import Activation
     from tm2tfr.transformer.weights import Decoder, Layer
 
 

@@ -159,26 +159,6 @@ def test_a_prompt_is_read_again_and_runs_the_same() -> None:
         assert (trace.agrees, trace.T) == (True, tm2tfr.check(name, word).T)
 
 
-def test_the_names_say_what_gives_a_verdict() -> None:
-    found = tm2tfr.prompt_of("palindromes", "a")
-    assert (
-        found.names()
-        == """\
-        palindromes  in the prompt
-state   first        q0
-state   have-a       q1
-state   have-b       q2
-state   match-a      q3
-state   match-b      q4
-state   return       q5
-state   accept       →ACC
-state   reject       →REJ
-symbol  _            0
-symbol  a            1
-symbol  b            2"""
-    )
-
-
 @pytest.mark.slow
 def test_the_smallest_class_is_the_smallest() -> None:
     for name in tm2tfr.shipped():
