@@ -83,8 +83,9 @@ COMPILED = {
 }
 """The options of the constructions, but for those of a universal decoder."""
 if TYPE_CHECKING:
-    from typer._click.core import Context
     from typer.core import TyperCommand
+
+    from tm2tfr.cli.guarded import LineContext
 
     ConstructionGroup: TypeAlias = Any
     ParameterGroup: TypeAlias = Any
@@ -206,7 +207,7 @@ def check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:
         raise UsageError(f"tm2tfr: {named[0]} and {named[1]} cannot be combined: give one thing to work on")
 
 
-def options_class(context: Context) -> type[Any] | None:
+def options_class(context: LineContext) -> type[Any] | None:
     """Return the class of the options of the source that is named in a line, ``context.obj``; None: none can be read."""
     words = [word for word in context.obj or () if word not in context.help_option_names]
     line = context.command.make_context(context.info_name, words, parent=context.parent, resilient_parsing=True)
@@ -238,7 +239,7 @@ WRITTEN = ("-o", "--key", "--seed", "--random")
 MORE = "Machines, circuits, RASP programs and formulas have further options: name the source before --help, as in"
 
 
-def of_source(command: AnyCommand, context: Context) -> tuple[AnyCommand, type[Any] | None]:
+def of_source(command: AnyCommand, context: LineContext) -> tuple[AnyCommand, type[Any] | None]:
     """Return a command with the options that apply to the source in the line that was typed, and the class of these.
 
     Where no source is named, or it cannot be read, all options are there, and there is no class.
@@ -254,7 +255,7 @@ def of_source(command: AnyCommand, context: Context) -> tuple[AnyCommand, type[A
     return shown, kind
 
 
-def for_help(command: AnyCommand, context: Context, example: str) -> AnyCommand:
+def for_help(command: AnyCommand, context: LineContext, example: str) -> AnyCommand:
     """Return a command as its help shows it, by the line that was typed, ``context.obj``; its help ends with an example."""
     found, kind = of_source(command, context)
     shown = copy(found)

@@ -8,10 +8,11 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import typer
 import typer._click.exceptions as misunderstood  # no public name: Typer's own errors, raised by its parser
-from typer._click.core import Context  # the base of typer.Context
+from typer._click import core
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tm2tfr.base import interrupts
@@ -20,6 +21,8 @@ from tm2tfr.cli import output as streams
 from tm2tfr.cli.output import warn_once
 from tm2tfr.cli.progress import telling_of_compiling
 
+LineContext: TypeAlias = core.Context
+"""What Typer knows of a line that it reads; `typer.Context` extends it."""
 COMPLETION = "_TM2TFR_COMPLETE"
 """The variable with which a shell asks Typer how a line goes on."""
 OUT_OF_MEMORY = "out of memory: the run is too long for this engine: lower --max-steps"
@@ -129,7 +132,7 @@ def told(error: misunderstood.UsageError, given: Sequence[str] = ()) -> UsageErr
     return UsageError(f"{where}: {error.format_message().rstrip('.')}: {see}")
 
 
-def _options(context: Context | None) -> Iterable[str]:
+def _options(context: LineContext | None) -> Iterable[str]:
     return [] if context is None else [name for param in context.command.get_params(context) for name in param.opts]
 
 
@@ -160,7 +163,7 @@ def _verb_for(name: str) -> str | None:
     return "sweep" if name in shipped(SPECS) else None
 
 
-def stray_arguments(context: Context, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
+def stray_arguments(context: LineContext, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
     """Return the error about extra arguments: perhaps an input word or an output file whose option was omitted."""
     where = context.command_path
     what = f"{where}: unexpected argument{'' if len(stray) == 1 else 's'} {', '.join(map(repr, stray))}"

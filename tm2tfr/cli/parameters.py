@@ -22,11 +22,11 @@ from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer._click.core import Context  # the base of typer.Context
 from typer.core import TyperArgument, TyperOption
 from typer.models import OptionInfo, ParameterInfo
 
 from tm2tfr.base.errors import UsageError
+from tm2tfr.cli.guarded import LineContext
 
 _MARKUP = re.compile(r"(?=\[[a-z#/@])")
 """What Rich would take for markup."""
@@ -37,7 +37,7 @@ def escaped(text: str) -> str:
     return _MARKUP.sub(r"\\", text)
 
 
-def read(param: TyperArgument | TyperOption, context: Context, value: Any) -> Any:
+def read(param: TyperArgument | TyperOption, context: LineContext, value: Any) -> Any:
     """Return the value of a parameter, as its own parser reads what was typed.
 
     Typer has Pydantic read every value, text and words as well, whose import and adapters take longer than a short run; and
@@ -69,11 +69,11 @@ def called(param: TyperArgument | TyperOption) -> str:
 class Option(TyperOption):
     """An option that `read` reads."""
 
-    def process_value(self, ctx: Context, value: Any) -> Any:
+    def process_value(self, ctx: LineContext, value: Any) -> Any:
         """Return the value."""
         return read(self, ctx, value)
 
-    def display_type(self, ctx: Context) -> str:
+    def display_type(self, ctx: LineContext) -> str:
         """Return its type for the help: none, where it takes no value."""
         return "" if self.is_flag else super().display_type(ctx)
 
@@ -81,11 +81,11 @@ class Option(TyperOption):
 class Argument(TyperArgument):
     """An argument that `read` reads."""
 
-    def process_value(self, ctx: Context, value: Any) -> Any:
+    def process_value(self, ctx: LineContext, value: Any) -> Any:
         """Return the value."""
         return read(self, ctx, value)
 
-    def display_type(self, ctx: Context) -> str:
+    def display_type(self, ctx: LineContext) -> str:
         """Return no type: the name of an argument says it."""
         return ""
 

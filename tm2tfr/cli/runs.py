@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,18 +35,62 @@ from tm2tfr.cli.options import (
     option,
     seed_number,
 )
-from tm2tfr.cli.output import judged, write
+from tm2tfr.cli.output import cautioned, judged, tell, warn_once, write
 from tm2tfr.cli.parameters import But
-from tm2tfr.cli.progress import showing
+from tm2tfr.cli.progress import counting_inputs, showing
 from tm2tfr.cli.subject import bytes_in, check_places, listed, subject
 from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
-from tm2tfr.runs.plan import Plan
+from tm2tfr.runs.plan import Finding, Plan, Shown, Watcher
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.api.tracing import Traced
-    from tm2tfr.runs.comparison import Trace
+    from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.plan import RunOptions, Soft
+
+
+# ── the terminal as one who watches ─────────────────────────────────────────────────────────────────────────
+class Terminal(Watcher):
+    """Shows lines of progress on standard error, and prints what is said.
+
+    Args:
+        as_json: print it as data, one object on each line.
+    """
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self._json = as_json
+
+    @contextmanager
+    def run(self, max_steps: int | None) -> Iterator[Shown]:
+        """Show tokens and steps, and hear Ctrl-C."""
+        with showing(max_steps) as shown:
+            yield shown
+
+    @contextmanager
+    def inputs(self) -> Iterator[Progress | None]:
+        """Show finished inputs."""
+        with counting_inputs() as progress:
+            yield progress
+
+    def hear(self, said: Finding) -> None:
+        """Print it: notes and warnings on standard error, and there what failed and has no data, too."""
+        if said.note:
+            warn([said.text])
+        elif not self._json:
+            tell(judged(said.text), as_json=False)
+        elif said.data is not None:
+            tell(json.dumps(said.data(), ensure_ascii=False), as_json=True)
+        elif said.good is False:
+            typer.echo(said.text, err=True)
+
+
+def warn(notes: Iterable[str]) -> None:
+    """Print notes on standard error; a warning once."""
+    for note in notes:
+        if "warning:" in note or note.startswith("the dense engine"):
+            warn_once(note)
+        else:
+            typer.echo(cautioned(note), err=True)
 
 
 # ── ``trace --step``: what it is refused for, and the run that it shows.
@@ -149,7 +195,6 @@ def trace(
     That is the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs.
     """
     from tm2tfr.api.tracing import traced
-    from tm2tfr.cli.progress import Terminal, warn
 
     if step:
         check_step(run, {"--quiet": quiet, "--all": everything, "--at": at is not None})
@@ -193,7 +238,6 @@ def table(
     """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
     from tm2tfr.api.tracing import traced
     from tm2tfr.base.places import check_file
-    from tm2tfr.cli.progress import Terminal, warn
     from tm2tfr.tables.table import format_for
     from tm2tfr.tables.table import table as table_of
 
@@ -253,7 +297,6 @@ def check(
 ) -> None:
     """Compare the decoder with its reference at every position: simulator, evaluator, or interpreter."""
     from tm2tfr.api.checking import check as checked
-    from tm2tfr.cli.progress import Terminal
 
     check_places(asked.reading, plan)
     drawn = plan.random is not None

@@ -16,7 +16,7 @@ from tm2tfr.base.files import write_text
 from tm2tfr.sources.turing.drawing import save
 from tm2tfr.sources.turing.library import load
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HALF = """
 import os, signal, sys
 from pathlib import Path
