@@ -17,7 +17,7 @@ from tm2tfr.lab.labels.promises import coordinates
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.sources.logic.library import shipped as formulas
 from tm2tfr.sources.rasp.library import shipped as programs
-from tm2tfr.sources.turing.labelling import before_of, latest_writes
+from tm2tfr.sources.turing.patterns import before_of, latest_writes
 
 PROGRAMS = [
     name for name in (*programs(), *formulas()) if not isinstance(tm2tfr.load(name), tm2tfr.Machine | tm2tfr.Circuit)

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tm2tfr.contract.model import SourceModel
+from tm2tfr.sources.turing.model import turing_model
 from tm2tfr.sources.turing.proof import cases as steps
 from tm2tfr.sources.turing.proof.cases import HV, MV, Coordinates, Manner, Question, Ray, V
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple, parsed
-from tm2tfr.sources.turing.truth import TuringSpecification
 from tm2tfr.transformer.residual import at
 
 MANNERS: tuple[Manner, ...] = ("carried", "scaled", "plain", "differences", "plain", "questions")
@@ -65,12 +66,12 @@ class Domain:
         return len(MANNERS)
 
     @cached_property
-    def _specification(self) -> TuringSpecification:
-        return TuringSpecification(self.machine, "", ())
+    def _model(self) -> SourceModel:
+        return turing_model(self.machine, ())
 
     def holds(self, what: str, layer: int, part: str) -> bool:
         """Return whether the subspace that holds `what` can be other than 0 after `part` of `layer`, here from 0."""
-        return self._specification.holds(what, layer, part)
+        return self._model.holds(what, layer, part)
 
     @cached_property
     def subspaces(self) -> dict[str, tuple[str, ...] | None]:
