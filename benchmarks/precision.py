@@ -16,7 +16,7 @@ import tm2tfr
 from benchmarks.machines import rewriter, runner
 from tm2tfr.base.choices import Float
 from tm2tfr.contract.options import LogicOptions
-from tm2tfr.engines.whole import WholeDense
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.read import formula
@@ -34,7 +34,7 @@ def first_wrong_of(text: str, word: str, dtype: Float) -> str:
     program = formula(text, "ab")
     weights = compile_program(program, LogicOptions())
     tokens = [weights.numbers[token] for token in ("BOS", *word)]
-    false, true = WholeDense(weights, dtype).run([tokens]).logits[:2]
+    false, true = DenseDecoder(weights, dtype).run([tokens]).logits[:2]
     right = ManyWords([program.root], program.alphabet)([word]).values(program.root, 0)
     wrong = np.flatnonzero((true > false)[0, 1:] != np.array(right, dtype=bool))
     return f"{wrong[0] + 1:,}" if wrong.size else f"> {len(word):,}"

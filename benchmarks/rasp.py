@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.run import line
 from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.decode import run_whole
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.exact import Exact
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.program import Program
@@ -80,9 +80,9 @@ class Compiled:
     seconds: float
 
     @cached_property
-    def engine(self) -> WholeDense:
+    def engine(self) -> DenseDecoder:
         """The engine that runs it, ready."""
-        return WholeDense(self.decoder)
+        return DenseDecoder(self.decoder)
 
     @cached_property
     def rows(self) -> list[slice]:

@@ -16,7 +16,8 @@ from tests.handmade import majority, normed
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import observe
-from tm2tfr.engines.dense_parts import LayerNorm, _scores
+from tm2tfr.engines.dense_heads import _scores
+from tm2tfr.engines.dense_parts import LayerNorm, Refusals
 from tm2tfr.engines.overflow import reach
 from tm2tfr.transformer.gadgets import Unit
 from tm2tfr.transformer.matrix import Matrix
@@ -32,7 +33,7 @@ def norm_of(width: int, gain: float = 1.0, bias: float = 0.0, epsilon: float = 0
 
 
 def normalised(norm: Norm, x: list[float], dtype: str = "float64") -> Any:
-    return LayerNorm(norm, lambda: "here", np.dtype(dtype))(np.array(x, dtype=dtype), 7)
+    return LayerNorm(norm, lambda: "here", np.dtype(dtype))(np.array(x, dtype=dtype), Refusals(7))
 
 
 def test_the_formula_by_hand() -> None:

@@ -9,10 +9,9 @@ import pytest
 
 import tm2tfr
 from tm2tfr.base.errors import EngineError
-from tm2tfr.engines.decode import Observation, run_whole
+from tm2tfr.engines.decode import Observation, Patch, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.engines.layers import Patch
 
 DECODER = tm2tfr.compile("chapter")
 TOKENS = [DECODER.numbers[token] for token in ("1", "1", "BOS", "(q0,1,0)", "(q1,_,+1)")]

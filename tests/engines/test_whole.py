@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import random
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,15 +16,16 @@ from tests.engines.labellers import LETTERS, causal, expected, labeller, scrambl
 from tests.handmade import normed, tabled
 from tm2tfr.base.choices import Float
 from tm2tfr.base.errors import EngineError
-from tm2tfr.engines import Engine, engine
+from tm2tfr.engines import Engine, dense_heads, engine
 from tm2tfr.engines.decode import Observation, run_whole
-from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.dense import Dense, DenseDecoder
+from tm2tfr.engines.dense_parts import LinearMap
 from tm2tfr.engines.exact import Exact
-from tm2tfr.engines.whole import WholeDense
-from tm2tfr.transformer.attention import in_sight
+from tm2tfr.transformer.attention import in_sight, softmax
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
-from tm2tfr.transformer.weights import Decoder, Norm, matrices, replaced
+from tm2tfr.transformer.positions import feature
+from tm2tfr.transformer.weights import Decoder, Head, Norm, matrices, replaced
 
 WORDS = ("a", "c", "ab", "aab", "cabba", "abcabcabc")
 
@@ -85,9 +87,96 @@ def test_weights_that_look_back_are_the_same_both_ways(chosen: Engine) -> None:
         assert [(list(there.residual), list(there.logits)) for there in whole] == one_by_one(decoder, tokens, chosen)
 
 
+# ── the definition, number by number ────────────────────────────────────────────────────────────────────────────
+def by_hand(decoder: Decoder, tokens: Sequence[int], dtype: Float) -> tuple[list[list[float]], list[list[float]]]:
+    """The streams and logits of a sequence without norms: one number after the other, each rounded to `dtype`."""
+    kind, n = np.dtype(dtype).type, len(tokens)
+
+    def times(matrix: Matrix, x: Sequence[Any]) -> list[Any]:
+        total = [kind(0)] * matrix.shape[0]
+        for row, column, value in matrix.entries():
+            total[row] = total[row] + kind(value) * x[column]
+        return total
+
+    def plus(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
+        return [a + b for a, b in zip(one, two, strict=True)]
+
+    def carried(head: Head, queries: list[list[Any]], keys: list[list[Any]], values: list[list[Any]], i: int) -> list[Any]:
+        seen = in_sight(head.mask, i, n)
+        scores = []
+        for j in seen:
+            terms = [queries[i][c] * keys[j][c] for c in head.components]
+            scores.append(functools.reduce(lambda total, term: total + term, terms, kind(0)))
+        weights = softmax(np.array(scores, dtype=dtype)) if head.weighting == "softmax" and len(head.components) else None
+        total = [kind(0)] * head.value.shape[0]
+        hits = [j for j, score in zip(seen, scores, strict=True) if score == max(scores)]
+        if weights is None:
+            for j in hits:
+                total = plus(total, values[j])
+            return [number / kind(len(hits)) for number in total]
+        for j, weight in zip(seen, weights, strict=True):
+            total = plus(total, [value * weight for value in values[j]])
+        return total
+
+    streams = []
+    for i, token in enumerate(tokens):
+        features = [kind(above / below) for above, below in (feature(name)(i) for name in decoder.features)]
+        x = plus([kind(v) for v in decoder.token_embedding.dense()[:, token]], times(decoder.position_embedding, features))
+        table = decoder.position_table
+        streams.append(x if table is None else plus(x, [kind(v) for v in table.dense()[:, i]]))
+    for layer in decoder.layers:
+        before = list(streams)
+        for head in layer.heads:
+            maps = [[times(matrix, x) for x in before] for matrix in (head.query, head.key, head.value)]
+            for i in range(n):
+                streams[i] = plus(streams[i], times(head.output, carried(head, *maps, i)))
+        if (part := layer.feed_forward) is not None:
+            for i, x in enumerate(streams):
+                hidden = plus(times(part.input_bias, [kind(1)]), times(part.input, x))
+                added = times(part.output, [max(number, kind(0)) for number in hidden])
+                streams[i] = plus(plus(x, added), times(part.output_bias, [kind(1)]))
+    logits = [plus(times(decoder.unembedding_bias, [kind(1)]), times(decoder.unembedding, x)) for x in streams]
+    return [list(map(float, x)) for x in streams], [list(map(float, x)) for x in logits]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("weighting", ["average-hard", "softmax"])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_number_is_that_of_the_definition(seed: int, weighting: Any, dtype: Float) -> None:
+    decoder = scrambled(seed, integers=seed == 3, positions=5 if seed % 2 else None, weighting=weighting)
+    (tokens,) = random_tokens(decoder, 5, seed)
+    streams, logits = by_hand(decoder, tokens, dtype)
+    found = run_whole(decoder, tokens, engine=Dense(dtype))
+    assert [there.residual.tolist() for there in found] == streams
+    assert [there.logits.tolist() for there in found] == logits
+
+
+@pytest.mark.parametrize("many", [1, 2, 40])
+def test_linear_maps_add_in_the_same_order_at_any_number_of_places(many: int) -> None:
+    """Of few entries and of many: `LinearMap` takes other ways."""
+    chance = np.random.default_rng(many)
+    for shape in ((3, 5), (9, 40)):
+        matrix = Matrix.from_dense(np.where(chance.random(shape) < 0.7, chance.normal(size=shape), 0.0))
+        made, x = LinearMap(matrix, np.dtype("float64")), chance.normal(size=(shape[1], many, 3))
+        one_by_one = np.array([[made(x[:, b, i]) for i in range(3)] for b in range(many)]).transpose(2, 0, 1)
+        start = chance.normal(size=(shape[0], many, 3))
+        added, constants = start.copy(), start[:, 0, 0].copy()
+        made.add_to(added, x)
+        assert made(x).tolist() == one_by_one.tolist()
+        assert added[made.rows].tolist() == (start[made.rows] + one_by_one).tolist()
+        assert made.plus(constants, x)[made.rows].tolist() == (constants[made.rows, None, None] + one_by_one).tolist()
+
+
+def test_scores_of_long_sequences_are_computed_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = [run_whole(scrambled(seed), random_tokens(scrambled(seed), 7)[0], engine=Dense()) for seed in range(4)]
+    monkeypatch.setattr(dense_heads, "SCORES", 20)
+    parts = [run_whole(scrambled(seed), random_tokens(scrambled(seed), 7)[0], engine=Dense()) for seed in range(4)]
+    assert [[x.residual.tolist() for x in run] for run in whole] == [[x.residual.tolist() for x in run] for run in parts]
+
+
 # ── many at once ────────────────────────────────────────────────────────────────────────────────────────────
 def same_as_one_at_a_time(decoder: Decoder, tokens: list[list[int]], dtype: Float) -> None:
-    block = WholeDense(decoder, dtype).run(tokens)
+    block = DenseDecoder(decoder, dtype).run(tokens)
     assert (block.residual.dtype, block.logits.dtype) == (dtype, dtype)
     assert block.residual.shape == (decoder.layout.width, len(tokens), len(tokens[0]))
     assert block.logits.shape == (decoder.answers, len(tokens), len(tokens[0]))
@@ -121,20 +210,20 @@ def test_many_at_once_of_the_small_one(dtype: Float) -> None:
 def test_blocks_are_small_where_memory_is() -> None:
     made = labeller()
     tokens = random_tokens(made, 7, batch=50)
-    whole, parts = WholeDense(made).run(tokens), list(WholeDense(made, memory=20_000).blocks(tokens))
+    whole, parts = DenseDecoder(made).run(tokens), list(DenseDecoder(made, memory=20_000).blocks(tokens))
     assert len(parts) > 5
     assert [part.sequences.start for part in parts] == [0, *(part.sequences.stop for part in parts[:-1])]
     assert parts[-1].sequences.stop == 50
     for name in ("residual", "logits"):
         joined = np.concatenate([getattr(part, name) for part in parts], axis=1)
         assert joined.tolist() == getattr(whole, name).tolist()
-    assert len(list(WholeDense(made, memory=1).blocks(tokens))) == 50
+    assert len(list(DenseDecoder(made, memory=1).blocks(tokens))) == 50
 
 
 def test_no_sequences_and_no_positions() -> None:
     made = labeller()
-    assert WholeDense(made).run(np.zeros((0, 4), dtype=np.int64)).logits.shape == (6, 0, 4)
-    assert WholeDense(made).run(np.zeros((2, 0), dtype=np.int64)).residual.shape == (made.layout.width, 2, 0)
+    assert DenseDecoder(made).run(np.zeros((0, 4), dtype=np.int64)).logits.shape == (6, 0, 4)
+    assert DenseDecoder(made).run(np.zeros((2, 0), dtype=np.int64)).residual.shape == (made.layout.width, 2, 0)
 
 
 # ── blind: weights that are wrong give the same wrong numbers everywhere ────────────────────────────────────
@@ -152,7 +241,7 @@ def test_engines_run_the_weights_and_nothing_else(seed: int) -> None:
     made, word = sabotaged(labeller(), seed), "abca"
     exact = run_whole(made, numbers(made, word), engine=Exact())
     dense = run_whole(made, numbers(made, word), engine=Dense())
-    batch = WholeDense(made).run([numbers(made, word)])
+    batch = DenseDecoder(made).run([numbers(made, word)])
     for i, (one, two) in enumerate(zip(exact, dense, strict=True)):
         if all(number.denominator & (number.denominator - 1) == 0 for number in map(Fraction, one.residual)):
             assert [float(number) for number in one.residual] == two.residual.tolist()
@@ -164,8 +253,8 @@ def test_engines_run_the_weights_and_nothing_else(seed: int) -> None:
 
 
 def test_sabotage_shows() -> None:
-    right = WholeDense(labeller()).run([numbers(labeller(), "abca")])
-    changed = [WholeDense(sabotaged(labeller(), seed)).run([numbers(labeller(), "abca")]) for seed in range(25)]
+    right = DenseDecoder(labeller()).run([numbers(labeller(), "abca")])
+    changed = [DenseDecoder(sabotaged(labeller(), seed)).run([numbers(labeller(), "abca")]) for seed in range(25)]
     assert sum(found.residual.tolist() != right.residual.tolist() for found in changed) > 10
 
 
@@ -241,7 +330,9 @@ def test_exact_refuses_what_is_not_rational() -> None:
 @pytest.mark.parametrize("name", ["dense", "exact", "batched"])
 def test_there_is_no_position_beyond_the_table(name: str) -> None:
     decoder = scrambled(1, positions=3)
-    run = WholeDense(decoder).run if name == "batched" else lambda batch: run_whole(decoder, batch[0], engine=engine(name))
+    run = (
+        DenseDecoder(decoder).run if name == "batched" else lambda batch: run_whole(decoder, batch[0], engine=engine(name))
+    )
     with pytest.raises(EngineError, match="^position 3: these weights have 3 positions: stop before it$"):
         run([[0] * 5])
 
@@ -260,12 +351,12 @@ def test_there_is_no_position_beyond_the_table(name: str) -> None:
 )
 def test_a_batch_is_checked(tokens: Any, words: str) -> None:
     with pytest.raises(EngineError, match=words):
-        WholeDense(labeller()).run(tokens)
+        DenseDecoder(labeller()).run(tokens)
 
 
 def test_only_floats_at_once() -> None:
     with pytest.raises(EngineError, match="^the dense engine computes in float64 or float32, not in 'float16'"):
-        WholeDense(labeller(), "float16")  # type: ignore[arg-type]
+        DenseDecoder(labeller(), "float16")  # type: ignore[arg-type]
 
 
 HUGE = {
@@ -313,8 +404,8 @@ def test_numbers_that_are_too_large_are_refused_in_the_same_words(path: str) -> 
     found = []
     for run in (
         lambda: run_whole(made, tokens, engine=Dense()),
-        lambda: WholeDense(made).run([tokens]),
-        lambda: WholeDense(made).run([tokens, tokens]),
+        lambda: DenseDecoder(made).run([tokens]),
+        lambda: DenseDecoder(made).run([tokens, tokens]),
     ):
         with pytest.raises(EngineError) as refused:
             run()
@@ -325,9 +416,9 @@ def test_numbers_that_are_too_large_are_refused_in_the_same_words(path: str) -> 
 
 def test_a_sequence_that_is_not_too_large_is_run_beside_none_that_is() -> None:
     made = dataclasses.replace(enlarged("token_embedding"), layers=())
-    assert WholeDense(made).run([[0, 0, 1]]).logits.shape == (6, 1, 3)
+    assert DenseDecoder(made).run([[0, 0, 1]]).logits.shape == (6, 1, 3)
     with pytest.raises(EngineError, match=r"^embedding, position 1: direction 'token\[b\]'"):
-        WholeDense(made).run([[0, 0, 1], [0, 1, 0]])
+        DenseDecoder(made).run([[0, 0, 1], [0, 1, 0]])
 
 
 def test_a_norm_that_divides_by_0_is_refused() -> None:
@@ -338,6 +429,6 @@ def test_a_norm_that_divides_by_0_is_refused() -> None:
     bare = dataclasses.replace(made, norm=norm, layers=())
     flat = replaced(bare, {"token_embedding": empty, "position_embedding": empty})
     words = "^norm before the unembedding, position 0: its variance and its epsilon are 0, so that it divides by 0: use an"
-    for run in (lambda: run_whole(flat, [0], engine=Dense()), lambda: WholeDense(flat).run([[0]])):
+    for run in (lambda: run_whole(flat, [0], engine=Dense()), lambda: DenseDecoder(flat).run([[0]])):
         with pytest.raises(EngineError, match=words):
             run()

@@ -17,7 +17,7 @@ BASE = {"base", "options", "_version"}
 MODEL = BASE | {"transformer"}
 CONTRACT = {"blocks", "specification", "model"}
 RUN = MODEL | {"contract", "blocks", "specification", "model", "columns", "sources", "truth", "engines", "comparison"}
-WHOLE = RUN | {"registry", "compiler", "proof", "tables", "runs", "targets"}
+WHOLE = RUN | {"certificates", "registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "base": {"_version"},
@@ -25,21 +25,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE,
     "rasp": {"base", "sources"},
     "transformer": BASE,
+    "certificates": {"base", "transformer"},
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
     "model": {"base", "specification", "transformer"},
-    "contract": {"base", "specification", "blocks", "model", "transformer"},
+    "contract": {"base", "certificates", "specification", "blocks", "model", "transformer"},
     "columns": {"contract", "model", "sources"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
     "comparison": MODEL | {"contract", "specification", "columns", "engines"},
-    "proof": RUN,
+    "proof": RUN | {"certificates"},
     "exported": RUN | {"proof"},
-    "registry": RUN | {"compiler", "proof", "exported"},
+    "registry": RUN | {"certificates", "compiler", "proof", "exported"},
     "tables": RUN,
     "runs": RUN | {"registry", "tables"},
-    "targets": RUN | {"registry", "compiler", "proof", "exported"},
+    "targets": RUN | {"certificates", "registry", "compiler", "proof", "exported"},
     "lab": WHOLE | CONTRACT,
     "web": WHOLE,
     "api": WHOLE | {"lab", "web"},
@@ -54,7 +55,8 @@ ROOMS = {
     "compiler": "compiler",
     "proof": "proof",
     "source": "registry",
-    "page": "registry",
+    "page": "exported",
+    "exported": "exported",
     "columns": "columns",
     "truth": "truth",
     "blocks": "truth",
@@ -64,7 +66,6 @@ ROOMS = {
     "model": "truth",
     "patterns": "truth",
     "answers": "truth",
-    "exported": "exported",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
@@ -121,17 +122,27 @@ def imported_by(path: Path) -> set[str]:
 
 
 def graph(sources: Mapping[str, str]) -> nx.DiGraph[str]:
-    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.runs import comparison`` is one."""
+    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.runs import comparison`` is one.
+
+    Whoever imports a module of another package runs the ``__init__`` of that package, too.
+    """
+    packages = {name.rpartition(".")[0] for name in sources} & set(sources) - {"tm2tfr"}
     found: nx.DiGraph[str] = nx.DiGraph()
     for module, source in sources.items():
-        known = facts(source)
-        found.add_edges_from((module, name) for name in known.words if name in sources)
+        known, package = facts(source), module if module in packages else module.rpartition(".")[0]
+        used = {name for name in known.words if name in sources}
+        used |= {f"{package}.{name}" for name in known.siblings}
         for node in known.imports:
             if isinstance(node, ast.Import):
-                found.add_edges_from((module, alias.name) for alias in node.names)
+                used |= {alias.name for alias in node.names}
             else:
-                exact = [f"{node.module}.{alias.name}" for alias in node.names]
-                found.add_edges_from((module, name if name in sources else str(node.module)) for name in exact)
+                up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+                base = ".".join([*up, *([node.module] if node.module else [])])
+                exact = [f"{base}.{alias.name}" for alias in node.names]
+                used |= {name if name in sources else base for name in exact}
+        run = {name for name in packages if any(each.startswith(f"{name}.") for each in used)}
+        used |= {name for name in run if not f"{module}.".startswith(f"{name}.")}
+        found.add_edges_from((module, name) for name in used)
     return found.subgraph(sources)
 
 
@@ -174,6 +185,7 @@ def test_no_import_runs_back_up() -> None:
 
 
 RIGHT = (
+    "tm2tfr.certificates",
     "tm2tfr.sources.turing.simulator",
     "tm2tfr.sources.turing.blocks",
     "tm2tfr.sources.turing.answers",
@@ -260,7 +272,7 @@ def test_no_folder_has_too_many_files() -> None:
 
 
 def test_imports_form_no_circle() -> None:
-    """Within functions and for type checkers neither."""
+    """Not within functions, for type checkers, by names as text or by way of a package's ``__init__`` either."""
     assert circles({**source_texts(), SPEC: without(source_texts()[SPEC], DOORS)}) == []
 
 
@@ -283,6 +295,17 @@ def test_circles_are_found_wherever_an_import_stands() -> None:
     }
     for source, found in way_back.items():
         assert circles({"tm2tfr.a": source, "tm2tfr.b": "from tm2tfr.a import f", "tm2tfr.c": ""}) == found
+    back = "from tm2tfr.p.a import f"
+    for source in (
+        "from . import b",
+        "from .b import x",
+        "from ..p import b",
+        "import_module(f'{__package__}.{names[0]}')",
+    ):
+        texts = {"tm2tfr.p": "", "tm2tfr.p.a": f"names = ['b']\n{source}", "tm2tfr.p.b": back}
+        assert circles(texts) == [["tm2tfr.p.a", "tm2tfr.p.b"]], source
+    texts = {"tm2tfr.p": "import tm2tfr.b", "tm2tfr.p.a": "", "tm2tfr.b": back}
+    assert circles(texts) == [["tm2tfr.b", "tm2tfr.p"]]
 
 
 def test_nothing_is_asserted_and_no_file_is_too_long() -> None:

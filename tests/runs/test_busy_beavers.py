@@ -12,7 +12,7 @@ import pytest
 
 from tm2tfr.api.runs import certify
 from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.sweep import sweep
+from tm2tfr.lab.datasets.make import sweep
 
 ROOT = Path(__file__).parents[2]
 RUN = """

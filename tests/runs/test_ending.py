@@ -10,7 +10,7 @@ import pytest
 import tm2tfr as api
 from tm2tfr.cli import main
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder
 

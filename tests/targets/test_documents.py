@@ -165,7 +165,9 @@ def test_a_model_card_of_a_class_of_machines_is_true(to: str, held: str | None, 
 
 
 def _model(to: str) -> Any:
-    return getattr(import_module(f"tm2tfr.targets.{to}.running"), f"{to.capitalize()}Running")
+    return getattr(
+        import_module(f"tm2tfr.targets.{to}.{'running' if to == 'gpt2' else 'target'}"), f"{to.capitalize()}Running"
+    )
 
 
 def test_how_far_runs_are_generated_is_what_the_page_says() -> None:

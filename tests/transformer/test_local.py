@@ -16,7 +16,7 @@ import tm2tfr
 from tests.engines.labellers import labeller
 from tests.handmade import turned
 from tm2tfr.base.errors import CompileError
-from tm2tfr.engines.whole import WholeDense
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.lab.softness.temperature import one_temperature, parsed_word, softened_by
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim, Over
@@ -120,7 +120,7 @@ def right(words: list[list[int]]) -> Any:
 
 
 def answers(decoder: Decoder, words: list[list[int]]) -> Any:
-    return WholeDense(decoder).run(words).logits
+    return DenseDecoder(decoder).run(words).logits
 
 
 # ── right at the bounds, and not far above ──────────────────────────────────────────────────────────────────

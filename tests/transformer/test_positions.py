@@ -15,9 +15,9 @@ from tm2tfr.api.targets import export_to
 from tm2tfr.base.errors import EngineError, ShapeError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import run_whole
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.transformer.gadgets import head, stacked
@@ -105,7 +105,7 @@ def test_engines_agree_on_every_feature() -> None:
     assert [seen.logits for seen in run_whole(decoder, [0] * n, engine=engine("exact"))] == wanted
     floats = np.array(wanted, dtype=np.float64)
     assert (np.array([seen.logits for seen in run_whole(decoder, [0] * n, engine=engine("dense"))]) == floats).all()
-    assert (floats == WholeDense(decoder).run(np.zeros((1, n), dtype=np.int64))[1][:, 0].T).all()
+    assert (floats == DenseDecoder(decoder).run(np.zeros((1, n), dtype=np.int64))[1][:, 0].T).all()
 
 
 @pytest.mark.slow

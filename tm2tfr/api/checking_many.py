@@ -142,7 +142,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
 
 def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) -> Iterator[Finding]:
     """Yield what is said of a circuit on all inputs, or on so many random ones."""
-    from tm2tfr.api.cases import check_many
+    from tm2tfr.api.batches import check_many
 
     if subject.examples:
         yield _about_examples(subject)

@@ -31,9 +31,9 @@ from tm2tfr.base.errors import UsageError, did_you_mean, listing
 from tm2tfr.contract.labelling import HeldVariable, Ragged, Seen, VariableKind, recoded
 from tm2tfr.contract.specification import reached
 
-Stage = tuple[int, str]
+ModelStage = tuple[int, str]
 """(layer from 0, part), see `tm2tfr.contract.specification.STAGES`."""
-EMBEDDING: Stage = (-1, "embedding")
+EMBEDDING: ModelStage = (-1, "embedding")
 NOTHING = -1
 """⊥, the label of the zero vector, as its place among labels."""
 VariableValue = Any
@@ -101,7 +101,7 @@ class ModelVariable:
     shortcut: Equation | None = None
     formula: str = ""
     source: str = ""
-    since: Stage = EMBEDDING
+    since: ModelStage = EMBEDDING
     stored: bool = True
     feature: bool = False
     read_by: str = ""

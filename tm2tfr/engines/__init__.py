@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from tm2tfr.base.choices import ENGINES
 from tm2tfr.base.errors import EngineError, did_you_mean
-from tm2tfr.engines.decode import Engine, Session, Step, generate
-from tm2tfr.engines.layers import Watch
+from tm2tfr.engines.decode import Engine, Session, Step, Watch, generate
 
 __all__ = ["ENGINES", "Engine", "Session", "Step", "Watch", "engine", "generate"]
 

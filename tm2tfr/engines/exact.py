@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from tm2tfr.base.errors import EngineError
-from tm2tfr.engines.decode import refuse_ahead
-from tm2tfr.engines.layers import NO_PATCHES, LayerByLayer, Passed, Patch, Watch
+from tm2tfr.engines.decode import NO_PATCHES, Passed, Patch, Watch, check_patches, patched, refuse_ahead
 from tm2tfr.engines.overflow import beyond_the_table
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
@@ -108,7 +107,7 @@ class _Head:
         return list(added.items()), scores, attended
 
 
-class ExactSession(LayerByLayer):
+class ExactSession:
     """A decoder with rationals as weights, in the middle of a sequence.
 
     Raises:
@@ -116,9 +115,11 @@ class ExactSession(LayerByLayer):
     """
 
     def __init__(self, decoder: Decoder) -> None:
-        super().__init__(len(decoder.layers), decoder.layout.width)
         known = (TABLE, NO_BOS, AHEAD, OUTPUTS)
         refuse_parts(decoder, "the exact engine", "square roots are not rational: use the dense engine", known=known)
+        self._width, self._position = decoder.layout.width, 0
+        self.residual: Sequence[Rational] = ()
+        self.logits: Sequence[Rational] = ()
         self._features = [feature(name) for name in decoder.features]
         self._tokens, self._place = _columns(decoder.token_embedding), _columns(decoder.position_embedding)
         self._table = None if decoder.position_table is None else _columns(decoder.position_table)
@@ -133,6 +134,57 @@ class ExactSession(LayerByLayer):
         self._unembedding = _rows(decoder.unembedding)
         self._bias = [_times(row, (1,)) for row in _rows(decoder.unembedding_bias)]
 
+    def feed(self, token: int, watch: Watch | None = None, patches: Sequence[Patch] = ()) -> int:
+        """Run the next position on `token` and return the first token with the largest logit.
+
+        Args:
+            patches: what is overwritten in the stream on the way; the watch sees it overwritten.
+
+        Raises:
+            EngineError: see `run`. The session cannot be used after that.
+        """
+        at = self._position
+        ((self.residual, self.logits),) = self.run([token], {} if watch is None else {at: watch}, {at: patches})
+        return self.logits.index(max(self.logits))
+
+    def run(
+        self, tokens: Sequence[int], watches: Mapping[int, Watch], patches: Mapping[int, Sequence[Patch]]
+    ) -> list[Passed]:
+        """Run the next positions on `tokens`, layer by layer; heads see all of them that their masks let them.
+
+        Raises:
+            EngineError: if there are more tokens than positions in the position table, and for a patch that does not fit.
+        """
+        first, end = self._position, self._position + len(tokens)
+        for own in patches.values():
+            check_patches(own, len(self._layers), self._width)
+
+        def stage(i: int, x: list[Rational], layer: int, part: str) -> None:
+            patched(x, patches.get(i, ()), layer, part)
+            if i in watches:
+                watches[i].stage(layer, part, x.copy())
+
+        streams = [self._embedded(token, i) for i, token in enumerate(tokens, first)]
+        for i, x in enumerate(streams, first):
+            stage(i, x, -1, "embedding")
+        for n, (heads, units) in enumerate(self._layers):
+            for x in streams:
+                for head in heads:
+                    head.take(x)
+            answers = [[head.look(x, i, end) for head in heads] for i, x in enumerate(streams, first)]
+            for (i, x), looked in zip(enumerate(streams, first), answers, strict=True):
+                for k, (added, scores, attended) in enumerate(looked):
+                    _add(x, added)
+                    if i in watches:
+                        watches[i].head(n, k, scores, attended)
+                stage(i, x, n, "attention")
+                if units is not None:
+                    _feed_forward(x, *units)
+                stage(i, x, n, "feed_forward")
+        self._position = end
+        rows = list(zip(self._unembedding, self._bias, strict=True))
+        return [Passed(x, [_times(row, x) + bias for row, bias in rows]) for x in streams]
+
     def _embedded(self, token: int, position: int) -> list[Rational]:
         x: list[Rational] = [0] * self._width
         _add(x, self._tokens[token])
@@ -145,35 +197,14 @@ class ExactSession(LayerByLayer):
             _add(x, self._table[position])
         return x
 
-    def _taken(self, n: int, x: list[Rational], position: int) -> list[Rational] | None:
-        for head in self._layers[n][0]:
-            head.take(x)
-        return x if self._layers[n][0] else None
 
-    def _attend(
-        self, n: int, x: list[Rational], reads: list[Rational], position: int, length: int, watch: Watch | None
-    ) -> None:
-        heads, _ = self._layers[n]
-        for k, (added, scores, attended) in enumerate([head.look(reads, position, length) for head in heads]):
-            _add(x, added)
-            if watch:
-                watch.head(n, k, scores, attended)
-
-    def _feed_forward(self, n: int, x: list[Rational], position: int) -> None:
-        _, units = self._layers[n]
-        if units is not None:
-            neurons, offset = units
-            hidden = [(_times(row, x) + bias, column) for row, bias, column in neurons]
-            for value, column in hidden:
-                if value > 0:
-                    _add(x, [(row, weight * value) for row, weight in column])
-            _add(x, offset)
-
-    def _answers(self, x: Sequence[Rational], position: int) -> list[Rational]:
-        return [_times(row, x) + bias for row, bias in zip(self._unembedding, self._bias, strict=True)]
-
-    def _first_of_the_largest(self) -> int:
-        return int(self.logits.index(max(self.logits)))
+def _feed_forward(x: list[Rational], units: list[tuple[SparseRow, Rational, SparseRow]], offset: SparseRow) -> None:
+    """Add the answer of a feed-forward layer to x; units: (input row, bias, output column) of each."""
+    hidden = [(_times(row, x) + bias, column) for row, bias, column in units]
+    for value, column in hidden:
+        if value > 0:
+            _add(x, [(row, weight * value) for row, weight in column])
+    _add(x, offset)
 
 
 def _add(x: list[Rational], entries: SparseRow) -> None:

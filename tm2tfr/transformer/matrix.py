@@ -107,6 +107,13 @@ class Matrix:
         """The matrix with rows and columns exchanged."""
         return Matrix((self.shape[1], self.shape[0]), self.columns, self.rows, self.values)
 
+    def selected(self, rows: Ints) -> Matrix:
+        """Return the matrix of these rows alone, in increasing order: (len(rows), columns)."""
+        places = np.full(self.shape[0], -1)
+        places[rows] = np.arange(len(rows))
+        keep = np.flatnonzero(places[self.rows] >= 0)
+        return Matrix((len(rows), self.shape[1]), places[self.rows[keep]], self.columns[keep], self.values[keep])
+
     def dense(self, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return the matrix as a dense array: (rows, columns)."""
         array = np.zeros(self.shape, dtype=dtype)

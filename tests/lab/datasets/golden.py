@@ -1,15 +1,12 @@
-"""Golden complaints about specs; ``python -m tests.lab.datasets.golden`` writes what is said now."""
+"""Golden complaints about specs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.sources.turing.formats import golden
+from tests.golden import Case, Golden
 from tm2tfr.base.errors import SpecError
 from tm2tfr.lab.datasets.reader import read
-
-COMPLAINTS = Path(__file__).parent / "complaints.txt"
-CIRCUIT_COMPLAINTS = Path(__file__).parent / "circuit_complaints.txt"
 
 
 def said(text: str) -> str:
@@ -21,6 +18,9 @@ def said(text: str) -> str:
     return ""
 
 
-if __name__ == "__main__":
-    golden.rewrite(COMPLAINTS, said)
-    golden.rewrite(CIRCUIT_COMPLAINTS, said)
+def _answer(case: Case) -> str:
+    return said(case.text)
+
+
+COMPLAINTS = Golden(Path(__file__).parent / "complaints.txt", _answer)
+CIRCUIT_COMPLAINTS = Golden(Path(__file__).parent / "circuit_complaints.txt", _answer)

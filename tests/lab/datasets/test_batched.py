@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from tm2tfr.lab.datasets.machines import shard
-from tm2tfr.lab.datasets.machines import shard as batched
+from tm2tfr.lab.datasets.machines import examples
+from tm2tfr.lab.datasets.machines import runs as batched
+from tm2tfr.lab.datasets.machines.examples import made
 from tm2tfr.lab.datasets.machines.prompting import MachineHow
 from tm2tfr.lab.datasets.machines.runs import Runs
-from tm2tfr.lab.datasets.machines.shard import made
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.shard import Done, Making
@@ -34,18 +34,18 @@ def done(spec: MachineSpec, how: MachineHow) -> list[Done]:
 
 def together(monkeypatch: pytest.MonkeyPatch, spec: MachineSpec, how: MachineHow) -> int:
     """Compare a data set with the one made run by run; return the number of runs that were made together."""
-    several, counted = batched._together, list[int]()
+    several, counted = batched._batch, list[int]()
 
     def counting(runs: Runs, words: Sequence[str], how: MachineHow) -> object:
         found = several(runs, words, how)
-        counted.append(len(found.words) if found is not None else 0)
+        counted.append(len(found.columns.words) if found is not None else 0)
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(batched, "_together", counting)
+        patch.setattr(batched, "_batch", counting)
         found = done(spec, how)
     with monkeypatch.context() as patch:
-        patch.setattr(batched, "_together", lambda *_: None)
+        patch.setattr(batched, "_batch", lambda *_: None)
         assert found == done(spec, how)
     return sum(counted)
 
@@ -69,14 +69,14 @@ def test_the_same_bytes_of_runs_that_are_cut_off(monkeypatch: pytest.MonkeyPatch
 def test_the_same_bytes_of_machines_in_prompts(order: str, together_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = read(f"{PROMPT}universal: {{states: 2, symbols: 2{order}}}", file="spec.yaml")
     assert isinstance(spec, MachineSpec)
-    monkeypatch.setattr(shard, "PLAIN", 0)
+    monkeypatch.setattr(examples, "PLAIN", 0)
     how = spec.how("fast")
     assert how.title("x") != "x"
     assert (together(monkeypatch, spec, how) > 0) is together_there
 
 
 def test_a_run_that_differs_is_reported_as_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard, "PLAIN", 0)
+    monkeypatch.setattr(examples, "PLAIN", 0)
     text = "machines: [left-edge]\ninputs: ['', 11111, 111, 1, 11]"
     spec = read(text, file="spec.yaml")
     assert isinstance(spec, MachineSpec)
@@ -86,7 +86,7 @@ def test_a_run_that_differs_is_reported_as_by_itself(monkeypatch: pytest.MonkeyP
 
 
 def test_one_long_run_and_other_engines_are_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batched, "_together", lambda *_: pytest.fail("together"))
+    monkeypatch.setattr(batched, "_batch", lambda *_: pytest.fail("together"))
     machine = load("palindromes")
     for how in (MachineHow("fast", batched.MOST_ROWS), MachineHow("dense", 100)):
         found = list(batched.checked_runs(Runs(machine, how), ["ab", "a", "b", ""], how, plain=0))

@@ -13,19 +13,15 @@ import pytest
 
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
-from tests.lab.datasets.golden import CIRCUIT_COMPLAINTS, said
+from tests.lab.datasets.golden import CIRCUIT_COMPLAINTS
 from tests.lab.datasets.test_sweep import again
-from tests.sources.turing.formats.golden import Case, cases
 from tm2tfr.base.errors import CompileError, DatasetError, EngineError
-from tm2tfr.lab.datasets.circuits.shard import ChosenCircuit, circuit_fingerprint, made_circuits
-from tm2tfr.lab.datasets.circuits.spec import CircuitSpec
-from tm2tfr.lab.datasets.jobs import Splitting
+from tm2tfr.lab.datasets.circuits import ChosenCircuit, CircuitSpec, circuit_fingerprint, made_circuits
 from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make
+from tm2tfr.lab.datasets.make import dataset_report, make, sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.runs import Failure
+from tm2tfr.lab.datasets.shard import Failure, Splitting
 from tm2tfr.lab.datasets.spec import Inputs, Random
-from tm2tfr.lab.datasets.sweep import sweep, sweep_report
 from tm2tfr.sources.circuit import blocks as judged
 from tm2tfr.sources.circuit import compiler
 from tm2tfr.sources.circuit.evaluate import evaluate
@@ -73,7 +69,7 @@ COLUMNS = ["circuit", "input", "form", "prompt", "target", "loss_mask", "result"
 def lines(spec: CircuitSpec, engine: str = "dense") -> list[dict[str, Any]]:
     """The examples of a spec with one split, called all."""
     making = spec.making(spec.how(engine))
-    found = [made_circuits(job, making).files["all", "jsonl"] for job in spec.jobs()]
+    found = [made_circuits(job, making).files[f"all/{job.number:05}-of-00001.jsonl"] for job in spec.jobs()]
     return [json.loads(line) for data in found for line in data.decode().splitlines()]
 
 
@@ -123,13 +119,7 @@ def test_circuit_files_stand_beside_the_spec_and_come_before_shipped_ones(tmp_pa
     ]
 
 
-@pytest.mark.parametrize("case", list(cases(CIRCUIT_COMPLAINTS)), ids=lambda case: case.about)
-def test_complaints_about_circuits(case: Case) -> None:
-    assert said(case.text) == case.said != ""
-
-
-def test_no_complaint_about_circuits_is_lost() -> None:
-    assert CIRCUIT_COMPLAINTS.read_text(encoding="utf-8").count("=== says") == len(list(cases(CIRCUIT_COMPLAINTS))) == 12
+test_complaints_about_circuits = CIRCUIT_COMPLAINTS.test()
 
 
 @pytest.mark.parametrize(("name", "runs"), [("full-adder", 8), ("parity", 256), ("sha256-round", 1_000)])
@@ -140,7 +130,7 @@ def test_the_name_of_a_circuit_stands_for_a_spec(
     spec = load_spec(name)
     assert isinstance(spec, CircuitSpec)
     assert (spec.name, spec.circuits[0].circuit) == (name, load(name))
-    assert sum(job.runs for job in spec.jobs()) == runs
+    assert sum(piece.runs for job in spec.jobs() for piece in job.work) == runs
 
 
 @pytest.mark.parametrize("format", ["bench", "yaml"])
@@ -315,7 +305,7 @@ def test_a_data_set_of_circuits_is_resumed(tmp_path: Path) -> None:
     assert make(spec, folder, workers=2, resume=True).reused == 2
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     assert "16 runs, 176 bits of gates, each compared with a reference evaluator." in (folder / "README.md").read_text()
-    with pytest.raises(DatasetError, match="made with different circuits, or a circuit's file that has changed: make this"):
+    with pytest.raises(DatasetError, match="made with different circuits, or a circuit's file that has changed: choose"):
         make(
             replace(spec, circuits=circuits(ADDER.replace("2}", "2, order: paper-1}")).circuits),
             folder,

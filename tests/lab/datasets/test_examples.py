@@ -14,13 +14,12 @@ import pytest
 
 from tests.runs.checking import check
 from tm2tfr.engines.fast import available
+from tm2tfr.lab.datasets.machines.examples import made
 from tm2tfr.lab.datasets.machines.prompting import MachineHow
-from tm2tfr.lab.datasets.machines.runs import CheckedRun, Runs
-from tm2tfr.lab.datasets.machines.shard import made
+from tm2tfr.lab.datasets.machines.runs import CheckedRuns, Runs
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.runs import Failure
-from tm2tfr.lab.datasets.shard import Done
+from tm2tfr.lab.datasets.shard import Done, Failure
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import configurations, result
 from tm2tfr.sources.turing.spec import Machine
@@ -51,7 +50,7 @@ def made_of(spec: MachineSpec, engine: str = "dense") -> list[Done]:
 
 
 def lines(done: Done, split: str = "all") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in done.files[split, "jsonl"].decode().splitlines()]
+    return [json.loads(line) for line in done.files[f"{split}/00000-of-00001.jsonl"].decode().splitlines()]
 
 
 def one(machine: str, word: str, **more: str) -> list[dict[str, Any]]:
@@ -123,7 +122,7 @@ def test_both_formats_say_the_same() -> None:
     found = 0
     for done in made_of(read(MIXED, file="spec.yaml")):
         for split in {split for split, _ in done.files}:
-            table = pq.read_table(io.BytesIO(done.files[split, "parquet"]))
+            table = pq.read_table(io.BytesIO(done.files[f"{split}/00000-of-00001.parquet"]))
             assert table.column_names == COLUMNS
             assert table.to_pylist() == lines(done, split)
             found += table.num_rows
@@ -132,7 +131,7 @@ def test_both_formats_say_the_same() -> None:
 
 def test_columns_have_types_that_load_everywhere() -> None:
     [done] = made_of(read("machines: [chapter]\ninputs: [1]\nsplits: {all: 1}", file="spec.yaml"))
-    schema = pq.read_schema(io.BytesIO(done.files["all", "parquet"]))
+    schema = pq.read_schema(io.BytesIO(done.files["all/00000-of-00001.parquet"]))
     kinds = {field.name: str(field.type) for field in schema}
     assert kinds == {
         **dict.fromkeys(("machine", "input", "form", "verdict", "tape"), "string"),
@@ -152,7 +151,7 @@ def test_symbols_that_json_has_to_escape() -> None:
     line = lines(done)[2]
     assert (line["machine"], line["input"], line["tape"]) == ('a "name"', '"é', "\\\U0001d538")
     assert line["target"] == ['(a,",0)', "(a,\\,+1)", "(a,\U0001d538,+1)", "HALT"]
-    assert pq.read_table(io.BytesIO(done.files["all", "parquet"])).to_pylist() == lines(done)
+    assert pq.read_table(io.BytesIO(done.files["all/00000-of-00001.parquet"])).to_pylist() == lines(done)
 
 
 def read_words(*words: str) -> Any:
@@ -203,10 +202,10 @@ def test_one_object_runs_many_words(engine: str) -> None:
     runs = Runs(load("palindromes"), MachineHow(engine, 1_000))
     for word in ("abba", "", "ab", "abba"):
         run = runs.on(word)
-        assert isinstance(run, CheckedRun)
+        assert isinstance(run, CheckedRuns)
         plain = check(runs.decoder, word, machine=runs.machine, engine=check_engine(), keep_rows=True)
-        assert [runs.decoder.vocabulary[n] for n in run.answers] == [row.y for row in plain.rows][len(word) :]
-        assert run.answers.dtype == np.int32
+        assert [runs.decoder.vocabulary[n] for n in run.columns.answers] == [row.y for row in plain.rows][len(word) :]
+        assert run.columns.answers.dtype == np.int32
 
 
 def check_engine() -> Any:

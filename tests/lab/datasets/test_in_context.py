@@ -262,7 +262,7 @@ def test_weights_that_are_given_are_in_the_manifest(tmp_path: Path) -> None:
     matrix = matrices(weights)[path]
     row, column, value = next(matrix.entries())
     changed = replaced(weights, {path: matrix.with_entry(row, column, 2 * value)})
-    with pytest.raises(DatasetError, match="the data set here was made with different weights: make this one in another"):
+    with pytest.raises(DatasetError, match="this folder has a data set made with different weights: choose another"):
         made(text, data, universal=changed, resume=True)
     made(text, other, universal=(5, 4))
     assert "weights_sha256" not in json.loads((other / "manifest.json").read_text(encoding="utf-8"))

@@ -12,12 +12,10 @@ import pytest
 from tests.lab.datasets.golden import said
 from tm2tfr.api.datasets import make_dataset
 from tm2tfr.base.errors import CompileError, DatasetError
-from tm2tfr.lab.datasets.labels.of_logic import labelled
-from tm2tfr.lab.datasets.labels.spec import LabelSpec
+from tm2tfr.lab.datasets.labels import LabelSpec, values_of_nodes
 from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make
+from tm2tfr.lab.datasets.make import dataset_report, make, sweep
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.sweep import sweep
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.truth import shown_value
@@ -79,7 +77,7 @@ def test_labels_are_the_evaluators(name: str) -> None:
         for k in (0, 1)
     ]
     names = {name: node for node, name in output_names(program).items()}
-    for word, labels in zip(words, labelled(program, tuple(names), words), strict=True):
+    for word, labels in zip(words, values_of_nodes(program, tuple(names), words), strict=True):
         values = evaluate(program, word)
         assert labels == {n: tuple(str(shown_value(v, node.kind)) for v in values[node]) for n, node in names.items()}
 
@@ -90,7 +88,7 @@ def test_the_longest_word_to_train_on_is_all_that_has_to_be_said(tmp_path: Path)
     assert spec.lengths == (("train", 1, 6), ("test", 7, 24))
     assert spec.pieces()[0].runs == 126 + 1_000  # all words of up to 6 tokens are fewer than are wanted
     (job,) = spec.jobs()
-    assert pickle.loads(pickle.dumps(job)).runs == spec.pieces()[0].runs
+    assert sum(part.runs for part in pickle.loads(pickle.dumps(job)).work) == spec.pieces()[0].runs
     refused = "a longest word to train on is that of a program or a formula: omit --max-length"
     with pytest.raises(DatasetError, match=refused):
         load_spec("chapter", max_length=3)
@@ -104,9 +102,7 @@ def test_a_folder_is_not_resumed_with_another_formula(tmp_path: Path) -> None:
     make(spec_of(tmp_path), tmp_path / "data", workers=1)
     (tmp_path / "late.tl").write_text(FORMULA.replace("once", "historically"), encoding="utf-8")
     changed = read(SPEC, file="spec.yaml", folder=tmp_path)
-    with pytest.raises(
-        DatasetError, match="made with a different formula, or a formula's file that has changed: make this"
-    ):
+    with pytest.raises(DatasetError, match="made with a different formula, or a formula's file that has changed: choose"):
         make(changed, tmp_path / "data", workers=1, resume=True)
 
 

@@ -24,12 +24,12 @@ from tests import readme
 from tests.cli.test_commands import tm2tfr_alone
 from tm2tfr.base.errors import DatasetError, EngineError, OutputError
 from tm2tfr.lab.datasets import make as making
-from tm2tfr.lab.datasets.machines import shard
+from tm2tfr.lab.datasets.machines import examples
 from tm2tfr.lab.datasets.machines import spec as machines
 from tm2tfr.lab.datasets.machines.prompting import fingerprint
 from tm2tfr.lab.datasets.make import dataset_report
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.runs import Failure
+from tm2tfr.lab.datasets.shard import Failure
 from tm2tfr.sources.turing.library import load, shipped_text
 
 pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
@@ -297,7 +297,7 @@ def test_a_worker_of_a_cluster_that_is_killed_loses_nothing(words: Path, tmp_pat
 @with_dask
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_has_no_workers_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.lab.datasets import pool
+    from tm2tfr.lab.line import pool
 
     monkeypatch.setattr(pool, "PATIENCE", 3.0)  # to reach the scheduler takes a part of a second
     with (
@@ -311,7 +311,7 @@ def test_a_cluster_that_has_no_workers_is_not_waited_for_for_ever(tmp_path: Path
 @with_dask
 @pytest.mark.filterwarnings("ignore")
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tm2tfr.lab.datasets import pool
+    from tm2tfr.lab.line import pool
 
     monkeypatch.setattr(pool, "PATIENCE", 1.0)
     with pytest.raises(DatasetError, match="tcp://127.0.0.1:1: this scheduler cannot be reached .*: use the address that"):
@@ -343,7 +343,7 @@ def test_resume_makes_only_what_is_missing(
             journal.write('{"shard": 3, "ru')
         (folder / "train" / ".tm2tfr-0123456789abcdef.tmp").write_bytes(b"half")
     asked: list[int] = []
-    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
+    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or examples.made(job, how))
     found = making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert asked == [3, 4]
     assert (found.reused, found.shards, found.tally.runs) == (3, 5, 91)
@@ -361,7 +361,7 @@ def test_resume_does_not_follow_a_link_out_of_its_folder(linked: str, tmp_path: 
         outside.write_text("mine", encoding="utf-8")
     path.symlink_to(outside)
     before = contents(outside) if outside.is_dir() else {"": outside.read_bytes()}
-    what = rf"data/{linked}: this is a symbolic link, and a data set is written within its own folder: remove it, or choose"
+    what = rf"data/{linked}: this is a symbolic link, and files are written within their own folder alone: remove it, or"
     with pytest.raises(OutputError, match=what):
         making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert (contents(outside) if outside.is_dir() else {"": outside.read_bytes()}) == before
@@ -376,7 +376,7 @@ def test_resume_makes_again_what_was_changed_or_is_gone(
     path = folder / "train" / "00003-of-00005.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("REJ", "ACC"), encoding="utf-8")
     asked: list[int] = []
-    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or shard.made(job, how))
+    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or examples.made(job, how))
     making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
     assert asked == [1, 3]
     assert contents(folder) == contents(words)
@@ -388,7 +388,7 @@ def test_resume_makes_again_what_was_changed_or_is_gone(
         (
             "seed: 3",
             "seed: 4",
-            "the data set here was made with a different spec: make this one in another folder",
+            "this folder has a data set made with a different spec: choose another folder",
         ),
         ("shard size: 20", "shard size: 30", "made with a different spec"),
     ],
@@ -402,7 +402,9 @@ def test_resume_refuses_another_spec(before: str, after: str, said: str, tmp_pat
 def test_resume_refuses_another_engine(tmp_path: Path) -> None:
     spec = read("machines: [chapter]\ninputs: [1]\nformats: jsonl", file="spec.yaml")
     making.make(spec, tmp_path / "data", workers=1, engine="dense")
-    with pytest.raises(DatasetError, match=r"was made with a different engine \(dense, now exact\): make this one in"):
+    with pytest.raises(
+        DatasetError, match=r"has a data set made with a different engine \(dense, now exact\): choose another"
+    ):
         making.make(spec, tmp_path / "data", workers=1, engine="exact", resume=True)
 
 
@@ -414,12 +416,13 @@ def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, mon
         with pytest.raises(DatasetError, match=r"made with different versions \(tm2tfr 0\.\d+\.\d+, now 0\.0\.1, "):
             making.make(spec, tmp_path / "data", workers=1, resume=True)
     monkeypatch.setattr(machines, "vocabulary", lambda *_: ("changed",))
-    with pytest.raises(DatasetError, match="made with different machines, or a machine file that has changed: make this"):
+    with pytest.raises(DatasetError, match="made with different machines, or a machine file that has changed: choose"):
         making.make(spec, tmp_path / "data", workers=1, resume=True)
 
 
 def test_resume_wants_something_to_go_on_with(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="there is no data set to resume here: omit --resume"):
+    (tmp_path / "mine").write_text("", encoding="utf-8")
+    with pytest.raises(DatasetError, match="this folder has nothing to resume: choose another folder"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path, workers=1, resume=True)
 
 
@@ -445,9 +448,9 @@ def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
 
 
 def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tm2tfr.lab.datasets.shard.versions", lambda: {**making.versions(), "numpy": "1.0"})
+    monkeypatch.setattr("tm2tfr.lab.line.folder.versions", lambda: {**making.versions(), "numpy": "1.0"})
     with pytest.raises(
-        DatasetError, match=r"a worker has different versions \(numpy 1\.0, here .*\): install the same versions"
+        DatasetError, match=r"a worker has different versions \(numpy .*, here 1\.0\): install the same versions"
     ):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path / "data", workers=1)
 
@@ -458,7 +461,7 @@ def test_a_divergence_ends_it_all_and_is_named(tmp_path: Path, monkeypatch: pyte
 
     honest = runs.Runs.on
 
-    def lying(self: runs.Runs, word: str) -> runs.CheckedRun | Failure:
+    def lying(self: runs.Runs, word: str) -> runs.CheckedRuns | Failure:
         return Failure(self.machine, word, "position 4: h is wrong") if word == "bbbb" else honest(self, word)
 
     monkeypatch.setattr(runs.Runs, "on", lying)
@@ -488,7 +491,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.slow
 def test_nothing_optional_is_loaded_before_it_is_needed() -> None:
     loaded = "print([n for n in ('numba', 'dask', 'distributed', 'pyarrow') if n in sys.modules])"
-    script = f"import sys\nimport tm2tfr.lab.datasets.make, tm2tfr.lab.datasets.sweep\n{loaded}"
+    script = f"import sys\nimport tm2tfr.lab.datasets.make, tm2tfr.lab.datasets.make\n{loaded}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout == "[]\n"
 

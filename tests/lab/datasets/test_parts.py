@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tm2tfr.base.text.words import number_of
-from tm2tfr.lab.datasets.jobs import Job, Splitting
 from tm2tfr.lab.datasets.machines.family import Family, Members, drawn
 from tm2tfr.lab.datasets.machines.prompting import fingerprint
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
 from tm2tfr.lab.datasets.reader import read
+from tm2tfr.lab.datasets.shard import PieceJob, Splitting
 from tm2tfr.lab.datasets.spec import Inputs, Random
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.library import load
@@ -178,8 +178,8 @@ def test_numbers_of_words(symbols: int, lengths: tuple[int, int], number: int) -
 MIXED = "machines: {named: [chapter, palindromes], all: {states: 1, symbols: 2}}\ninputs: {up to: 2}"
 
 
-def runs_of(job: Job) -> list[tuple[str, str]]:
-    return [(machine.name, word) for piece in job.pieces for machine in piece.programs for word in piece.words]
+def runs_of(job: PieceJob) -> list[tuple[str, str]]:
+    return [(machine.name, word) for piece in job.work for machine in piece.programs for word in piece.words]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 10, 100, 1_000])
@@ -187,7 +187,7 @@ def test_jobs_are_all_runs_in_order_and_none_is_too_large(size: int) -> None:
     spec = read(MIXED, file="spec.yaml")
     found = list(spec.jobs(size))
     assert [job.number for job in found] == list(range(len(found)))
-    assert all(1 <= job.runs <= size for job in found)
+    assert all(1 <= sum(piece.runs for piece in job.work) <= size for job in found)
     want = [(m.name, word) for p in spec.pieces() for m in p.programs for word in p.words]
     assert [run for job in found for run in runs_of(job)] == want
     assert len(want) == 3 + 7 + 64 * 3

@@ -14,12 +14,10 @@ from tests.cli.test_commands import tm2tfr as command
 from tests.lab.datasets.golden import said
 from tm2tfr.base.errors import CompileError, DatasetError
 from tm2tfr.base.text.words import all_words
-from tm2tfr.lab.datasets.labels.of_rasp import labelled
-from tm2tfr.lab.datasets.labels.spec import LabelSpec
+from tm2tfr.lab.datasets.labels import LabelSpec, values_of_sops
 from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make
+from tm2tfr.lab.datasets.make import dataset_report, make, sweep
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.sweep import sweep
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.library import load, shipped, word_of
 from tm2tfr.sources.rasp.program import shown_atom
@@ -99,7 +97,7 @@ def test_any_number_of_workers_and_resuming_give_the_same_bytes(tmp_path: Path) 
 def test_labels_are_the_interpreters(name: str) -> None:
     program = load(name).program
     words = [word for length in (3, 1) for word in all_words(program.alphabet[:4], length)]
-    found = labelled(program, (program.chosen,), words)
+    found = values_of_sops(program, (program.chosen,), words)
     for word, labels in zip(words, found, strict=True):
         try:
             values = evaluate(program, word).values[program.sop]
@@ -119,7 +117,7 @@ def test_every_shipped_program_stands_for_a_spec_that_can_be_sent_to_a_worker() 
         assert piece.runs == (1_000 if len(spec.program.alphabet) > 1 else 10)
         assert len({word_of(spec.program, word) for word in piece.words}) == piece.runs
         (job,) = spec.jobs()
-        assert pickle.loads(pickle.dumps(job)).runs == piece.runs
+        assert sum(part.runs for part in pickle.loads(pickle.dumps(job)).work) == piece.runs
 
 
 # ── what is refused ─────────────────────────────────────────────────────────────────────────────────────────

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.datasets.golden import COMPLAINTS, said
-from tests.sources.turing.formats.golden import Case, cases
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.errors import NotFoundError, ReadError
 from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.lab.datasets.machines.family import Family, Members
@@ -88,18 +87,12 @@ def test_machine_files_stand_beside_the_spec(tmp_path: Path) -> None:
     assert (argument, machine.name) == (str(tmp_path / "mine.yaml"), "mine")
 
 
-@pytest.mark.parametrize("case", list(cases(COMPLAINTS)), ids=lambda case: case.about)
-def test_golden(case: Case) -> None:
-    assert said(case.text) == case.said != ""
-
-
-def test_no_golden_case_is_lost() -> None:
-    assert COMPLAINTS.read_text(encoding="utf-8").count("=== says") == len(list(cases(COMPLAINTS))) == 30
+test_golden = COMPLAINTS.test()
 
 
 @pytest.mark.slow
-def test_the_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = shelf.shipped(shelf.SPECS)
+def test_the_shipped_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = resources.shipped(resources.SPECS)
     assert names == ("adders", "palindromes", "three-states", "two-states")
     for name in names:
         assert load_spec(name).name == name

@@ -16,8 +16,8 @@ from tm2tfr.base.errors import CompileError
 from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.lab.datasets.machines import prompting
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
+from tm2tfr.lab.datasets.make import sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.sweep import sweep, sweep_report
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import shipped_text

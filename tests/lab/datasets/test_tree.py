@@ -10,11 +10,10 @@ import pytest
 
 from tm2tfr.base.errors import DatasetError, SpecError
 from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.machines.family import Family, Members
-from tm2tfr.lab.datasets.machines.tree import NormalForm
+from tm2tfr.lab.datasets.machines.family import Family, Members, NormalForm
+from tm2tfr.lab.datasets.make import sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.sweep import sweep, sweep_report
-from tm2tfr.lab.datasets.tally import Beaver, Tally
+from tm2tfr.lab.datasets.shard import Beaver, Tally
 from tm2tfr.sources.turing import library
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine

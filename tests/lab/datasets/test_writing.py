@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tm2tfr.lab.datasets import files
-from tm2tfr.lab.datasets.files import ExampleColumn, Lists, Texts, columns_of, encoded
-from tm2tfr.lab.datasets.jobs import Tokens
+from tm2tfr.lab.datasets.files import ExampleColumn, Lists, Texts, Tokens, columns_of, encoded
 
 pq: Any = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 WORDS = ["a", "ä", "", "(q0,1,+1)", "c"]

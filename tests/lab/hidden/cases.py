@@ -9,6 +9,7 @@ from typing import Any
 import tm2tfr
 from tm2tfr.engines.decode import Engine, generate, run_whole
 from tm2tfr.engines.reading import answered
+from tm2tfr.lab.hidden.claim import HiddenClaim, HiddenTruth
 from tm2tfr.lab.hidden.disguise import Disguised
 from tm2tfr.transformer.weights import Decoder
 
@@ -17,6 +18,11 @@ CIRCUITS = ("full-adder", "half-adder", "c17", "multiplexer")
 PROGRAMS = ("histogram", "reverse", "shift", "count", "running-maximum", "length")
 FORMULAS = ("since-b", "a-n-b-n", "hop-1", "nearest-mark", "odd-ones-without-predicates")
 NAMES = (*MACHINES, *CIRCUITS, *PROGRAMS, *FORMULAS)
+
+
+def perfect(truth: HiddenTruth) -> HiddenClaim:
+    """Return the claim that is right in everything."""
+    return HiddenClaim(truth.heads, truth.layers, truth.units, truth.subspaces)
 
 
 @cache

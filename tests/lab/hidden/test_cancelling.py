@@ -11,17 +11,17 @@ import pytest
 
 from tests.lab.hidden.cases import answers, hidden
 from tm2tfr.engines.exact import Exact
+from tm2tfr.lab.hidden.claim import NOTHING, answer
 from tm2tfr.lab.hidden.dead_code import DeadCode, dead_code, prompts_of
 from tm2tfr.lab.hidden.key import Key, load_key
 from tm2tfr.lab.hidden.score import by_dead_code
-from tm2tfr.lab.hidden.truth import NOTHING, answer
-from tm2tfr.lab.hidden.verify import verified
+from tm2tfr.lab.hidden.verify import proof_of
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
 def refusals(decoder: Decoder, key: Key) -> str:
-    return " ".join(verified(decoder, key, anything=True).refusals)
+    return " ".join(proof_of(decoder, key).refusals)
 
 
 def without(decoder: Decoder, paths: list[str]) -> Decoder:

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.lab.hidden.cases import hidden
+from tests.lab.hidden.cases import hidden, perfect
 from tm2tfr.base.errors import DisguiseError, SpecError
-from tm2tfr.lab.hidden.claim import HiddenClaim, perfect, read_claim, template
+from tm2tfr.lab.hidden.claim import HiddenClaim, HiddenTruth, answer, orthonormal, read_claim, template
 from tm2tfr.lab.hidden.score import ClaimScores, Score, score, shared
-from tm2tfr.lab.hidden.truth import HiddenTruth, answer, orthonormal
 
 
 @pytest.fixture(scope="module")

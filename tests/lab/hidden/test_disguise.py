@@ -12,13 +12,12 @@ import tm2tfr
 from tests.lab.hidden.cases import NAMES, answers, hidden
 from tests.strategies import DEPTH, some
 from tests.targets.matrices.programs import needs_torch
-from tm2tfr.base.errors import DisguiseError
+from tm2tfr.base.errors import DatasetError, DisguiseError
 from tm2tfr.engines.exact import Exact
-from tm2tfr.lab.hidden.claim import template
+from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.dead_code import prompts_of
 from tm2tfr.lab.hidden.key import load_key, of_dict
 from tm2tfr.lab.hidden.suite import MEMBERS, Member, make_suite, members
-from tm2tfr.lab.hidden.truth import answer
 from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import dumps
@@ -170,13 +169,10 @@ def test_a_suite_that_was_stopped_is_resumed_and_has_the_same_bytes(tmp_path: Pa
     made, told, calls = hidden("half-adder", 1), list[tuple[int, int]](), list[int]()
     folder = make_suite(tmp_path / "suite", lambda *_: made, seed=0, progress=lambda *n: told.append(n))
     assert told[-1] == (40, 40)
-    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "keys", "models", "suite.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "keys", "manifest.json", "models", "suite.json"]
     assert (folder / "models" / "07.claim.json").read_text(encoding="utf-8") == template(answer(made.key))
     assert "half-adder" not in (folder / "suite.json").read_text(encoding="utf-8")
-    with pytest.raises(DisguiseError, match="this folder is not empty; it contains 'README.md', 'keys', 'models'"):
-        make_suite(folder, lambda *_: made, seed=0)
-    with pytest.raises(DisguiseError, match="it is no unfinished suite: unfinished.json is missing or damaged"):
-        make_suite(folder, lambda *_: made, seed=0, resume=True)
+    assert "half-adder" not in (folder / "manifest.json").read_text(encoding="utf-8")
 
     def hides(member: Member, grade: int, seed: int) -> Any:
         calls.append(seed)
@@ -187,14 +183,12 @@ def test_a_suite_that_was_stopped_is_resumed_and_has_the_same_bytes(tmp_path: Pa
     other = tmp_path / "other"
     with pytest.raises(KeyboardInterrupt):
         make_suite(other, hides, seed=0)
-    assert sorted(path.name for path in other.iterdir()) == ["keys", "models", "unfinished.json"]
-    with pytest.raises(DisguiseError, match="not empty; .*: resume it with --resume, or choose another name"):
-        make_suite(other, hides, seed=0)
-    with pytest.raises(DisguiseError, match="it was begun with seed 0, and this is 1: resume it with the same"):
+    assert sorted(path.name for path in other.iterdir()) == ["keys", "manifest.json.part", "models"]
+    with pytest.raises(DatasetError, match=r"hidden models made with a different seed \(0, now 1\): choose another folder"):
         make_suite(other, hides, seed=1, resume=True)
     (other / "keys" / "02.json").write_text("{}", encoding="utf-8")
     make_suite(other, hides, seed=0, resume=True)
     assert calls == [1, 2, 3, 4, 2, *range(4, 41)]
     files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     assert {file: (other / file).read_bytes() for file in files} == {file: (folder / file).read_bytes() for file in files}
-    assert len(files) == sum(path.is_file() for path in other.rglob("*")) == 122
+    assert len(files) == sum(path.is_file() for path in other.rglob("*")) == 123

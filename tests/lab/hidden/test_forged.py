@@ -13,7 +13,7 @@ from tests.lab.hidden.cases import answers, hidden
 from tm2tfr.engines.exact import Exact
 from tm2tfr.lab.hidden.dyadic import Turn
 from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
-from tm2tfr.lab.hidden.verify import verified
+from tm2tfr.lab.hidden.verify import proof_of, verified
 from tm2tfr.lab.hidden.wide import Wide, WideLayer, WideUnit, widened, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Matrix
@@ -212,7 +212,7 @@ def test_what_the_digest_does_not_cover_is_compared() -> None:
         (dataclasses.replace(made, features=made.features[::-1]), "position features"),
         (dataclasses.replace(made, stop=made.stop[:1]), "stop tokens"),
     ):
-        assert why in " ".join(verified(changed, key, anything=True).refusals)
+        assert why in " ".join(proof_of(changed, key).refusals)
 
 
 def test_a_layer_norm_with_another_gain_is_refused() -> None:
@@ -221,7 +221,7 @@ def test_a_layer_norm_with_another_gain_is_refused() -> None:
     gain = matrices(made.decoder)[path]
     row, column, value = next(gain.entries())
     changed = replaced(made.decoder, {path: gain.with_entry(row, column, 2 * value)})
-    assert "attention_norm: it is not the original's" in " ".join(verified(changed, made.key, anything=True).refusals)
+    assert "attention_norm: it is not the original's" in " ".join(proof_of(changed, made.key).refusals)
 
 
 @pytest.mark.parametrize(("change", "constants", "copies"), [(small_scores, 0, 0), (copy_of_a_copy, 0, 2)])

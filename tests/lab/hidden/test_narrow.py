@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.lab.hidden.cases import answers, hidden
+from tests.lab.hidden.cases import answers, hidden, perfect
 from tm2tfr.base.errors import DisguiseError, ShapeError
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.lab.hidden.claim import perfect, read_claim
+from tm2tfr.lab.hidden.claim import answer, read_claim
 from tm2tfr.lab.hidden.dead_code import prompts_of
 from tm2tfr.lab.hidden.disguise import compared
 from tm2tfr.lab.hidden.dyadic import product
 from tm2tfr.lab.hidden.key import load_key
 from tm2tfr.lab.hidden.narrow import matrix_of, narrowed, spanned
 from tm2tfr.lab.hidden.score import score
-from tm2tfr.lab.hidden.truth import answer
-from tm2tfr.lab.hidden.verify import verified
+from tm2tfr.lab.hidden.verify import proof_of, verified
 from tm2tfr.lab.hidden.wide import widened
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
@@ -53,7 +52,7 @@ def test_each_entry_that_is_changed_is_seen() -> None:
             values = matrix.values.copy()
             values[-1] += 0.5
             changed = replaced(made.decoder, {path: Matrix(matrix.shape, matrix.rows, matrix.columns, values)})
-            assert not verified(changed, made.key, anything=True).proved, path
+            assert not proof_of(changed, made.key).proved, path
 
 
 def test_a_key_that_keeps_too_little_or_something_else_is_refused() -> None:

@@ -14,17 +14,17 @@ import tm2tfr
 from tests.lab.hidden.cases import answers, hidden
 from tests.strategies import tries
 from tm2tfr.engines.exact import Exact
+from tm2tfr.lab.hidden.claim import answer
 from tm2tfr.lab.hidden.dead_code import prompts_of
 from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
-from tm2tfr.lab.hidden.truth import answer
-from tm2tfr.lab.hidden.verify import Proved, verified
+from tm2tfr.lab.hidden.verify import Proved, proof_of, verified
 from tm2tfr.lab.hidden.wide import turned, widened
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
 def refusal(decoder: Decoder, key: Key) -> str:
-    proof = verified(decoder, key, anything=True)
+    proof = proof_of(decoder, key)
     assert not proof.proved
     return proof.refusals[0]
 
@@ -57,7 +57,7 @@ def test_no_weight_that_counts_can_be_changed(name: str, grade: int) -> None:
         values = matrix.values.copy()
         values[draw.randrange(matrix.nonzero)] += draw.choice((0.5, -1.0, 2.0**-20))
         changed = replaced(made.decoder, {path: Matrix(matrix.shape, matrix.rows, matrix.columns, values)})
-        proved = verified(changed, made.key, anything=True).proved
+        proved = proof_of(changed, made.key).proved
         assert not proved or answers(changed, prompt, Exact(), 6) == right
         caught += not proved
     assert caught == many if grade == 1 else caught > 0
@@ -81,12 +81,12 @@ def test_what_may_be_changed_of_a_real_head_is_what_it_writes_where_nothing_read
         values = matrices(made.decoder)[path].dense()
         values[component, 33] += 0.5
         changed = replaced(made.decoder, {path: Matrix.from_dense(values)})
-        assert verified(changed, key, anything=True).proved == free[component], component
+        assert proof_of(changed, key).proved == free[component], component
 
 
 @pytest.mark.slow
 def test_a_copy_is_emptied_only_before_it_is_used_again() -> None:
-    """So that no unit is counted as one that does something, and does nothing (`tm2tfr.lab.hidden.truth`)."""
+    """So that no unit is counted as one that does something, and does nothing (`tm2tfr.lab.hidden.claim`)."""
     made = hidden("palindromes", 2)
     key, used = made.key, [dict(layer.moved) for layer in made.key.layers if layer.moved]
     assert used
@@ -141,7 +141,7 @@ def test_a_key_that_says_something_else_is_refused() -> None:
         "width": dataclasses.replace(key, basis=TurnedBasis(key.basis.blocks[:0], (), ())),
     }
     for words, other in cases.items():
-        assert words in " ".join(verified(made.decoder, other, anything=True).refusals), words
+        assert words in " ".join(proof_of(made.decoder, other).refusals), words
 
 
 def test_swapped_heads_are_found() -> None:

@@ -9,7 +9,7 @@ from tests.lab.interventions.agreeing import agreeing, differing
 from tests.strategies import tries
 from tm2tfr.api.interventions import bases
 from tm2tfr.base.errors import UsageError
-from tm2tfr.lab.interventions.patched import subspace_of, wrong_cells
+from tm2tfr.lab.interventions.intervention import subspace_of, wrong_cells
 
 
 def test_a_bit_of_an_operand_changes_the_gates_that_read_it_there() -> None:

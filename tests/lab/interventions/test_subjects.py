@@ -89,7 +89,9 @@ def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest
     again = tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole", resume=True)
     assert (again.number, again.reused, again.causal) == (10, 6, tried.causal)
     assert {name: (tmp_path / "whole" / name).read_bytes() for name in names} == whole
-    with pytest.raises(DatasetError, match="the interventions here have another seed: write these into another folder"):
+    with pytest.raises(
+        DatasetError, match=r"this folder has interventions made with a different seed \(0, now 1\): choose another folder"
+    ):
         tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole", resume=True, seed=1)
 
 

@@ -72,12 +72,12 @@ def _array(tensor: Any) -> NDArray[np.float64]:
 
 def _model(target: str, folder: Path, given: Any) -> tuple[Any, Any]:
     if target == "torch":
-        from tm2tfr.targets.torch.running import TorchRunning
+        from tm2tfr.targets.torch.target import TorchRunning
 
         model = TorchRunning(folder).model
         return model, lambda: model(given[0])
     if target == "lens":
-        from tm2tfr.targets.lens.running import LensRunning
+        from tm2tfr.targets.lens.target import LensRunning
 
         return LensRunning(folder).model, None
     import transformers

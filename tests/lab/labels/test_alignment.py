@@ -16,8 +16,7 @@ import pytest
 
 from tests.lab.labels import exports
 from tests.lab.labels.subjects import CASES, Case, ids, labelled, pattern, specified
-from tm2tfr.lab.labels.hooks import hooks_of
-from tm2tfr.lab.labels.promises import coordinates
+from tm2tfr.lab.labels.hooks import coordinates, hooks_of
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
 
 DEEP = os.environ.get("TM2TFR_DEPTH") == "1"

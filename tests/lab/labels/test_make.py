@@ -11,8 +11,7 @@ import pytest
 import tm2tfr
 from tests.lab.labels.test_rows import sabotaged
 from tm2tfr.base.errors import DatasetError, EngineError, InputError, OutputError
-from tm2tfr.lab.labels.make import MadeLabels
-from tm2tfr.lab.labels.report import labels_report
+from tm2tfr.lab.labels.make import MadeLabels, labels_report
 
 pq = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
 
@@ -225,7 +224,6 @@ def test_a_shard_of_inputs_on_which_nothing_is_defined_is_empty(tmp_path: Path) 
         ("palindromes", {"workers": 0}, DatasetError, "workers must be a number of processes, not 0"),
         ("palindromes", {"shard_size": 0}, DatasetError, "shard_size must be a number of runs, not 0"),
         ("palindromes", {"max_steps": -2}, EngineError, "max_steps must be a whole number of steps, not -2"),
-        ("palindromes", {"resume": True}, DatasetError, "there is no data set to resume here"),
         ("full-adder", {"random": 9, "all_up_to": None}, InputError, "there are 8 inputs at most, and not 9"),
         ("full-adder", {"all_up_to": 2}, InputError, "the inputs of this circuit have 3 bits, not up to 2: ask for 3"),
         ("full-adder", {"random": 2, "lengths": (1, 2), "all_up_to": None}, InputError, "has 3 bits: omit the length"),

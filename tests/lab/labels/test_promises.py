@@ -10,13 +10,12 @@ import pytest
 
 import tm2tfr
 from tests.lab.labels.subjects import CASES, Case, ids, labelled
-from tm2tfr.base.text.markdown import escaped
+from tm2tfr.base.text.shown import escaped
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import observe_all
-from tm2tfr.lab.labels.hooks import hooks_of, since_of
-from tm2tfr.lab.labels.promises import _heads, broken_promises
+from tm2tfr.lab.labels.hooks import _heads, broken_promises, hooks_of, since_of
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.transformer.storage import save

@@ -13,7 +13,7 @@ from tests.strategies import some
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.base.text.words import written
 from tm2tfr.contract.labelling import HeldVariable, LabelVariable, Ragged, joined
-from tm2tfr.lab.labels.promises import coordinates
+from tm2tfr.lab.labels.hooks import coordinates
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.sources.logic.library import shipped as formulas
 from tm2tfr.sources.rasp.library import shipped as programs

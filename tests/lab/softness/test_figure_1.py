@@ -12,9 +12,8 @@ import tm2tfr
 from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
 from tm2tfr.base.errors import CompileError, OutputError
-from tm2tfr.lab.softness.figure_1 import measured as cases
-from tm2tfr.lab.softness.figure_1.measured import CASES, Figure
-from tm2tfr.lab.softness.figure_1.report import TITLES, plot, report
+from tm2tfr.lab.softness import figure_1 as cases
+from tm2tfr.lab.softness.figure_1 import CASES, TITLES, Figure, plot, report
 
 LONG = ("hop-2", "hop-3", "dyck-1-by-depth")
 """What takes seconds each."""

@@ -16,18 +16,19 @@ from tests.sources.logic.random_formulas import random_programs
 from tests.strategies import tries
 from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.options import LogicOptions
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
-from tm2tfr.engines.whole import WholeDense
-from tm2tfr.lab.softness import needed
-from tm2tfr.lab.softness.needed import (
+from tm2tfr.lab.softness import temperature as needed
+from tm2tfr.lab.softness.temperature import (
     Needed,
     all_words,
     growth,
+    growth_exponent,
     local_exponent,
     needed_at,
     sampled_words,
+    softened_by,
 )
-from tm2tfr.lab.softness.temperature import growth_exponent, softened_by
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
@@ -47,7 +48,7 @@ def compiled(text: str, alphabet: str = "ab", **options: Any) -> tuple[Decoder, 
 
 def right(decoder: Decoder, labels: LogicLabels, words: Any) -> bool:
     """Whether every output at every position of some words is right; (words, n)."""
-    logits = WholeDense(decoder).run(labels.fed(words)).logits
+    logits = DenseDecoder(decoder).run(labels.fed(words)).logits
     return bool(right_answers(decoder, logits, labels(words)[1]).all())
 
 
@@ -179,7 +180,7 @@ def test_the_past_needs_at_each_length_what_it_needs_at_shorter_ones(
 ) -> None:
     decoder, labels = compiled(text)
     hard = growth(decoder, labels, (10,))[0]
-    monkeypatch.setattr(needed, "sampled_words", lambda _letters, n, _count, _seed: np.ones((1, n), dtype=np.int64))
+    monkeypatch.setattr(needed, "sampled_words", lambda _letters, n, _count, **_: np.ones((1, n), dtype=np.int64))
     (easy,), (first, second) = growth(decoder, labels, (13,)), growth(decoder, labels, (10, 13))
     assert hard.found is not None
     assert easy.found is not None

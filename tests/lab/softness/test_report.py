@@ -13,8 +13,7 @@ import pytest
 import tm2tfr as library
 from tests.cli.test_commands import failed, tm2tfr
 from tm2tfr.base.errors import OutputError
-from tm2tfr.lab.softness.plot import plot
-from tm2tfr.lab.softness.report import report
+from tm2tfr.lab.softness.report import plot, report
 from tm2tfr.lab.softness.run import SoftRun
 
 HEAD = """\

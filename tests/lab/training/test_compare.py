@@ -13,10 +13,13 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 
 import tm2tfr  # noqa: E402
 from tm2tfr.base.errors import TrainingError  # noqa: E402
-from tm2tfr.lab.training.compare.measured import compared_attention  # noqa: E402
-from tm2tfr.lab.training.compare.report import comparison_report, plot_comparison  # noqa: E402
-from tm2tfr.lab.training.compare.targets import circuit_targets, equivalents  # noqa: E402
+from tm2tfr.lab.training.comparison import (  # noqa: E402
+    compared_attention,
+    comparison_report,
+    plot_comparison,
+)
 from tm2tfr.lab.training.options import ModelOptions, TrainingOptions  # noqa: E402
+from tm2tfr.lab.training.targets import circuit_targets, equivalents  # noqa: E402
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder  # noqa: E402
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,7 @@ import pytest
 
 import tm2tfr
 from tm2tfr.base.errors import TrainingError
-from tm2tfr.lab.training.adder import adder_examples
-from tm2tfr.lab.training.examples import Examples, Sequences, TokenExample, examples_of
+from tm2tfr.lab.training.examples import Examples, Sequences, TokenExample, adder_examples, examples_of
 
 
 def shown(found: Examples, row: int, some: str = "train") -> tuple[str, str, str, str]:

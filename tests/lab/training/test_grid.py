@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tm2tfr.base.errors import SpecError, TrainingError
-from tm2tfr.lab.training.grid.reader import load_grid, read_grid
+from tm2tfr.base.errors import DatasetError, OutputError, SpecError, TrainingError
+from tm2tfr.lab.training.grid import load_grid, read_grid
 
 GRID = "data: binary-adder\nbits: 2\nregime: [weak, strong]\nseed: [0, 1]\nsteps: 20\nwidth: 16\nbatch: 4\n"
 
@@ -92,7 +92,7 @@ def test_runs_are_those_that_are_trained_alone_and_are_trained_once(tmp_path: Pa
 
     with pytest.raises(KeyboardInterrupt):
         tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs", workers=1, progress=interrupted)
-    with pytest.raises(TrainingError, match="there are training runs here: resume them with --resume"):
+    with pytest.raises(OutputError, match="this folder is not empty: resume it with --resume, or choose another folder"):
         tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs")
     found = tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs", workers=1, resume=True)
     assert (done, found.reused) == ([(1, 4), (2, 4)], 2)
@@ -112,5 +112,7 @@ def test_runs_are_those_that_are_trained_alone_and_are_trained_once(tmp_path: Pa
     assert lines[0].split() == titles.split()
     assert [line.split()[:2] for line in lines[1:]] == [[r, s] for r in ("weak", "strong") for s in "01"]
     (tmp_path / "g.yaml").write_text(GRID.replace("[0, 1]", "[0, 2]"), encoding="utf-8")
-    with pytest.raises(TrainingError, match="the runs here are of another grid: train this one in another folder"):
+    with pytest.raises(
+        DatasetError, match="this folder has training runs made with a different grid: choose another folder"
+    ):
         tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs", resume=True)

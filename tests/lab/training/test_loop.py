@@ -13,10 +13,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 
 import tm2tfr  # noqa: E402
 from tm2tfr.base.errors import TrainingError  # noqa: E402
-from tm2tfr.lab.training.adder import adder_examples  # noqa: E402
 from tm2tfr.lab.training.compiled import build, trained_model  # noqa: E402
-from tm2tfr.lab.training.generate import exact_matches  # noqa: E402
+from tm2tfr.lab.training.examples import adder_examples  # noqa: E402
 from tm2tfr.lab.training.loop import train_model  # noqa: E402
+from tm2tfr.lab.training.model import exact_matches  # noqa: E402
 from tm2tfr.lab.training.options import ModelOptions, Regime, TrainingOptions  # noqa: E402
 from tm2tfr.lab.training.record import load_run  # noqa: E402
 

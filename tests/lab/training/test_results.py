@@ -50,7 +50,7 @@ def test_a_changed_record_changes_the_page(tmp_path: Path) -> None:
 def test_every_run_of_a_grid_has_its_record(name: str) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
     recorded_text(HERE / f"{name}.jsonl", f"train it, and run 'python docs/learned/results.py collect FOLDER {name}'")
-    from tm2tfr.lab.training.grid.reader import load_grid
+    from tm2tfr.lab.training.grid import load_grid
     from tm2tfr.lab.training.options import plain
 
     made = [

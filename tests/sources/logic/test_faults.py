@@ -12,10 +12,9 @@ from tests.sources.logic.compiling import all_to, weights
 from tests.sources.rasp.compiled.faults import faults, layer_of
 from tests.strategies import DEPTH
 from tm2tfr.engines.decode import run_whole
-from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.runs.batches.labelled import checked_words
 from tm2tfr.runs.cause import find_cause
 from tm2tfr.runs.streams import checked_streams
@@ -59,7 +58,7 @@ class Runs:
         return None
 
     def _numbers(self, decoder: Decoder) -> Iterator[np.ndarray]:
-        engine = WholeDense(decoder)
+        engine = DenseDecoder(decoder)
         for fed in self._fed:
             passed = engine.run(fed)
             yield np.concatenate([passed.residual, passed.logits])

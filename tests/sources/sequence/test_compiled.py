@@ -10,8 +10,8 @@ import pytest
 from tests.sources.sequence.shipped import names, shipped_program, some
 from tm2tfr.base.choices import Float
 from tm2tfr.engines.decode import run_whole
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.exact import Exact
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
@@ -53,7 +53,7 @@ def compared(
         The number of inputs, and that of values, each with all of its logits, that were compared.
     """
     decoder = compiled(program, outputs, length)
-    engines = [WholeDense(decoder, dtype) for dtype in dtypes]
+    engines = [DenseDecoder(decoder, dtype) for dtype in dtypes]
     inputs = cells = 0
     for n in range(1, length + 1):
         runs = wanted(program, outputs, n, most)

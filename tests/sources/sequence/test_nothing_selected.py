@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tm2tfr.base.choices import Float
-from tm2tfr.engines.whole import WholeDense
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.sequence.compiler import compile_graph
@@ -28,6 +28,6 @@ def test_shares_whose_sum_is_rounded_up_are_no_value(dtype: Float) -> None:
     if dtype == "float64":
         assert float(np.add.accumulate(shares)[-1]) > 1
     tokens = np.array([[decoder.numbers[letter] for letter in word]])
-    residual = WholeDense(decoder, dtype).run(tokens).residual[:, 0]
+    residual = DenseDecoder(decoder, dtype).run(tokens).residual[:, 0]
     own = decoder.layout["is_early"]
     assert residual[own].tolist() == [[0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5]

@@ -19,7 +19,7 @@ from tests.handmade import majority
 from tests.targets.framed import framed
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import CompileError, ExportError
-from tm2tfr.engines.whole import WholeDense
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.reference import WeightsReference, reference_of
 from tm2tfr.transformer.weights import digest
@@ -34,7 +34,7 @@ def subject(name: str, **options: Any) -> tm2tfr.Subject:
 
 
 def running(folder: Path) -> Any:
-    from tm2tfr.targets.classifier.running import ClassifierRunning
+    from tm2tfr.targets.classifier import ClassifierRunning
 
     return ClassifierRunning(folder)
 
@@ -56,7 +56,7 @@ def test_long_random_inputs_in_float32(tmp_path: Path) -> None:
     made = subject("reverse", max_length=40).decoder
     model = running(export_to("bert", made, tmp_path / "x", dtype="float32", verify=False).folder)
     tokens = np.random.default_rng(0).integers(0, len(made.vocabulary), (6, 40))
-    wanted = WholeDense(made).run(tokens).logits.transpose(1, 2, 0)
+    wanted = DenseDecoder(made).run(tokens).logits.transpose(1, 2, 0)
     found = np.array([model._run(row.tolist()).logits[0].numpy() for row in tokens])
     many = found.shape[-1]
     assert abs(found - wanted[:, :, :many]).max() < 2.0**-20

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.dense_parts import selected
 from tm2tfr.engines.dependence import KEPT, TOKEN, WIDEST, Classes, LayerSources, Same, Sources, rows_of, sources
 from tm2tfr.engines.fast import arrays
 from tm2tfr.engines.fast.heads import collect
@@ -103,10 +102,10 @@ def _early(layer: Layer, key: Collection[int], before: Classes, number: int, poo
     """
     needed = set(key)
     for head in layer.heads:
-        needed |= set(selected(head.query, head.components).columns.tolist())
+        needed |= set(head.query.selected(head.components).columns.tolist())
     if layer.feed_forward is not None:
         writers = np.unique(layer.feed_forward.output.columns[np.isin(layer.feed_forward.output.rows, list(key))])
-        needed |= set(selected(layer.feed_forward.input, writers).columns.tolist())
+        needed |= set(layer.feed_forward.input.selected(writers).columns.tolist())
     return arrays.Early(number, arrays.ints(c for c in sorted(needed) if before[c] > TOKEN), pools)
 
 

@@ -15,9 +15,8 @@ from tm2tfr.base.choices import DTYPES, Float
 from tm2tfr.base.errors import DisguiseError, ShapeError
 from tm2tfr.base.text.words import MANY, all_words, joined, number_of
 from tm2tfr.engines.decode import generate, prompted
-from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.reading import softly
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.lab.hidden.build import built, renamed
 from tm2tfr.lab.hidden.dead_code import Profile, dead_code, profiled, prompts_of
 from tm2tfr.lab.hidden.key import Key, hidden_digest
@@ -75,8 +74,6 @@ def compared(
     hidden: Decoder,
     program: Any,
     *,
-    runs: int = RUNS,
-    positions: int = POSITIONS,
     fed: Sequence[Sequence[str]] | None = None,
     dtype: Float = "float64",
 ) -> FloatEquality:
@@ -90,10 +87,10 @@ def compared(
         fed: the prompts; None: some, see `prompts_of`.
         dtype: that in which the hidden weights are run.
     """
-    made, found = WholeDense(original), WholeDense(hidden, dtype)
+    made, found = DenseDecoder(original), DenseDecoder(hidden, dtype)
     if fed is None:
-        fed = prompts_of(original, program, positions=positions, runs=runs)
-    sequences = [_fed(original, prompt, positions) for prompt in fed]
+        fed = prompts_of(original, program, positions=POSITIONS, runs=RUNS)
+    sequences = [_fed(original, prompt) for prompt in fed]
     different: list[tuple[str, ...]] = []
     largest = 0.0
     for same in _by_length(sequences):
@@ -107,11 +104,11 @@ def compared(
     return FloatEquality(len(sequences), sum(lengths), max(lengths, default=0), tuple(different), dtype, largest)
 
 
-def _fed(decoder: Decoder, prompt: Sequence[str], positions: int) -> tuple[tuple[int, ...], int]:
+def _fed(decoder: Decoder, prompt: Sequence[str]) -> tuple[tuple[int, ...], int]:
     """Return the tokens that are fed, by number, and the position from which on answers count."""
     if decoder.labeller:
         return tuple(prompted(decoder, prompt)), 0
-    steps = generate(decoder, prompt, engine=Dense(), max_positions=positions)
+    steps = generate(decoder, prompt, engine=Dense(), max_positions=POSITIONS)
     start = len(prompted(decoder, prompt)) - 1
     return tuple(decoder.numbers[step.token] for step in steps), start
 

@@ -15,8 +15,8 @@ from tm2tfr.contract.labelling import HeadColumn, LabelledWords, RunRows, Scheme
 from tm2tfr.contract.source import Source
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
-from tm2tfr.engines.whole import WholeDense
-from tm2tfr.lab.datasets.runs import Failure
+from tm2tfr.engines.dense import DenseDecoder
+from tm2tfr.lab.datasets.shard import Failure
 from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.choose import for_cases
@@ -235,7 +235,7 @@ class LabelledRuns:
 
     def _whole(self, words: Sequence[str]) -> tuple[LabelRows, Failure | None, tuple[int, ...]]:
         """Label words of one length at a time, and put their rows in the order of the words."""
-        engine, parts, kept = WholeDense(self.decoder, "float64"), list[LabelRows](), list[Ints]()
+        engine, parts, kept = DenseDecoder(self.decoder, "float64"), list[LabelRows](), list[Ints]()
         out: list[int] = []
         wrong: list[int] = []
         for numbers, places in self._places(words):

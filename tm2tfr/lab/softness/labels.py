@@ -20,12 +20,11 @@ import numpy as np
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.contract.source import Truth
 from tm2tfr.engines.decode import Engine, Observation, prompted, run_whole
-from tm2tfr.engines.dense_parts import Vector
+from tm2tfr.engines.dense_parts import Stream
 from tm2tfr.engines.reading import answered
 from tm2tfr.lab.softness.measure import as_claimed, gap_below
-from tm2tfr.lab.softness.needed import Needed, growth, local_exponent
 from tm2tfr.lab.softness.run import right_run
-from tm2tfr.lab.softness.temperature import HIGHEST, growth_exponent, warmest
+from tm2tfr.lab.softness.temperature import HIGHEST, Needed, growth, growth_exponent, local_exponent, warmest
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.local import needed
 from tm2tfr.transformer.soft import softened
@@ -222,8 +221,8 @@ class _Seen(NamedTuple):
     """A run of a whole sequence: its answers, logits and streams by position, and what was seen of the heads."""
 
     answers: list[tuple[Any, ...]]
-    logits: Vector
-    streams: Vector
+    logits: Stream
+    streams: Stream
     watched: list[Observation]
 
 
@@ -276,5 +275,5 @@ def _elsewhere(decoder: Decoder, hard: _Seen, soft: _Seen) -> Iterator[float]:
                 yield float(weights[scores < scores.max()].sum())
 
 
-def _farthest(one: Vector, two: Vector) -> float:
+def _farthest(one: Stream, two: Stream) -> float:
     return float(np.abs(one - two).max(initial=0.0))

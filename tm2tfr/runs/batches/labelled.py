@@ -20,8 +20,8 @@ from tm2tfr.base.errors import EngineError
 from tm2tfr.contract.blocks import BatchResults, ManyLabels
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import read_outputs, right_answers
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
 from tm2tfr.runs.comparison import Progress
@@ -90,7 +90,7 @@ class LabellerRuns:
         self, decoder: Decoder, program: Any, *, checked: bool, rows: bool, workers: int, dtype: Float = "float64"
     ) -> None:
         self._decoder, self._program, self._checked, self._rows = decoder, program, checked, rows
-        self._workers, self._engine, self._dtype = workers, WholeDense(decoder, dtype), dtype
+        self._workers, self._engine, self._dtype = workers, DenseDecoder(decoder, dtype), dtype
         self._own = threading.local()  # evaluators keep the values that have come up
 
     @property
@@ -388,7 +388,9 @@ def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -
             left -= min(left, BATCH)
 
 
-def first_wrong(engine: WholeDense, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.float64]) -> int | None:
+def first_wrong(
+    engine: DenseDecoder, decoder: Decoder, tokens: NDArray[np.int64], wanted: NDArray[np.float64]
+) -> int | None:
     """Return the number of the first input with a wrong output; None if there is none."""
     for block in engine.blocks(tokens):
         right = right_answers(decoder, block.logits, wanted[:, block.sequences]).all(axis=-1)

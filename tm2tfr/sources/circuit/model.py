@@ -34,10 +34,10 @@ from tm2tfr.contract.model import (
     Equation,
     LabelColumn,
     ModelColumns,
+    ModelStage,
     ModelVariable,
     Pattern,
     SourceModel,
-    Stage,
     VariableValues,
 )
 from tm2tfr.contract.modelled import ModelSpecification
@@ -50,8 +50,8 @@ BITS = ("0", "1")
 LOOKUP_LABELS = ("gate", "net", "bit", *OPERANDS, *(f"x_{operand}" for operand in OPERANDS), *TRUTH, "next")
 PAPER_LABELS = ("gate", "net", "sign", "mean", "one", "zero")
 """The label columns, in the order in which they are published."""
-_ATTENTION: Stage = (0, "attention")
-_FEED_FORWARD: Stage = (0, "feed_forward")
+_ATTENTION: ModelStage = (0, "attention")
+_FEED_FORWARD: ModelStage = (0, "feed_forward")
 _CLOSE = 0.1
 """By how much the numbers of ``paper`` may be off those in the limit."""
 _PLACE = "it says where a position is, and has no cause: set the bit there, or the positions of operands"
@@ -152,7 +152,7 @@ def _lookup(circuit: Circuit, positions: int, one: int) -> Iterator[ModelVariabl
         read_by: str,
         column: LabelColumn,
         *,
-        since: Stage = (-1, "embedding"),
+        since: ModelStage = (-1, "embedding"),
         largest: int | None = 1,
         formula: str = "",
     ) -> ModelVariable:
@@ -228,7 +228,7 @@ def _paper(positions: int, variant: str, epsilon: float, one: int) -> Iterator[M
         read_by: str,
         column: LabelColumn,
         *,
-        since: Stage,
+        since: ModelStage,
         least: int,
         formula: str = "",
     ) -> ModelVariable:

@@ -20,9 +20,9 @@ from tm2tfr.contract.model import (
     NOTHING,
     Equation,
     ModelColumns,
+    ModelStage,
     ModelVariable,
     SourceModel,
-    Stage,
     VariableValues,
     place_table,
 )
@@ -32,15 +32,15 @@ from tm2tfr.sources.turing.patterns import given, patterns
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import parsed
 
-UNPACKED: Stage = (0, "feed_forward")
-SUMMED: Stage = (1, "attention")
-HALVED: Stage = (1, "feed_forward")
-LOOKED_UP: Stage = (2, "attention")
-KEPT: Stage = (2, "feed_forward")
-RETRIEVED: Stage = (3, "attention")
-COMPARED: Stage = (3, "feed_forward")
-READ: Stage = (4, "feed_forward")
-ANSWERED: Stage = (5, "feed_forward")
+UNPACKED: ModelStage = (0, "feed_forward")
+SUMMED: ModelStage = (1, "attention")
+HALVED: ModelStage = (1, "feed_forward")
+LOOKED_UP: ModelStage = (2, "attention")
+KEPT: ModelStage = (2, "feed_forward")
+RETRIEVED: ModelStage = (3, "attention")
+COMPARED: ModelStage = (3, "feed_forward")
+READ: ModelStage = (4, "feed_forward")
+ANSWERED: ModelStage = (5, "feed_forward")
 """The stages of the construction, each named for what there is after it."""
 _PLACE = "it says where a position is, and has no cause: set what is computed from it, such as h"
 

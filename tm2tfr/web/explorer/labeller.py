@@ -19,7 +19,7 @@ from tm2tfr.runs.comparison import Trace
 from tm2tfr.tables.sheet import summary, title
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Layer
-from tm2tfr.web.explorer.page import Explorer, asset, embedded
+from tm2tfr.web.explorer.document import Explorer, asset, embedded
 from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 
 MOST_IN_A_PAGE = 200

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract.source import Truth
-from tm2tfr.engines.decode import Engine, Observation, Session
-from tm2tfr.engines.layers import Watch
+from tm2tfr.engines.decode import Engine, Observation, Session, Watch
 from tm2tfr.runs import comparison
 from tm2tfr.runs.comparison import Progress, Trace
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts

@@ -10,7 +10,7 @@ import pytest
 
 from tests.sources.logic.printed.model import words
 from tm2tfr.engines import engine, generate
-from tm2tfr.engines.whole import WholeDense
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.sources.logic.compiler import lowered
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.nodes import (
@@ -90,7 +90,7 @@ def test_no_word_is_wrong(which: str) -> None:
     """Where the printed forms are wrong at 255, 502 and 2,334 of 3,586 positions."""
     node, alphabet, _ = WITNESSES[which]
     decoder = compiled(which)
-    run = WholeDense(decoder)
+    run = DenseDecoder(decoder)
     cells = 0
     for n in range(1, 9):
         tried = [word for word in words(alphabet, n) if len(word) == n]

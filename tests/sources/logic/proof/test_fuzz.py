@@ -18,11 +18,11 @@ from tests.strategies import DEPTH, tries
 from tm2tfr.base.choices import Float
 from tm2tfr.base.errors import EngineError
 from tm2tfr.contract.options import LogicOptions
+from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
-from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.proof import prove
+from tm2tfr.sources.logic.proof.certificate import LogicProof
 from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.transformer.weights import Decoder
 
@@ -66,7 +66,7 @@ def right(program: LogicProgram, decoder: Decoder, dtype: Float, words: Iterator
     """Return whether weights answer what the evaluator says at every position of these words, in floats."""
     labels = LogicLabels(program, decoder)
     try:
-        engine = WholeDense(decoder, dtype)
+        engine = DenseDecoder(decoder, dtype)
         return all(right_answers(decoder, engine.run(labels.fed(each)).logits, labels(each)[1]).all() for each in words)
     except EngineError:
         return False
@@ -89,7 +89,7 @@ def test_what_is_certified_is_right(change: Callable[[Draw], Decoder]) -> None:
         drawn = random.Random(seed)
         dtype: Float = drawn.choice(("float32", "float32", "float64"))
         changed = change(Draw(decoder, drawn))
-        most = prove(changed, program).certificate("dense", dtype).most_tokens
+        most = LogicProof(changed, program).certificate("dense", dtype).most_tokens
         longest = LONGEST if most is None or dtype == "float64" or seed % FAR else most
         is_right = right(program, changed, dtype, words_of(program, min(longest, most or longest), seed))
         found[f"{'refused' if most is None else 'certified'}, {'right' if is_right else 'wrong'}"] += 1

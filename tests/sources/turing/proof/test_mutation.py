@@ -18,7 +18,7 @@ from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import attention as witness
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.transformer.weights import Decoder

@@ -21,10 +21,10 @@ from tm2tfr.contract.model import (
     Getter,
     LabelColumn,
     ModelColumns,
+    ModelStage,
     ModelVariable,
     Pattern,
     SourceModel,
-    Stage,
     VariableValue,
     VariableValues,
     place_table,
@@ -38,13 +38,13 @@ from tm2tfr.sources.turing.patterns import given, patterns
 from tm2tfr.sources.turing.tokens import BOS, HALT
 from tm2tfr.sources.turing.universal.names import MachineNames, RuleAnswer, value_token
 
-DESCRIBED: Stage = (0, "feed_forward")
-KEY_READ: Stage = (1, "attention")
-RULE_READ: Stage = (1, "feed_forward")
-AT_LEFT_END: Stage = (2, "feed_forward")
-RULE_FOUND: Stage = (5, "attention")
-RULE_COMPARED: Stage = (5, "feed_forward")
-RULE_ANSWERED: Stage = (6, "feed_forward")
+DESCRIBED: ModelStage = (0, "feed_forward")
+KEY_READ: ModelStage = (1, "attention")
+RULE_READ: ModelStage = (1, "feed_forward")
+AT_LEFT_END: ModelStage = (2, "feed_forward")
+RULE_FOUND: ModelStage = (5, "attention")
+RULE_COMPARED: ModelStage = (5, "feed_forward")
+RULE_ANSWERED: ModelStage = (6, "feed_forward")
 """The stages beside those of the chapter, each named for what there is after it."""
 
 RULE_LABELS = (
