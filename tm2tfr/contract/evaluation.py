@@ -37,6 +37,7 @@ class WholeRuns(ModelColumns):
         self.i = np.arange(len(self.run)) - self.starts
         self._values: dict[str, VariableValues] = dict(self.given)
         self._places: dict[str, HeadPlaces] = {}
+        self._rows: dict[str, NDArray[np.int64]] = {}
 
     def __getitem__(self, name: str) -> VariableValues:
         if name not in self._values:
@@ -53,6 +54,15 @@ class WholeRuns(ModelColumns):
             pattern = self.model.by_claim[claim]
             self._places[claim] = (pattern.shortcut or pattern.places)(self)
         return self._places[claim]
+
+    def at(self, claim: str, name: str) -> VariableValues:
+        """Return the value of a variable at the one position that a head finds; its rows are found once."""
+        if claim not in self._rows:
+            places = self.places(claim)
+            if isinstance(places, Ragged):
+                return super().at(claim, name)
+            self._rows[claim] = self.starts + places
+        return np.asarray(self[name][self._rows[claim]])
 
     def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[Any]) -> VariableValues:
         """Return the values of a variable at these positions of these runs."""
