@@ -24,7 +24,7 @@ from tm2tfr.api.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs.batches.checked import checked_inputs
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate
 from tm2tfr.sources.circuit.formats import registry as formats

@@ -24,6 +24,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from pprint import pformat
 from typing import NamedTuple
 
 import pytest
@@ -59,7 +60,7 @@ def evaluated(case: Case) -> str:
         return f"{type(error).__name__}: {error}"
     if isinstance(value, list | tuple) and all(isinstance(line, str) for line in value):
         return "\n".join(value)
-    return value if isinstance(value, str) else repr(value)
+    return value if isinstance(value, str) else pformat(value, width=120, sort_dicts=False)
 
 
 @cache

@@ -205,35 +205,6 @@ def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
     assert (facts["kind"], facts["language"], facts["define"]) == ("program", "srasp", "hop_1")
 
 
-@pytest.mark.parametrize(
-    ("line", "answer"),
-    [
-        ("trace since-b --sop x", "since-b is a formula, and an s-op is one of a RASP program: omit --sop"),
-        ("trace hop-1 --max-length 3", "hop-1 is a program, and the longest input is that of a RASP program's weights: "
-         "omit --max-length"),
-        ("trace since-b --basis nor", "since-b is a formula, and a basis is that of a circuit's gates: omit --basis"),
-        ("trace chapter --define x", "chapter is a machine, and a definition is one of a formula, or of a B-RASP or "
-         "S-RASP program: omit --define"),
-        ("trace reverse --compare sign", "reverse is a program, and numbers are compared by lookup or by sign in formulas "
-         "of temporal logic: omit --compare"),
-        ("trace full-adder --steep", "full-adder is a circuit, and steep queries are those of the weights of a formula: "
-         "omit --steep"),
-        ("trace full-adder --variant ours", "unknown variant 'ours': use lookup, paper-hard, paper"),
-        ("trace since-b --variant lookup", "unknown variant of formulas 'lookup': use ours or paper"),
-        ("trace chapter -f Q[a]", "tm2tfr: a name and --formula cannot be combined: give one thing to work on"),
-        ("check since-b --all", "tm2tfr check: --all is for circuits, and formulas have inputs of any length: use "
-         "--all-up-to"),
-        ("trace flip-flops --input w", "flip-flops: token 1 of the word, 'w', is not in the alphabet (did you mean 'w1'?): "
-         "use a JSON list of w0, w1, r0, r1, for example --input '[\"w1\", \"r1\", \"w0\", \"r0\", \"r1\"]', or compile "
-         "it with another --alphabet"),
-        ("explore since-b --compare chapter", "since-b: a left boundary to compare with is that of a machine: omit "
-         "compare"),
-    ],
-)  # fmt: skip
-def test_what_makes_no_sense_is_refused(line: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, *line.split()) == answer
-
-
 @pytest.mark.parametrize("command", ["trace", "table", "check", "soften", "explore", "certify"])
 @pytest.mark.parametrize("name", ["since-b", "reverse"])
 def test_what_takes_no_steps_has_no_limit_of_them(command: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:

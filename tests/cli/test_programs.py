@@ -238,34 +238,3 @@ def test_what_is_suggested_for_a_program_without_an_alphabet_works(
         "  tm2tfr compile next.rasp --alphabet abc",
     ]
     assert "next = 123" in printed(capsys, tried[0].split(maxsplit=1)[1])
-
-
-@pytest.mark.parametrize(
-    ("line", "answer"),
-    [
-        ("compile chapter --sop x", "chapter is a machine, and an s-op is one of a RASP program: omit --sop"),
-        ("compile reverse --variant paper", "reverse is a program, and a variant says how a decoder finds the operands of "
-         "a circuit's gates, or how a formula is compiled: omit --variant"),
-        ("compile reverse --unbounded --mask future", "--unbounded counts positions that are still to come: omit --mask "
-         "future"),
-        ("compile reverse --unbounded --max-length 9", "--unbounded is for inputs of any length, and needs no "
-         "--max-length: omit one of them"),
-        (
-            "check full-adder --all-up-to 3",
-            "tm2tfr check: the inputs of a circuit all have one length: omit --all-up-to, or use --all",
-        ),
-        ("check reverse --all", "tm2tfr check: --all is for circuits, and programs have inputs of any length: use "
-         "--all-up-to"),
-        ("check reverse --all-up-to 11", "tm2tfr check: the weights have 10 positions, and --all-up-to 11 asks for more: "
-         "use --max-length 11"),
-        ("check reverse -o x.csv", "tm2tfr check: -o records a single run, and there may be many here: omit -o"),
-        ("check reverse --all-up-to 3 --input a", "tm2tfr check: --all-up-to and --input cannot be combined: omit one of "
-         "them"),
-        ("trace reverse --input abcabcabcabc", "the prompt has 12 tokens, and these weights have 10 positions: give a "
-         "shorter one, or compile the program with --max-length 12"),
-        ("convert reverse -o x.yaml", "x.yaml: a RASP program is not written in another format: draw it with 'tm2tfr "
-         "graph', or save its weights"),
-    ],
-)  # fmt: skip
-def test_what_makes_no_sense_is_refused(line: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, *line.split()) == answer

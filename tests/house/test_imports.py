@@ -72,7 +72,7 @@ ROOMS = {
 CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality"), "model")
 """The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
-COMPARISON = {"rows", "activations", "comparison", "cause"}
+COMPARISON = {"rows", "comparison", "cause"}
 """The modules of `runs` that compare any decoder with any reference, and so know no construction; proofs use them."""
 
 DOORS = {"from_yaml", "from_automata", "to_automata", "load"}

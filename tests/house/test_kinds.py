@@ -23,7 +23,7 @@ SOURCES = {
     "explorer": 1,
     "lab": 65,
     "playground": 7,
-    "runs": 4,
+    "runs": 3,
     "slides": 1,
     "tables": 8,
     "targets": 11,

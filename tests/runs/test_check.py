@@ -13,9 +13,9 @@ from tests.strategies import machines_with_inputs
 from tm2tfr.base.errors import CompileError, EngineError, InputError
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
-from tm2tfr.runs.activations import activations
 from tm2tfr.runs.cause import find_cause
 from tm2tfr.runs.comparison import run
+from tm2tfr.runs.rows import activations
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load

@@ -9,10 +9,10 @@ import pytest
 
 import tm2tfr
 from tm2tfr.base.errors import UsageError
+from tm2tfr.runs.batches.batch import ComparedRuns
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.choose import engines
-from tm2tfr.runs.many import ComparedRuns
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.sources.circuit.blocks import inputs
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

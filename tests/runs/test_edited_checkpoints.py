@@ -23,7 +23,7 @@ from tests.strategies import tries
 from tm2tfr.base.errors import CheckpointError, Tm2tfrError
 from tm2tfr.engines.fast import session
 from tm2tfr.runs import saved as checkpoint
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.recording import in_blocks
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load

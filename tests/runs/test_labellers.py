@@ -20,11 +20,10 @@ from tm2tfr.engines.decode import observe, observe_all, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
-from tm2tfr.runs.activations import activations
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.comparison import check, run
-from tm2tfr.runs.options import RunOptions
-from tm2tfr.runs.rows import columns_of, row_type, rows
+from tm2tfr.runs.plan import RunOptions
+from tm2tfr.runs.rows import activations, columns_of, row_type, rows
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Subspace

@@ -10,8 +10,7 @@ import pytest
 
 import tm2tfr
 from tests.cli.test_commands import tm2tfr_here
-from tm2tfr.runs.options import RunOptions
-from tm2tfr.runs.plan import Finding, Plan, Soft, Watcher
+from tm2tfr.runs.plan import Finding, Plan, RunOptions, Soft, Watcher
 
 ASKED: dict[str, tuple[tuple[str, ...], str, Plan]] = {
     "examples": (("palindromes",), "palindromes", Plan()),

@@ -22,7 +22,7 @@ from tm2tfr.runs import run as runs
 from tm2tfr.runs.blocks import RowBlock, as_rows
 from tm2tfr.runs.comparison import Trace, check
 from tm2tfr.runs.long_run import LongRun
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.sources.turing.blocks import TuringBlocks
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.library import load

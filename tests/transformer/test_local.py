@@ -21,19 +21,23 @@ from tm2tfr.lab.softness.temperature import one_temperature, parsed_word, soften
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
-from tm2tfr.transformer.local import (
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
+from tm2tfr.transformer.soft import (
     BITS,
     any_length,
     bounded,
     local_temperature,
     locally_softened,
     needed,
+    power_of_two,
     rounded_up,
+    smallest_gap,
+    softened,
+    temperature_of,
+    theorem_26,
 )
-from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
-from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
-from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, temperature_of, theorem_26
 from tm2tfr.transformer.weights import Decoder, Head, Layer
 
 LETTERS = ("BOS", "a", "b", "c")

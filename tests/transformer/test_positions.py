@@ -19,7 +19,7 @@ from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.choose import engines
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.transformer.gadgets import head, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output

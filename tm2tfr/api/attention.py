@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, EngineError, did_you_mean
-from tm2tfr.runs.options import check_engine, is_count, needed_path
-from tm2tfr.runs.plan import HARD, Soft
+from tm2tfr.runs.plan import HARD, Soft, check_engine, is_count, needed_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +51,7 @@ def attention_of(
         soft: the attention that is asked for; by default that of the weights.
 
     Raises:
-        EngineError: if there is no such head, or the run is too long for a map.
+        EngineError: for an unknown head, or a run that is too long for a map.
         CompileError, InputError: see `tm2tfr.check`.
     """
     from tm2tfr.runs.rows import is_turing
@@ -100,7 +99,7 @@ def scores_of(
         position: the one that looks, counted from 0, the first of the prompt.
 
     Raises:
-        EngineError: if there is no such position, or see `attention_of`.
+        EngineError: for a position that the run does not reach; see also `attention_of`.
         CompileError, InputError: see `tm2tfr.check`.
     """
     from tm2tfr.tables.scores import head_scores
@@ -156,7 +155,7 @@ def _asked(
     """Return the subject, its engine, and the place of the head: its layer, from 1, and its number in it, from 0.
 
     Raises:
-        EngineError: if there is none, for an unknown dtype, or if a run has more positions than can be drawn.
+        EngineError: for an unknown head or dtype, or if a run has more positions than can be drawn.
     """
     from tm2tfr.engines import engine as engine_named
 
@@ -209,8 +208,8 @@ def draw_run(subject: Given, word: str | None = None, *, attention: bool = False
         attention: whether to compile the program, and to draw where the heads of the weights look in the dense engine.
 
     Raises:
-        CompileError: if it is no RASP program, or cannot be compiled.
-        InputError: if it is no input of the program.
+        CompileError: if it is not a RASP program, or cannot be compiled.
+        InputError: if `word` is not an input of the program.
         tm2tfr.sources.rasp.evaluate.Undefined: if the program is undefined on it.
         OutputError: if it is too long.
     """
@@ -239,7 +238,7 @@ def draw_requests(subject: Given) -> str:
     """Return what the ``draw`` statements of a RASP program ask for as SVG, one run below the other.
 
     Raises:
-        CompileError: if it is no RASP program, or has no such statement.
+        CompileError: if it is not a RASP program, or has no ``draw`` statement.
         tm2tfr.sources.rasp.evaluate.Undefined: if an s-op is undefined on the input it is to be drawn on.
         OutputError: if an input is too long.
     """

@@ -9,16 +9,15 @@ from typing import IO, TYPE_CHECKING
 from tm2tfr.api.subject import Subject, judged
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, EngineError, InputError
-from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_engine, is_count, path
+from tm2tfr.runs.plan import MAX_STEPS, RunOptions, check_engine, is_count, path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
-    from tm2tfr.runs.batches.batch import Batch
+    from tm2tfr.runs.batches.batch import Batch, ComparedRuns
     from tm2tfr.runs.comparison import Progress
-    from tm2tfr.runs.many import ComparedRuns
 
 
 MOST_STEPS = 10**18
@@ -58,12 +57,12 @@ def run_batch(
         progress: called from time to time with the number of runs done and of their rows.
 
     Raises:
-        InputError: for an input that is none of the program, with its number.
+        InputError: for an invalid input, with its number.
         EngineError: for one that the weights do not take; of machines and circuits if Numba is not installed, or the fast
             engine does not run these weights, such as those with softmax.
         SpecError, NotFoundError, ReadError, WeightFileError: if the subject cannot be loaded.
     """
-    from tm2tfr.runs.batches.carried import batch_of
+    from tm2tfr.runs.batches.generated import batch_of
 
     found = Subject.of(subject)
     _check(max_steps, workers)
@@ -109,7 +108,7 @@ def check_batch(
         CompileError: if no program is stored with a decoder and none is given.
         InputError, EngineError, SpecError, NotFoundError, ReadError, WeightFileError: see `run_batch`.
     """
-    from tm2tfr.runs.batches.carried import batch_of
+    from tm2tfr.runs.batches.generated import batch_of
 
     found, judge = judged(Subject.of(subject), machine)
     _check(max_steps, workers)
@@ -186,8 +185,8 @@ def check_many(
         OutputError: if the file cannot be written.
     """
     from tm2tfr.base.files import encoded, write_whole
+    from tm2tfr.runs.batches.batch import run_lines
     from tm2tfr.runs.batches.checked import checked_inputs
-    from tm2tfr.runs.many import run_lines
 
     check_engine(engine, dtype)
     if count is not None and not is_count(count, 1):
@@ -200,7 +199,9 @@ def check_many(
         raise InputError(f"the seed must be a whole number, not {seed!r}: use for example 0")
     found = Subject.of(subject)
     if found.kind.enumerated is None:
-        raise CompileError(f"{found.name}: check_many goes through the inputs of a circuit, and this is none: use check")
+        raise CompileError(
+            f"{found.name}: check_many goes through the inputs of a circuit, and this is not a circuit: use check"
+        )
     words = found.kind.enumerated(found.right, count, seed)
     options = RunOptions(engine=engine, dtype=dtype, max_steps=None)
     run = partial(checked_inputs, found.decoder, found.right, words, options, progress, tokens_alone=True)

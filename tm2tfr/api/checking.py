@@ -12,8 +12,7 @@ from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.api.tracing import beyond_certificate, certified, traced, written
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import OutputError, UsageError, counted, indented, shortened, visible
-from tm2tfr.runs.options import MAX_STEPS, RunOptions, path
-from tm2tfr.runs.plan import NOBODY, CheckReport, Finding, Plan
+from tm2tfr.runs.plan import MAX_STEPS, NOBODY, CheckReport, Finding, Plan, RunOptions, path
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given

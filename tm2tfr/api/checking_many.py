@@ -13,10 +13,9 @@ from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
+    from tm2tfr.runs.batches.batch import ComparedRuns
     from tm2tfr.runs.comparison import Trace
-    from tm2tfr.runs.many import ComparedRuns
-    from tm2tfr.runs.options import RunOptions
-    from tm2tfr.runs.plan import Plan, Watcher
+    from tm2tfr.runs.plan import Plan, RunOptions, Watcher
 
 LONGEST = 40
 """The most symbols of a random input."""
@@ -188,8 +187,8 @@ def together(
 
 def _together(subject: Subject, words: Sequence[str], max_steps: int, size: int, watch: Watcher) -> Iterator[Trace]:
     """Yield the runs, so many in one batch."""
-    from tm2tfr.runs.batches.carried import batches_of
     from tm2tfr.runs.batches.checked import traces
+    from tm2tfr.runs.batches.generated import batches_of
     from tm2tfr.runs.choose import cores
 
     with watch.inputs() as progress:

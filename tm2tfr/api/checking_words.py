@@ -17,9 +17,8 @@ from tm2tfr.runs.plan import Finding
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.contract.source import Examined
-    from tm2tfr.runs.many import ComparedRuns
-    from tm2tfr.runs.options import RunOptions
-    from tm2tfr.runs.plan import Plan, Watcher
+    from tm2tfr.runs.batches.batch import ComparedRuns
+    from tm2tfr.runs.plan import Plan, RunOptions, Watcher
     from tm2tfr.runs.streams import Streams
 
 MOST_BY_DEFAULT, RANDOM_BY_DEFAULT = 20_000, 200

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.base.choices import AUTO, ENGINES
 from tm2tfr.base.errors import DatasetError, OutputError
-from tm2tfr.runs.options import check_steps, is_count
+from tm2tfr.runs.plan import check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.lab.datasets.machines.family import Members

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tm2tfr.base.errors import CompileError
-from tm2tfr.runs.options import is_count
+from tm2tfr.runs.plan import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.lab.softness.figure_1 import Figure, MeasuredOn

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import DisguiseError
-from tm2tfr.runs.options import is_count
+from tm2tfr.runs.plan import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given

@@ -123,7 +123,7 @@ def intervene_many(
         CompileError, InputError, EngineError: see `intervene`.
     """
     from tm2tfr.lab.interventions.pairs import tried
-    from tm2tfr.runs.options import is_count
+    from tm2tfr.runs.plan import is_count
 
     if not is_count(count, 1) or not is_count(seed):
         raise UsageError(f"{count!r} interventions with the seed {seed!r}: use whole numbers, from 1 and from 0 on")
@@ -180,7 +180,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
     """
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.lab.interventions.intervened import Base
-    from tm2tfr.runs.options import check_engine, is_count
+    from tm2tfr.runs.plan import check_engine, is_count
 
     check_engine(engine, dtype)
     if engine not in ("dense", "exact"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.choices import AUTO, DTYPES, ENGINES
 from tm2tfr.base.errors import CompileError, DatasetError, EngineError, InputError, OutputError
-from tm2tfr.runs.options import check_steps, is_count
+from tm2tfr.runs.plan import check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given

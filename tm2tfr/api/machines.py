@@ -56,7 +56,7 @@ def load(
     Raises:
         NotFoundError: if there is no such file, and no such machine or circuit is shipped.
         ReadError, WeightFileError: if it cannot be read.
-        ConversionError: if no such format is read, or what is given is not a text.
+        ConversionError: for an unknown format, or a subject that is not a text.
         SpecError: with every error of the document.
         CompileError: if no program is stored with weights.
         UsageError: for parameters of anything but a shipped circuit, or that it does not have.
@@ -85,14 +85,14 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
     Anything that its author may not have meant is issued as a `SpecWarning`.
 
     Args:
-        text: a formula, or definitions of which the last one is the formula, see the documentation of the language.
+        text: a formula, or definitions, the last of which is the formula; see the documentation of the language.
         alphabet: the tokens of its words, as one text if each is a character. Default: those that it names.
         define: the definition that is compiled. Default: the last one.
 
     Raises:
         InputError: if it is not a text.
         SpecError: with every error of the text.
-        CompileError: if nothing is defined by that name, or the alphabet is none.
+        CompileError: for an unknown definition, or an invalid alphabet.
     """
     if not isinstance(text, str):
         raise InputError(f"a formula must be text, not {text!r}: write for example 'once Q[a]'")
@@ -233,7 +233,7 @@ def read_prompt(
     Raises:
         InputError: if it is neither text nor tokens.
         SpecError: with every error of the text and its place.
-        CompileError, WeightFileError: if `universal` is no decoder, or missing.
+        CompileError, WeightFileError: if `universal` is missing, or not a decoder.
     """
     from tm2tfr.sources.turing.universal.compiler.compiler import class_asked
     from tm2tfr.sources.turing.universal.prompt import read

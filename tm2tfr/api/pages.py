@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.base.errors import CompileError, EngineError, Tm2tfrError
-from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps, needed_path
-from tm2tfr.runs.plan import HARD, Soft
+from tm2tfr.runs.plan import HARD, MAX_STEPS, Soft, check_engine, check_steps, needed_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,7 +85,7 @@ def recorded(
     """Return the recording of a decoder that generates, compared with its reference if it has one.
 
     Args:
-        right: the program that says what is right; None: nothing does.
+        right: the program to compare with; None: the run is not checked.
         decoder: by default the subject's.
         dtype, max_steps, progress: see `moments`.
     """
@@ -288,7 +287,6 @@ def labelled(
         live: whether the page can run other inputs.
     """
     from tm2tfr.api.attention import draw_run
-    from tm2tfr.api.pages import observed
     from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE, labeller_page
 
     _refuse_soft(found.decoder, found)
@@ -319,7 +317,7 @@ def _ends(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _drawn(draw: Callable[[], str]) -> str:
-    """Return a drawing; in place of it, why there is none."""
+    """Return a drawing, or the error message of a drawing that fails."""
     try:
         return draw()
     except Tm2tfrError as reason:

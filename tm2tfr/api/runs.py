@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, EngineError, UsageError, WeightFileError
-from tm2tfr.runs.options import MAX_STEPS, RunOptions, check_engine, check_steps, is_count, needed_path, path
+from tm2tfr.runs.plan import MAX_STEPS, RunOptions, check_engine, check_steps, is_count, needed_path, path
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tm2tfr.certificates.kit import Report
     from tm2tfr.contract.options import CompileOptions
     from tm2tfr.engines import Engine
-    from tm2tfr.runs.activations import Activation
     from tm2tfr.runs.comparison import Progress, Trace
+    from tm2tfr.runs.rows import Activation
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.transformer.weights import Decoder
@@ -146,8 +146,8 @@ def activations(
     Raises:
         EngineError: if the run ends before `position`; see also `run`.
     """
-    from tm2tfr.runs.activations import activations as vectors
     from tm2tfr.runs.choose import to_watch
+    from tm2tfr.runs.rows import activations as vectors
 
     check_engine(engine, dtype)
     if not is_count(position):
@@ -247,7 +247,7 @@ def listing(subject: Given, layer: str | None = None) -> str:
         subject: see `Subject.of`; a machine is compiled first.
 
     Raises:
-        ShapeError: if there is no such layer.
+        ShapeError: for an unknown layer.
     """
     from tm2tfr.transformer.listing import listing as listed
 

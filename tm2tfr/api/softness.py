@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from tm2tfr.api.subject import judged, recompiled
 from tm2tfr.base.choices import AUTO, LOCAL, NO_TEMPERATURE, TEMPERATURES, THEOREM_26
 from tm2tfr.base.errors import CompileError, UsageError
-from tm2tfr.runs.options import check_engine, check_steps, is_count
-from tm2tfr.runs.plan import Soft
+from tm2tfr.runs.plan import Soft, check_engine, check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given, Subject
@@ -43,7 +42,7 @@ def soften(
     Args:
         subject: see `Subject.of`; a program is compiled first.
         temperature: τ, or one of these words. ``local``: one for each head, by bounds that hold where everything that heads
-            carry is rounded, see `tm2tfr.transformer.local`; ``none``: likewise, if they hold for any length;
+            carry is rounded, see `tm2tfr.transformer.soft`; ``none``: likewise, if they hold for any length;
             ``theorem-26``: the largest power of two for which Theorem 26 guarantees every token of every run of at most
             `length` positions, see `tm2tfr.transformer.soft`; ``auto``: ``local`` where every head that is not uniform
             has such a bound, as those of formulas have, otherwise ``theorem-26``.
@@ -261,7 +260,7 @@ def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
     Of a machine: prompt, BOS, and one more than its steps; of what labels a word: one for each token, BOS and EOS.
     """
     from tm2tfr.api.runs import simulate
-    from tm2tfr.runs.options import MAX_STEPS
+    from tm2tfr.runs.plan import MAX_STEPS
 
     limit = MAX_STEPS if max_steps is None else max_steps
     given = subject.word(word)

@@ -280,7 +280,7 @@ class Subject:
 
     @property
     def right(self) -> Any:
-        """The program that says what is right.
+        """The program whose reference a run is compared with.
 
         Raises:
             CompileError: if none is stored with the weights.
@@ -390,7 +390,7 @@ def recompiled(given: Given, left_boundary: str | None) -> Subject:
 
 
 def judged(found: Subject, machine: Given | None) -> tuple[Subject, Subject]:
-    """Return a subject, and what says what is right of it: itself, or another one that is given in any form.
+    """Return a subject, and the subject with its reference: itself, or `machine` in any form.
 
     On the weights of a universal decoder, which run the machine in their prompt, the other one is put there.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from tm2tfr.api.subject import Subject, judged, outside
 from tm2tfr.base.errors import CompileError, ExportError, InputError
-from tm2tfr.runs.options import is_count
+from tm2tfr.runs.plan import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -43,7 +43,7 @@ def export_to(
         stock: for ``gpt2`` alone: its own layer norm epsilon and GELU.
 
     Raises:
-        ExportError: if there is no such target or option; if the model does not fit, cannot be run, or is not right; if
+        ExportError: for an unknown target or option; if the model does not fit, cannot be run, or is not right; if
             no machine is stored with a decoder, none is given, and the target is made for machines alone.
         OutputError: if the directory cannot be written.
     """
@@ -152,7 +152,7 @@ def _in_the_prompt(given: Subject, said: Mapping[str, str], folder: str | Path) 
     Weights, and the class itself, are what the export is compared with.
 
     Raises:
-        ExportError: for a program that is no machine, or a class of another size.
+        ExportError: for a program that is not a machine, or a class of another size.
     """
     from tm2tfr.targets.common.reference import reference_of
     from tm2tfr.transformer import provenance

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tm2tfr.api.subject import Subject
-    from tm2tfr.runs.activations import Activation
     from tm2tfr.runs.comparison import Trace
-    from tm2tfr.runs.options import RunOptions
-    from tm2tfr.runs.plan import Watcher
+    from tm2tfr.runs.plan import RunOptions, Watcher
+    from tm2tfr.runs.rows import Activation
 
 
 # ── What nothing proves of a run, and what another program would misread of a file: warnings, in words.
@@ -61,7 +60,7 @@ def _to_certify(subject: Subject) -> str:
 def slow(run: RunOptions) -> str | None:
     """Return the warning for a long run without the fast engine."""
     from tm2tfr.base.choices import AUTO
-    from tm2tfr.runs.options import MAX_STEPS
+    from tm2tfr.runs.plan import MAX_STEPS
 
     if run.engine == AUTO and (run.max_steps is None or run.max_steps > MAX_STEPS):
         from tm2tfr.engines.fast import available
@@ -142,7 +141,7 @@ def traced(
         must_compare: refuse to run without a program.
 
     Raises:
-        CompileError: for a temperature that is none; without a program, if one is needed.
+        CompileError: for an invalid temperature; without a program, if one is needed.
         EngineError: see `tm2tfr.check`; if the run ends before `at`.
     """
     from tm2tfr.runs.run import carried_out

@@ -146,7 +146,7 @@ def compare(run: TrainingRun | str | Path, *, inputs: int = 100) -> AttentionCom
     from tm2tfr.lab.training.comparison import compared_attention
     from tm2tfr.lab.training.record import TrainingRun, load_run
     from tm2tfr.lab.training.task import task_of
-    from tm2tfr.runs.options import is_count
+    from tm2tfr.runs.plan import is_count
 
     if not is_count(inputs, 1):
         raise TrainingError(f"the number of inputs must be 1 or more, not {inputs!r}: use for example 100")

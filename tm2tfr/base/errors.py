@@ -17,7 +17,7 @@ from typing import Literal
 
 Severity = Literal["error", "warning"]
 LONGEST_NAME = 200
-"""Whoever has mistyped a name of more characters is not told which one may be meant."""
+"""No suggestion is offered for names of more characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Span:
     text: str
     """The whole source line, without its line break."""
     widest: int = 160
-    """Of a longer line only the neighbourhood is shown, so many characters."""
+    """The number of characters that are shown of a longer line, around this part."""
 
     def underline(self) -> str:
         """Return the source line with ``^~~~`` below this part."""
@@ -91,7 +91,7 @@ class UndefinedError(Tm2tfrError):
 
 
 class UsageError(Tm2tfrError):
-    """A command line that cannot be understood: an unknown command or option, a word too many, a value that is none."""
+    """A command line that cannot be understood: an unknown command or option, an extra word, an invalid value."""
 
 
 class NotFoundError(Tm2tfrError):

@@ -140,7 +140,7 @@ def is_weights(given: str | Path) -> bool:
     path = Path(given)
     if path.suffix.lower() == WEIGHTS:
         return True
-    with suppress(OSError, ValueError):  # whoever reads it says what is wrong with the name or the file
+    with suppress(OSError, ValueError):  # the reader of the file reports what is wrong with it
         if path.is_file():
             with path.open("rb") as file:
                 return is_safetensors(file.read(9), path.stat().st_size)

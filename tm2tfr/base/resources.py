@@ -1,4 +1,4 @@
-"""Shipped things by kind, and files read by name, with the errors where there is no such thing."""
+"""Shipped files by kind, and files read by name, with the errors for those that do not exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tm2tfr.base.text.source import MACHINE_BYTES, MAX_BYTES
 
 @dataclass(frozen=True)
 class ResourceKind:
-    """A kind of thing that is shipped.
+    """A kind of shipped file.
 
     Args:
         folder: where its files are, beside the package in a checkout, with an underscore inside an installed one.
@@ -53,12 +53,12 @@ def files_of(kind: ResourceKind) -> Mapping[str, Traversable]:
 
 
 def shipped(kind: ResourceKind) -> tuple[str, ...]:
-    """Return the names of the shipped things of a kind, sorted."""
+    """Return the names of the shipped files of a kind, sorted."""
     return tuple(files_of(kind))
 
 
 def shipped_text(kind: ResourceKind, name: str) -> str:
-    """Return the text of a shipped thing.
+    """Return the text of a shipped file.
 
     Raises:
         NotFoundError: if none of that name is shipped.
@@ -70,7 +70,7 @@ def shipped_text(kind: ResourceKind, name: str) -> str:
 
 
 def is_shipped(kind: ResourceKind, name: str) -> bool:
-    """Return whether `name`, given by a user, is that of a shipped thing; a file of the same name takes precedence."""
+    """Return whether `name`, given by a user, is that of a shipped file; a file of the same name wins."""
     return name in files_of(kind) and not Path(name).is_file()
 
 
@@ -83,7 +83,7 @@ def contents(kind: ResourceKind, name: str) -> bytes:
     """Return the contents of the file called `name`: no more than it takes to see that it is too large.
 
     Raises:
-        NotFoundError: if there is no such file; with what may be meant: a file in that folder, or a shipped thing.
+        NotFoundError: if the file does not exist; the message suggests a file in that folder, or a shipped one.
         ReadError: if it cannot be read.
     """
     shown = display(name)

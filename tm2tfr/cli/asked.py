@@ -83,6 +83,7 @@ COMPILED = {
 }
 """The options of the constructions, but for those of a universal decoder."""
 if TYPE_CHECKING:
+    from typer._click.core import Context
     from typer.core import TyperCommand
 
     ConstructionGroup: TypeAlias = Any
@@ -169,7 +170,7 @@ class Asked:
 
     @property
     def reading(self) -> tuple[str | None, ...]:
-        """The files that may be read, none of which is to be overwritten."""
+        """The files that the command may read, and must not overwrite."""
         return self.argument, self.decoder.universal
 
     @property
@@ -205,7 +206,7 @@ def check_one(machine: str | None, texts: Mapping[str, str | None]) -> None:
         raise UsageError(f"tm2tfr: {named[0]} and {named[1]} cannot be combined: give one thing to work on")
 
 
-def options_class(context: Any) -> type[Any] | None:
+def options_class(context: Context) -> type[Any] | None:
     """Return the class of the options of the source that is named in a line, ``context.obj``; None: none can be read."""
     words = [word for word in context.obj or () if word not in context.help_option_names]
     line = context.command.make_context(context.info_name, words, parent=context.parent, resilient_parsing=True)
@@ -237,7 +238,7 @@ WRITTEN = ("-o", "--key", "--seed", "--random")
 MORE = "Machines, circuits, RASP programs and formulas have further options: name the source before --help, as in"
 
 
-def of_source(command: AnyCommand, context: Any) -> tuple[AnyCommand, type[Any] | None]:
+def of_source(command: AnyCommand, context: Context) -> tuple[AnyCommand, type[Any] | None]:
     """Return a command with the options that apply to the source in the line that was typed, and the class of these.
 
     Where no source is named, or it cannot be read, all options are there, and there is no class.
@@ -253,7 +254,7 @@ def of_source(command: AnyCommand, context: Any) -> tuple[AnyCommand, type[Any] 
     return shown, kind
 
 
-def for_help(command: AnyCommand, context: Any, example: str) -> AnyCommand:
+def for_help(command: AnyCommand, context: Context, example: str) -> AnyCommand:
     """Return a command as its help shows it, by the line that was typed, ``context.obj``; its help ends with an example."""
     found, kind = of_source(command, context)
     shown = copy(found)

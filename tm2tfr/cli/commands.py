@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, cast
 
 import typer
+from typer._click.core import Context  # the base of typer.Context
 from typer.completion import install_callback, show_callback
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
@@ -30,7 +31,7 @@ COMPLETIONS = {"--show-completion": show_callback, "--install-completion": insta
 class OwnParameters:
     """A command or a group whose parameters, and ``--help`` among them, read what was typed by themselves."""
 
-    def get_params(self, ctx: Any) -> list[Any]:
+    def get_params(self, ctx: Context) -> list[Any]:
         """Return the parameters; Typer has no place to name their class."""
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
@@ -43,7 +44,7 @@ class Command(OwnParameters, TyperCommand):
 
     example = ""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the command line.
 
         Raises:
@@ -61,13 +62,13 @@ class Command(OwnParameters, TyperCommand):
             raise stray_arguments(ctx, given, rest)
         return rest
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: Context, formatter: Any) -> None:
         """Print the help."""
         from tm2tfr.cli.asked import for_help
 
         super(Command, for_help(self, ctx, self.example)).format_help(ctx, formatter)
 
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[Any]:
         """Return how a word goes on: an option among those that apply to the source in the line."""
         from tm2tfr.cli.asked import of_source
 
@@ -139,7 +140,7 @@ class Later(TyperCommand):
 class Group(OwnParameters, TyperGroup):
     """The commands, in panels; what cannot be understood raises `UsageError`."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the command line up to the command; behind the options for completion a shell may be named.
 
         Raises:
@@ -162,7 +163,7 @@ class Group(OwnParameters, TyperGroup):
             what = f"{name}: completion cannot be installed ({getattr(error, 'strerror', None) or error})"
             raise OutputError(f"{what}: use --show-completion, and save what it prints yourself") from error
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command, also by an older name; an error about an unknown one suggests what was probably meant."""
         name, *rest = args
         if name in OLDER:

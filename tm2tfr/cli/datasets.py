@@ -199,7 +199,7 @@ def _lengths(text: str) -> tuple[int, int]:
     said = _LENGTHS.fullmatch(text)
     shortest, longest = (int(said[1]), int(said[2] or said[1])) if said else (1, 0)
     if shortest > longest:
-        raise UsageError(f"tm2tfr labels: --lengths: {text[:40]!r} is no range of lengths: write for example 1-10")
+        raise UsageError(f"tm2tfr labels: --lengths: {text[:40]!r} is not a range of lengths: write for example 1-10")
     return shortest, longest
 
 

@@ -30,7 +30,7 @@ from tm2tfr.cli.output import judged, write
 from tm2tfr.cli.parameters import But
 from tm2tfr.cli.progress import drawing, showing
 from tm2tfr.cli.subject import subject
-from tm2tfr.runs.options import MAX_STEPS
+from tm2tfr.runs.plan import MAX_STEPS
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject

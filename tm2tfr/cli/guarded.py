@@ -8,11 +8,11 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 import typer._click.exceptions as misunderstood  # no public name: Typer's own errors, raised by its parser
-from typer.core import TyperOption
+from typer._click.core import Context  # the base of typer.Context
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tm2tfr.base import interrupts
 from tm2tfr.base.errors import Interrupted, Tm2tfrError, UsageError, did_you_mean
@@ -25,7 +25,7 @@ COMPLETION = "_TM2TFR_COMPLETE"
 OUT_OF_MEMORY = "out of memory: the run is too long for this engine: lower --max-steps"
 
 
-def guarded(app: Any, arguments: list[str]) -> int:
+def guarded(app: TyperCommand | TyperGroup, arguments: list[str]) -> int:
     """Run a group of commands, or a command, and return the exit code; errors become messages on standard error."""
     warnings.simplefilter("ignore")
     if os.environ.get("COLUMNS") == "0":  # where the width is not known, which would leave nothing of a page of help
@@ -38,7 +38,7 @@ def guarded(app: Any, arguments: list[str]) -> int:
     return code
 
 
-def _ran(app: Any, arguments: list[str]) -> int:
+def _ran(app: TyperCommand | TyperGroup, arguments: list[str]) -> int:
     try:
         try:
             interrupts.raising(True)
@@ -52,7 +52,7 @@ def _ran(app: Any, arguments: list[str]) -> int:
     return code
 
 
-def _run(app: Any, arguments: list[str]) -> int:
+def _run(app: TyperCommand | TyperGroup, arguments: list[str]) -> int:
     """Read the command line and run the command; Typer's own `main` would turn errors of streams into exit codes."""
     if os.environ.get(COMPLETION):
         app.main(arguments, prog_name="tm2tfr")
@@ -129,7 +129,7 @@ def told(error: misunderstood.UsageError, given: Sequence[str] = ()) -> UsageErr
     return UsageError(f"{where}: {error.format_message().rstrip('.')}: {see}")
 
 
-def _options(context: Any) -> Iterable[str]:
+def _options(context: Context | None) -> Iterable[str]:
     return [] if context is None else [name for param in context.command.get_params(context) for name in param.opts]
 
 
@@ -160,7 +160,7 @@ def _verb_for(name: str) -> str | None:
     return "sweep" if name in shipped(SPECS) else None
 
 
-def stray_arguments(context: Any, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
+def stray_arguments(context: Context, arguments: Sequence[str], stray: Sequence[str]) -> UsageError:
     """Return the error about extra arguments: perhaps an input word or an output file whose option was omitted."""
     where = context.command_path
     what = f"{where}: unexpected argument{'' if len(stray) == 1 else 's'} {', '.join(map(repr, stray))}"

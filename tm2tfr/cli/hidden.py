@@ -58,7 +58,7 @@ def disguise(
         Asked, But(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
     ],
 ) -> None:
-    """Write weights with the same function in which nothing can be read, and the key that says what is what.
+    """Write weights that compute the same function and do not show how, and the key that explains them.
 
     Both are proved equal in exact arithmetic, for every input, compressed weights too. Exit code 1 if in float64 an answer
     is another; float32 does not count, since hidden weights are made for float64.

@@ -283,7 +283,7 @@ def list_(
         tell(line, as_json=as_json)
 
 
-def _described(name: str, format: str | None, *, as_json: bool) -> Any:
+def _described(name: str, format: str | None, *, as_json: bool) -> Iterator[str]:
     """Yield the lines that describe a machine or a circuit; as JSON, one object."""
     from tm2tfr.cli.about import about
 

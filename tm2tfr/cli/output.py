@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -150,7 +150,7 @@ def broken(error: BaseException) -> bool:
     return isinstance(cause, OSError) and cause.errno == errno.EPIPE
 
 
-def silence(stream: Any) -> None:
+def silence(stream: TextIO) -> None:
     """Discard what is still to be written, so that the interpreter does not complain about it on exit."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -209,7 +209,7 @@ def cautioned(text: str) -> str:
 
 # ── warnings on standard error ──────────────────────────────────────────────────────────────────────────────
 LARGE = 2**29
-"""An export with at least so many bytes is announced."""
+"""The size in bytes from which an export is announced."""
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer._click.core import Context  # the base of typer.Context
 from typer.core import TyperArgument, TyperOption
 from typer.models import OptionInfo, ParameterInfo
 
@@ -36,7 +37,7 @@ def escaped(text: str) -> str:
     return _MARKUP.sub(r"\\", text)
 
 
-def read(param: TyperArgument | TyperOption, context: Any, value: Any) -> Any:
+def read(param: TyperArgument | TyperOption, context: Context, value: Any) -> Any:
     """Return the value of a parameter, as its own parser reads what was typed.
 
     Typer has Pydantic read every value, text and words as well, whose import and adapters take longer than a short run; and
@@ -68,11 +69,11 @@ def called(param: TyperArgument | TyperOption) -> str:
 class Option(TyperOption):
     """An option that `read` reads."""
 
-    def process_value(self, ctx: Any, value: Any) -> Any:
+    def process_value(self, ctx: Context, value: Any) -> Any:
         """Return the value."""
         return read(self, ctx, value)
 
-    def display_type(self, ctx: Any) -> str:
+    def display_type(self, ctx: Context) -> str:
         """Return its type for the help: none, where it takes no value."""
         return "" if self.is_flag else super().display_type(ctx)
 
@@ -80,12 +81,12 @@ class Option(TyperOption):
 class Argument(TyperArgument):
     """An argument that `read` reads."""
 
-    def process_value(self, ctx: Any, value: Any) -> Any:
+    def process_value(self, ctx: Context, value: Any) -> Any:
         """Return the value."""
         return read(self, ctx, value)
 
-    def display_type(self, ctx: Any) -> str:
-        """Return nothing: its name says what it is."""
+    def display_type(self, ctx: Context) -> str:
+        """Return no type: the name of an argument says it."""
         return ""
 
 
@@ -94,7 +95,7 @@ MEANT = ("command", "typed")
 """The names of parameters and fields that are not options, and get a value all the same."""
 
 
-class But(dict[str, Any]):
+class But(dict[str, object]):
     """What a command changes of a group: by the name of a field, another option, or its value."""
 
 
@@ -116,7 +117,9 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def options_in(name: str, hint: Any, default: Any, changes: Mapping[str, Any] | None = None) -> Iterator[inspect.Parameter]:
+def options_in(
+    name: str, hint: object, default: object, changes: Mapping[str, object] | None = None
+) -> Iterator[inspect.Parameter]:
     """Yield the options that a parameter, or a field, stands for."""
     kind, own = group(hint)
     if kind is not None:
@@ -145,7 +148,9 @@ def _with_long_name(option: ParameterInfo, name: str) -> ParameterInfo:
     return option
 
 
-def value(name: str, hint: Any, default: Any, given: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Any:
+def value(
+    name: str, hint: object, default: object, given: Mapping[str, object], changes: Mapping[str, object] | None = None
+) -> Any:
     """Return what a parameter, or a field, gets, by the values of all options."""
     kind, own = group(hint)
     if kind is not None:
@@ -157,21 +162,21 @@ def value(name: str, hint: Any, default: Any, given: Mapping[str, Any], changes:
     return given.get(name, default) if is_option(hint) or name in MEANT else default
 
 
-def group(hint: Any) -> tuple[Any, Mapping[str, Any]]:
-    """Return the dataclass that is annotated, and what is changed of it; None for what is no group."""
+def group(hint: object) -> tuple[Any, Mapping[str, object]]:
+    """Return the dataclass that is annotated, and what is changed of it; None if the annotation is not a group."""
     kind, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if not is_dataclass(kind):
         return None, {}
     return kind, {name: value for each in more if isinstance(each, But) for name, value in each.items()}
 
 
-def is_option(hint: Any) -> bool:
+def is_option(hint: object) -> bool:
     """Return whether an annotation has an option."""
     return get_origin(hint) is Annotated and any(isinstance(each, ParameterInfo) for each in get_args(hint))
 
 
 @cache
-def _fields(kind: Any) -> dict[str, tuple[Any, Any]]:
+def _fields(kind: Any) -> dict[str, tuple[object, object]]:
     """Return the fields of a group by name, each with its annotation and its default; None: one that the library has."""
     hints: dict[str, Any] = {}
     for base in reversed(kind.__mro__):

@@ -38,7 +38,7 @@ COMPILING = "compiling the fast engine, once: this may take a minute or two"
 PATIENCE = 1.5
 RATE = "{task.fields[rate]:,.0f} per second"
 QUIET = {"--quiet", "-q", "--json", "json", "--format=json"}
-"""Whoever writes one of these on the command line is not told."""
+"""The words of a command line that ask for no progress."""
 
 
 @contextmanager

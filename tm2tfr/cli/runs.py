@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.api.tracing import Traced
     from tm2tfr.runs.comparison import Trace
-    from tm2tfr.runs.options import RunOptions
-    from tm2tfr.runs.plan import Soft
+    from tm2tfr.runs.plan import RunOptions, Soft
 
 
 # ── ``trace --step``: what it is refused for, and the run that it shows.

@@ -37,7 +37,7 @@ class Jump(ModalScreen[int | None]):
         yield Input(placeholder=f"position, from 0 to {self._last}", type="integer", id="jump")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Return the position; if there is none of that number, the nearest."""
+        """Close with the position that was typed, or the nearest that exists."""
         text = event.value.strip()
         self.dismiss(min(max(int(text), 0), self._last) if text.lstrip("+-").isdecimal() else None)
 

@@ -16,9 +16,10 @@ from tm2tfr.cli.universal import class_alone, prompted
 
 if TYPE_CHECKING:
     from tm2tfr.api.checking import MachineList
-    from tm2tfr.api.subject import Subject
+    from tm2tfr.api.subject import Given, Subject
     from tm2tfr.cli.asked import Asked
-    from tm2tfr.runs.options import RunOptions
+    from tm2tfr.runs.plan import RunOptions
+    from tm2tfr.sources.registry import LoadedProgram
 
 
 def names_machine(argument: str) -> bool:
@@ -33,7 +34,7 @@ def names_machine(argument: str) -> bool:
 
 
 def subject(asked: Asked, *, seeded: bool = False) -> Subject:
-    """Return what is asked for, a text read in its format if that is given; its warnings go to standard error.
+    """Return the subject of a command, read in the format of ``--from``; its warnings go to standard error.
 
     Args:
         seeded: whether the command itself uses a seed, so that a circuit need not.
@@ -47,7 +48,7 @@ def subject(asked: Asked, *, seeded: bool = False) -> Subject:
 
     given, options = _given(asked, seeded=seeded)
     if asked.from_ is not None and given is not asked.argument:
-        raise UsageError(f"tm2tfr: --from is the format of a text, and {asked} is none: omit it")
+        raise UsageError(f"tm2tfr: --from names the format of a text, and {asked} is not a text: omit it")
     try:
         found = Subject.read(given, options=options, format=asked.from_, cut_registers=asked.cut_registers)
     except SpecError as error:
@@ -85,13 +86,13 @@ def _of_prompt(asked: Asked) -> UsageError | None:
 
 def _lacking(found: Subject, asked: Asked) -> CompileError:
     """Return the error for a universal decoder without a machine, with the line to type instead."""
-    what = f"{visible(found.name)}: a universal decoder runs the machine that is in its prompt, and there is none"
+    what = f"{visible(found.name)}: a universal decoder runs the machine in its prompt, and no machine is given"
     if not asked.command:
         return CompileError(f"{what}: name the machine itself")
     return CompileError(f"{what}: use {asked.command} MACHINE --universal {shlex.quote(str(asked))}")
 
 
-def _given(asked: Asked, *, seeded: bool) -> tuple[Any, Mapping[str, Any]]:
+def _given(asked: Asked, *, seeded: bool) -> tuple[Given, Mapping[str, Any]]:
     """Return the program that is written out or built by parameters, otherwise the argument as it is; and its options."""
     from tm2tfr.contract.options import UniversalOptions, fields_of
 
@@ -106,7 +107,7 @@ def _given(asked: Asked, *, seeded: bool) -> tuple[Any, Mapping[str, Any]]:
     return _written(asked, seeded=seeded), asked.options
 
 
-def _written(asked: Asked, *, seeded: bool) -> Any:
+def _written(asked: Asked, *, seeded: bool) -> LoadedProgram | str:
     from tm2tfr.sources import registry
 
     parameters = dict(asked.parameters)
@@ -158,7 +159,7 @@ def bytes_in(subject: Subject | MachineList, contents: Path | None, word: str | 
 
 
 def listed(asked: Asked) -> MachineList | None:
-    """Return the list of machines that is asked for; None: it is none.
+    """Return the list of machines that the argument names, None if it is not a list.
 
     Raises:
         SpecError, ReadError: see `tm2tfr.sources.turing.library.load_list`.

@@ -68,7 +68,7 @@ class UniversalGroup:
     seed: Annotated[str | None, SEED] = None
 
     def options(self, seed: str | None = None) -> dict[str, Any]:
-        """Return what is asked for as `tm2tfr.compile` takes it.
+        """Return the options as `tm2tfr.compile` takes them.
 
         Args:
             seed: that of the command, if it has its own.
@@ -99,7 +99,7 @@ def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[s
     """Return the program that ``--prompt`` describes, with the options that are still about it: weights, if they are given.
 
     Raises:
-        UsageError: if there is no decoder for which the prompt is to be read, or a seed, since its rules have an order.
+        UsageError: without ``--universal``, whose size the tokens depend on, or with a seed, since the rules have an order.
         ReadError, NotFoundError: if it cannot be read.
         SpecError: with every error of the prompt and its place.
         CompileError, WeightFileError: if ``--universal`` is no decoder.

@@ -337,7 +337,7 @@ def read_options(kind: type[_Options], options: Mapping[str, Any]) -> _Options:
     """Return the options that are given by name, as values or, as in provenance, as text; None: the default.
 
     Raises:
-        CompileError: for a word or a number that is none, and for options that cannot be combined.
+        CompileError: for an unknown word, an invalid number, and options that cannot be combined.
     """
     known = fields_of(kind)
     asked = {name: value for name, value in options.items() if name in known and value is not None}

@@ -156,13 +156,13 @@ class RunResult(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """What is wrong with the place where a decoder stops, while every cell so far is right.
+    """A decoder that stops at the wrong position, although every cell so far agrees.
 
     Args:
-        what: of the list or table that says so, its name: ``stop tokens``.
-        part: what of it is wrong: ``the list``.
+        what: the list or table that decides it: ``stop tokens``.
+        part: the part of it that is wrong: ``the list``.
         expected, found: in words.
-        why: what follows from that, and what to do.
+        why: the consequence, and what to do.
     """
 
     what: str
@@ -201,7 +201,7 @@ class Truth(Protocol):
         """Return the specification up to position `upto`."""
 
     def ending(self, decoder: Decoder) -> Ending | None:
-        """Return what is wrong with the place where `decoder` stops, None if nothing is."""
+        """Return the `Ending` of a `decoder` that stops at the wrong position, else None."""
 
 
 class LabellerTruth(Protocol):
@@ -239,9 +239,9 @@ class Examined:
     Args:
         of: the name of what the example is of.
         word: its input, as people write it.
-        expected, found: the author's values and those of the reference, as text; one text: that there are none.
+        expected, found: the author's values and those of the reference, as text; a single text where it is undefined.
         runs, why: whether the weights are to be run on it, and why not.
-        kind, reference, numbers: what has the values, ``sop``; what says what is right; whether they are numbers.
+        kind, reference, numbers: what has the values, ``sop``; the name of the reference; whether they are numbers.
     """
 
     of: str
@@ -281,27 +281,27 @@ def later(module: str, function: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Generic[_Program]):
-    """What everything else knows of one kind of source: a record of functions, which import what they need when called.
+    """One kind of source, as the rest of the package sees it: a record of functions, whose imports happen when called.
 
     Args:
         name: as the provenance of weights names it.
-        noun: what one of its programs is called: ``machine``.
-        called: program -> what this very program is called, where its kind has several nouns.
+        noun: the word for one of its programs: ``machine``.
+        called: program -> the word for this program, where the kind has several.
         type: the class of its programs.
         options: the class of the options of its compiler, see `tm2tfr.contract.options`.
-        machine: program -> the Turing machine in it, None if there is none yet; None: its programs are something else.
+        machine: program -> the Turing machine in it, or None while its prompt has no machine; None: for other sources.
         prompted: whether the decoder reads its program in the prompt, after weights that are the same for a whole class.
         class_named: (program, options) -> the arguments that name this class on the command line.
         read: (text, file) -> the program that is stored with weights. Raises SpecError.
         restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
             were compiled from; None: what was read.
-        prepare: (program, options) -> the program that these options are about, which also says what is right.
+        prepare: (program, options) -> the program with these options applied, whose reference runs are compared with.
         cautions: (program as it is prepared, options, warnings about its text) -> the warnings that hold; None: the same.
         adapted: (program, input, verdict) -> the program with this input as its own and this verdict where it halts without
             one, as far as they are given, and notes; None: it has neither. Raises InputError, ConversionError.
         part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
         targets: the formats that a program is written in.
-        convert: (program, format) -> it in that format, ``text`` (or bytes) and ``notes``. Raises ConversionError.
+        convert: (program, format) -> the conversion: its ``text`` (or bytes) and ``notes``. Raises ConversionError.
         format_for: (path) -> the format of such a file. Raises OutputError.
         check_ending: (program, path): refuse a file that would be read as another kind of program. Raises OutputError.
         inputs: program -> what its inputs are made of, see `tm2tfr.base.text.words.InputSpace`.

@@ -26,7 +26,16 @@ from tm2tfr.base.choices import DTYPES, Float
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.decode import NO_PATCHES, Passed, Patch, Watch, check_patches, patched, refuse_ahead
 from tm2tfr.engines.dense_heads import AttentionHead
-from tm2tfr.engines.dense_parts import ColumnsOf, FeedForwardPart, LayerNorm, LinearMap, Refusals, Stream, norm_of, read
+from tm2tfr.engines.dense_parts import (
+    ColumnsOf,
+    DenseStream,
+    FeedForwardPart,
+    LayerNorm,
+    LinearMap,
+    Refusals,
+    norm_of,
+    read,
+)
 from tm2tfr.engines.dependence import Same
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.transformer.attention import in_sight
@@ -39,9 +48,9 @@ MEMORY = 2**28
 BLOCK = 2**12
 """The number of positions of a block, if there is memory: as a row of numbers they fit into a processor's cache."""
 
-Attention = Callable[[int, Stream], list[Stream]]
+Attend = Callable[[int, DenseStream], list[DenseStream]]
 """(layer, what its heads read) → what each of them adds to ``x[head.rows]``."""
-Stage = Callable[[int, str, Stream], None]
+OnStage = Callable[[int, str, DenseStream], None]
 """Receives the stream, (width, *places), after a part of a layer, and may change it."""
 
 
@@ -107,8 +116,8 @@ class PassedBatch(NamedTuple):
     """
 
     sequences: slice
-    residual: Stream
-    logits: Stream
+    residual: DenseStream
+    logits: DenseStream
     refused: NDArray[np.bool_]
 
 
@@ -138,8 +147,8 @@ class DenseDecoder:
         self._bias = decoder.unembedding_bias.dense(self.dtype)[:, 0]
 
     def forward(
-        self, tokens: int | Ints, position: int, attend: Attention, refusals: Refusals, stage: Stage | None = None
-    ) -> tuple[Stream, Stream]:
+        self, tokens: int | Ints, position: int, attend: Attend, refusals: Refusals, stage: OnStage | None = None
+    ) -> tuple[DenseStream, DenseStream]:
         """Return the stream after the last layer, (width, *places), and the logits, (answers, *places).
 
         Args:
@@ -168,14 +177,14 @@ class DenseDecoder:
                 refusals.note_infinite(logits, self._logit_refusal)
         return x, logits
 
-    def _embedded(self, tokens: int | Ints, position: int) -> Stream:
+    def _embedded(self, tokens: int | Ints, position: int) -> DenseStream:
         if isinstance(tokens, int):
             places: tuple[int, ...] = ()
             positions, along = range(position, position + 1), places
         else:
             places, positions = tokens.shape, range(tokens.shape[1])
             along = (1, len(positions))
-        x: Stream = np.zeros((self.decoder.layout.width, *places), dtype=self.dtype)
+        x: DenseStream = np.zeros((self.decoder.layout.width, *places), dtype=self.dtype)
         self._tokens.add_to(x, tokens)
         if self._table is not None and positions.stop > len(self._table):
             raise beyond_the_table(len(self._table))
@@ -185,19 +194,19 @@ class DenseDecoder:
             self._table.add_to(x, position if not places else np.arange(len(positions)))
         return x
 
-    def _check(self, x: Stream, after: int | str, refusals: Refusals) -> None:
+    def _check(self, x: DenseStream, after: int | str, refusals: Refusals) -> None:
         """Refuse the places where the stream is not finite; after: the layer, from 0."""
         if not self._careful:
             return
 
-        def refusal(numbers: Stream, position: int) -> EngineError:
+        def refusal(numbers: DenseStream, position: int) -> EngineError:
             where = after if isinstance(after, str) else layer_called(after + 1, self.decoder.layers[after])
             direction = first_infinite(numbers, self.decoder.layout.directions)
             return too_large(where, position, f"direction {direction!r} of the stream", self.dtype.name)
 
         refusals.note_infinite(x, refusal)
 
-    def _logit_refusal(self, logits: Stream, position: int) -> EngineError:
+    def _logit_refusal(self, logits: DenseStream, position: int) -> EngineError:
         named = first_infinite(logits, self.decoder.answered)
         return too_large("unembedding", position, f"the logit of {named!r}", self.dtype.name)
 
@@ -212,7 +221,7 @@ class DenseDecoder:
             return []
         refusals, n = Refusals(), len(tokens)
 
-        def stage(layer: int, part: str, x: Stream) -> None:
+        def stage(layer: int, part: str, x: DenseStream) -> None:
             for i, own in patches.items():
                 if i < n:
                     patched(x[:, 0, i], own, layer, part)
@@ -220,7 +229,7 @@ class DenseDecoder:
                 if i < n:
                     watch.stage(layer, part, x[:, 0, i].copy())
 
-        def attend(layer: int, reads: Stream) -> list[Stream]:
+        def attend(layer: int, reads: DenseStream) -> list[DenseStream]:
             answers = [head.all(reads, refusals, watched=bool(watches)) for head in self.layers[layer].heads]
             if not refusals.errors:
                 for k, (head, (_, scores)) in enumerate(zip(self.layers[layer].heads, answers, strict=True)):
@@ -273,7 +282,7 @@ class DenseDecoder:
             refused[list(refusals.errors)] = True
             yield PassedBatch(part, residual, logits, refused)
 
-    def _attend(self, refusals: Refusals, layer: int, reads: Stream) -> list[Stream]:
+    def _attend(self, refusals: Refusals, layer: int, reads: DenseStream) -> list[DenseStream]:
         return [head.all(reads, refusals, watched=False).added for head in self.layers[layer].heads]
 
     def _checked(self, tokens: ArrayLike) -> Ints:
@@ -316,8 +325,8 @@ class DenseSession:
     def __init__(self, dense: DenseDecoder) -> None:
         self._dense, self._position = dense, 0
         self._caches = [[head.caches() for head in layer.heads] for layer in dense.layers]
-        self.residual: Stream = np.zeros(0)
-        self.logits: Stream = np.zeros(0)
+        self.residual: DenseStream = np.zeros(0)
+        self.logits: DenseStream = np.zeros(0)
 
     def feed(self, token: int, watch: Watch | None = None, patches: Sequence[Patch] = ()) -> int:
         """Run the next position on `token` and return the first token with the largest logit.
@@ -333,7 +342,7 @@ class DenseSession:
         refusals = Refusals(position)
         check_patches(patches, len(layers), self._dense.decoder.layout.width)
 
-        def attend(n: int, reads: Stream) -> list[Stream]:
+        def attend(n: int, reads: DenseStream) -> list[DenseStream]:
             heads = zip(layers[n].heads, self._caches[n], strict=True)
             answers = [head.next(reads, caches, refusals) for head, caches in heads]
             if watch is not None:
@@ -342,7 +351,7 @@ class DenseSession:
                     watch.head(n, k, own, np.flatnonzero(own == own.max()))
             return [added for added, _ in answers]
 
-        def stage(n: int, part: str, x: Stream) -> None:
+        def stage(n: int, part: str, x: DenseStream) -> None:
             patched(x, patches, n, part)
             if watch is not None:
                 watch.stage(n, part, x.copy())

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tm2tfr.base.errors import EngineError
-from tm2tfr.engines.dense_parts import Flags, LinearMap, Refusals, Stream, Where
+from tm2tfr.engines.dense_parts import Bools, DenseStream, LinearMap, Refusals, Where
 from tm2tfr.engines.overflow import too_large
 from tm2tfr.transformer.attention import average_hard, softmax
 from tm2tfr.transformer.matrix import Ints
@@ -32,7 +32,7 @@ class Cache:
         self._used = 0
         self._integers, self._largest = True, 0.0
 
-    def append(self, vector: Stream) -> None:
+    def append(self, vector: DenseStream) -> None:
         """Add `vector`, (size,), for the next position."""
         if self._used == self._array.shape[1]:
             self._array = np.concatenate([self._array, np.zeros_like(self._array)], axis=1)
@@ -42,7 +42,7 @@ class Cache:
             self._integers = bool((vector == np.rint(vector)).all())
             self._largest = max(self._largest, float(abs(vector).max()))
 
-    def mean(self, attended: Ints | None) -> Stream:
+    def mean(self, attended: Ints | None) -> DenseStream:
         """Return the mean over the positions `attended`, over all if None: (size,)."""
         values = self.all if attended is None else self._array[:, attended]
         number = values.shape[1]
@@ -51,21 +51,21 @@ class Cache:
         # Sums of integers this small are exact in any order, and numpy's own order is faster.
         exact = self._integers and number * self._largest < 2 / np.finfo(values.dtype).eps
         sums = values.sum(axis=1) if exact else np.add.accumulate(values, axis=1)[:, -1]
-        mean: Stream = sums / values.dtype.type(number)
+        mean: DenseStream = sums / values.dtype.type(number)
         return mean
 
-    def weighted(self, weights: Stream) -> Stream:
+    def weighted(self, weights: DenseStream) -> DenseStream:
         """Return the sum of all vectors, each times its weight: weights (positions,) → (size,)."""
-        total: Stream = np.add.accumulate(self.all * weights, axis=1)[:, -1]
+        total: DenseStream = np.add.accumulate(self.all * weights, axis=1)[:, -1]
         return total
 
     @property
-    def all(self) -> Stream:
+    def all(self) -> DenseStream:
         """All vectors so far: (size, positions)."""
         return self._array[:, : self._used]
 
 
-class Looked(NamedTuple):
+class HeadAnswer(NamedTuple):
     """What a head answers, and where it looked.
 
     Args:
@@ -74,8 +74,8 @@ class Looked(NamedTuple):
             so that the head attends to all that it sees, or if nobody watches the sequences of a batch.
     """
 
-    added: Stream
-    scores: Stream | None
+    added: DenseStream
+    scores: DenseStream | None
 
 
 class AttentionHead:
@@ -97,25 +97,25 @@ class AttentionHead:
         keys, values = self._sizes
         return Cache(keys, self._dtype), Cache(values, self._dtype)
 
-    def next(self, x: Stream, caches: tuple[Cache, Cache], refusals: Refusals) -> Looked:
+    def next(self, x: DenseStream, caches: tuple[Cache, Cache], refusals: Refusals) -> HeadAnswer:
         """Attend from the next position of a session, whose stream is x, (width,), to itself and all before it."""
         keys, values = caches
         keys.append(self._key(x))
         values.append(self._value(x))
         if not self._sizes[0]:
-            return Looked(self._output(values.mean(None)), None)
+            return HeadAnswer(self._output(values.mean(None)), None)
         scores = _scores(self._query(x), keys.all, skip=not self._careful)
         if self._careful:
             refusals.note(np.asarray(~np.isfinite(scores).all()), lambda _, i: self._refusal(i))
         carried = values.weighted(softmax(scores)) if self._soft else values.mean(average_hard(scores))
-        return Looked(self._output(carried), scores)
+        return HeadAnswer(self._output(carried), scores)
 
-    def all(self, x: Stream, refusals: Refusals, *, watched: bool) -> Looked:
+    def all(self, x: DenseStream, refusals: Refusals, *, watched: bool) -> HeadAnswer:
         """Attend from every position of every sequence, whose streams are x: (width, batch, n)."""
         batch, n = x.shape[1:]
         values = self._value(x)
         if not self._sizes[0]:
-            return Looked(self._output(means_of_all(values, self.mask)), None)
+            return HeadAnswer(self._output(means_of_all(values, self.mask)), None)
         queries, keys = self._query(x), self._key(x)
         carried = np.empty((len(values), batch, n), self._dtype)
         every = np.empty((batch, n, n) if watched else (0, 0, 0), self._dtype)
@@ -136,7 +136,7 @@ class AttentionHead:
                 carried[:, :, part] = means(values, scores == best)
             if watched:
                 every[:, part] = scores
-        return Looked(self._output(carried), every)
+        return HeadAnswer(self._output(carried), every)
 
     def _refusal(self, position: int) -> EngineError:
         where, dtype = f"{self._where()}, head {self._head.name!r}", self._dtype.name
@@ -146,7 +146,7 @@ class AttentionHead:
         return too_large(where, position, "a score", dtype)
 
 
-def _scores(query: Stream, keys: Stream, *, skip: bool) -> Stream:
+def _scores(query: DenseStream, keys: DenseStream, *, skip: bool) -> DenseStream:
     """query: (d_k,), keys: (d_k, n_key) → (n_key,).
 
     Args:
@@ -155,13 +155,13 @@ def _scores(query: Stream, keys: Stream, *, skip: bool) -> Stream:
     components: Sequence[int] = range(len(query))
     if skip and len(query) > MANY:
         components = np.flatnonzero(query).tolist() or components[:1]
-    scores: Stream = query[components[0]] * keys[components[0]]
+    scores: DenseStream = query[components[0]] * keys[components[0]]
     for component in components[1:]:
         scores += query[component] * keys[component]
     return scores
 
 
-def seen_from(mask: Mask, n: int, part: slice) -> Flags:
+def seen_from(mask: Mask, n: int, part: slice) -> Bools:
     """Return which of n positions a head with this mask sees from each position of a part: (part, n)."""
     positions, keys = np.arange(part.start, part.stop)[:, None], np.arange(n)
     match mask:
@@ -173,27 +173,27 @@ def seen_from(mask: Mask, n: int, part: slice) -> Flags:
             return np.ones((len(positions), n), dtype=np.bool_)
 
 
-def products(queries: Stream, keys: Stream) -> Stream:
+def products(queries: DenseStream, keys: DenseStream) -> DenseStream:
     """Return the scores: queries (d_k, batch, n_query), keys (d_k, batch, n_key) → (batch, n_query, n_key)."""
     if _exact(queries.dtype, len(queries), queries, keys):
         left, right = np.ascontiguousarray(queries.transpose(1, 2, 0)), np.ascontiguousarray(keys.transpose(1, 0, 2))
-        found: Stream = np.matmul(left, right)
+        found: DenseStream = np.matmul(left, right)
         return found
-    scores: Stream = queries[0][:, :, None] * keys[0][:, None, :]
+    scores: DenseStream = queries[0][:, :, None] * keys[0][:, None, :]
     product = np.empty_like(scores)
     for query, key in zip(queries[1:], keys[1:], strict=True):
         scores += np.multiply(query[:, :, None], key[:, None, :], out=product)
     return scores
 
 
-def soft_weights(scores: Stream, best: Stream) -> Stream:
+def soft_weights(scores: DenseStream, best: DenseStream) -> DenseStream:
     """Return the weights of softmax: scores (batch, n_query, n_key), -∞ where nothing is seen; best: their maxima."""
     powers = np.exp(np.ascontiguousarray(scores - best))
-    found: Stream = powers / np.add.accumulate(powers, axis=-1)[..., -1:]
+    found: DenseStream = powers / np.add.accumulate(powers, axis=-1)[..., -1:]
     return found
 
 
-def means_of_all(values: Stream, mask: Mask) -> Stream:
+def means_of_all(values: DenseStream, mask: Mask) -> DenseStream:
     """Return the mean over all positions seen, as `means` does: values (d_v, batch, n) → the same shape."""
     n = values.shape[-1]
     if mask == "past":  # whose sums do not begin with the same terms
@@ -201,11 +201,11 @@ def means_of_all(values: Stream, mask: Mask) -> Stream:
     sums = np.add.accumulate(values, axis=-1)
     if mask == "none":
         sums = np.broadcast_to(sums[..., -1:], values.shape)
-    found: Stream = sums / (np.arange(1, n + 1) if mask == "future" else np.full(n, n)).astype(values.dtype)
+    found: DenseStream = sums / (np.arange(1, n + 1) if mask == "future" else np.full(n, n)).astype(values.dtype)
     return found
 
 
-def means(values: Stream, attended: Flags) -> Stream:
+def means(values: DenseStream, attended: Bools) -> DenseStream:
     """Return the mean over the positions attended to: values (d_v, batch, n_key), attended (batch, n_query, n_key).
 
     Returns:
@@ -214,16 +214,16 @@ def means(values: Stream, attended: Flags) -> Stream:
     number = attended.sum(axis=-1, dtype=values.dtype)
     if _exact(values.dtype, values.shape[-1], values):
         right = np.ascontiguousarray(values.transpose(1, 2, 0))
-        sums: Stream = np.matmul(attended.astype(values.dtype), right).transpose(2, 0, 1)
+        sums: DenseStream = np.matmul(attended.astype(values.dtype), right).transpose(2, 0, 1)
     else:
         sums = np.zeros((len(values), *attended.shape[:2]), values.dtype)
         for j in range(values.shape[-1]):
             sums += np.where(attended[None, :, :, j], values[:, :, None, j], values.dtype.type(0))
-    found: Stream = sums / number
+    found: DenseStream = sums / number
     return found
 
 
-def weighted(values: Stream, weights: Stream, there: Flags) -> Stream:
+def weighted(values: DenseStream, weights: DenseStream, there: Bools) -> DenseStream:
     """Return the sum of values times weights: values (d_v, batch, n_key), weights (batch, n_query, n_key).
 
     Args:
@@ -239,7 +239,7 @@ def weighted(values: Stream, weights: Stream, there: Flags) -> Stream:
     return sums
 
 
-def _exact(dtype: np.dtype[Any], terms: int, *factors: Stream) -> bool:
+def _exact(dtype: np.dtype[Any], terms: int, *factors: DenseStream) -> bool:
     """Return whether every sum of this many products of one number of each factor is an exact integer.
 
     Sums of integers are exact in any order while they are below 2^53 (float64), so numpy's matrix product may be used.

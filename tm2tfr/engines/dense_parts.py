@@ -20,9 +20,9 @@ from tm2tfr.engines.overflow import first_infinite, too_large
 from tm2tfr.transformer.matrix import Ints, Matrix
 from tm2tfr.transformer.weights import FeedForward, Norm
 
-Stream = NDArray[Any]
+DenseStream = NDArray[Any]
 """Floats of one dtype: ``(rows, *places)``."""
-Flags = NDArray[np.bool_]
+Bools = NDArray[np.bool_]
 Where = Callable[[], str]
 """Returns what a layer or a norm is called in refusals."""
 
@@ -44,7 +44,7 @@ class Refusals:
         self._position = position
         self.errors: dict[int, EngineError] = {}
 
-    def note(self, wrong: Flags, error: Callable[[tuple[int, ...], int], EngineError]) -> None:
+    def note(self, wrong: Bools, error: Callable[[tuple[int, ...], int], EngineError]) -> None:
         """Refuse the places where `wrong`, (*places), is true; error: (place, position) → its refusal."""
         if wrong.ndim == 0:
             if wrong:
@@ -55,7 +55,7 @@ class Refusals:
                 position = int(wrong[sequence].argmax())
                 self.errors[sequence] = error((sequence, position), position)
 
-    def note_infinite(self, numbers: Stream, error: Callable[[Stream, int], EngineError]) -> None:
+    def note_infinite(self, numbers: DenseStream, error: Callable[[DenseStream, int], EngineError]) -> None:
         """Refuse the places with an infinite number or NaN; error: (the numbers there: (rows,), position) → its refusal."""
         wrong = np.asarray(~np.isfinite(numbers).all(axis=0))
         self.note(wrong, lambda place, position: error(np.moveaxis(numbers, 0, -1)[place], position))
@@ -72,7 +72,7 @@ class LinearMap:
         self.rows, self._places = np.unique(matrix.rows, return_inverse=True)
         self._columns, self._values = matrix.columns, matrix.values.astype(dtype)
 
-    def __call__(self, x: Stream) -> Stream:
+    def __call__(self, x: DenseStream) -> DenseStream:
         """x: (columns, *places) → (non-zero rows, *places)."""
         if not len(self.rows):
             return x[:0]
@@ -88,7 +88,7 @@ class LinearMap:
             y[place] = total
         return y
 
-    def add_to(self, y: Stream, x: Stream) -> None:
+    def add_to(self, y: DenseStream, x: DenseStream) -> None:
         """Add the product with x, (columns, *places), to y, (rows, *places), in place."""
         if x.ndim == 1 or self._at_once(math.prod(x.shape[1:])):
             y[self.rows] += self(x)
@@ -96,7 +96,7 @@ class LinearMap:
         for row, total in self._row_by_row(x):
             y[row] += total
 
-    def plus(self, constants: Stream, x: Stream) -> Stream:
+    def plus(self, constants: DenseStream, x: DenseStream) -> DenseStream:
         """Return the whole product with x, (columns, *places), plus `constants`, (rows,): (rows, *places)."""
         y = np.empty((len(constants), *x.shape[1:]), x.dtype)
         if x.ndim == 1 or self._at_once(math.prod(x.shape[1:])):
@@ -115,7 +115,7 @@ class LinearMap:
         return places < FEW and len(self._values) > ENTRIES
 
     @staticmethod
-    def _sums(places: Ints, terms: Stream, number: int) -> Stream:
+    def _sums(places: Ints, terms: DenseStream, number: int) -> DenseStream:
         if terms.dtype == np.float64:
             return np.bincount(places, terms, number)  # adds in the order of the terms, as np.add.at does
         sums = np.zeros(number, dtype=terms.dtype)
@@ -130,7 +130,7 @@ class LinearMap:
             rows[place][1].append((column, None if value == 1 else value))
         return rows
 
-    def _row_by_row(self, x: Stream) -> Iterator[tuple[int, Stream]]:
+    def _row_by_row(self, x: DenseStream) -> Iterator[tuple[int, DenseStream]]:
         """Yield each row with its product, (*places), which is overwritten by the next: use it at once."""
         total, product = np.empty(x.shape[1:], x.dtype), np.empty(x.shape[1:], x.dtype)
         for row, entries in self._entries:
@@ -158,13 +158,13 @@ class ColumnsOf:
         return len(self._cuts) - 1
 
     @cached_property
-    def _by_row(self) -> list[tuple[int, Stream]]:
+    def _by_row(self) -> list[tuple[int, DenseStream]]:
         """Each row that is not 0 as a dense array: (columns,)."""
         rows = np.unique(self._rows)
         dense = self._matrix.selected(rows).dense(self._values.dtype)
         return list(zip(rows.tolist(), dense, strict=True))
 
-    def add_to(self, x: Stream, columns: int | Ints) -> None:
+    def add_to(self, x: DenseStream, columns: int | Ints) -> None:
         """Add a column at each place to x, (rows, *places), in place; columns: a number, or numbers (batch, n) or (n,)."""
         if isinstance(columns, int):
             cut = slice(self._cuts[columns], self._cuts[columns + 1])
@@ -174,7 +174,7 @@ class ColumnsOf:
             x[row] += values[columns]
 
 
-def beside(column: Stream, x: Stream) -> Stream:
+def beside(column: DenseStream, x: DenseStream) -> DenseStream:
     """Return a column, (rows,), in a shape that can be added to streams like x, (rows, *places)."""
     return column.reshape(-1, *(1,) * (x.ndim - 1))
 
@@ -194,7 +194,7 @@ class LayerNorm:
         self._gain, self._bias = norm.gain.dense(dtype)[:, 0], norm.bias.dense(dtype)[:, 0]
         self._epsilon = dtype.type(norm.epsilon)
 
-    def __call__(self, x: Stream, refusals: Refusals) -> Stream:
+    def __call__(self, x: DenseStream, refusals: Refusals) -> DenseStream:
         """x: (width, *places) → the same shape; x stays as it is.
 
         A place is refused where this would divide by 0, or the variance is too large for the dtype.
@@ -205,7 +205,7 @@ class LayerNorm:
         centred = x - np.add.accumulate(x, axis=0)[-1] / width
         root = np.sqrt(np.add.accumulate(centred * centred, axis=0)[-1] / width + self._epsilon)
         refusals.note(np.asarray(~((root > 0) & (root < np.inf))), lambda at, i: self._refusal(root[at], i))
-        normalised: Stream = beside(self._gain, x) * (centred / root) + beside(self._bias, x)
+        normalised: DenseStream = beside(self._gain, x) * (centred / root) + beside(self._bias, x)
         return normalised
 
     def _refusal(self, root: np.floating[Any], position: int) -> EngineError:
@@ -218,7 +218,7 @@ class LayerNorm:
         return EngineError(f"{where}: the variance is too large for {dtype}: use {wider}smaller weights")
 
 
-def read(norm: LayerNorm | None, x: Stream, refusals: Refusals) -> Stream:
+def read(norm: LayerNorm | None, x: DenseStream, refusals: Refusals) -> DenseStream:
     """Return what a part reads from the stream x, (width, *places): x itself if there is no norm."""
     return x if norm is None else norm(x, refusals)
 
@@ -234,7 +234,7 @@ class FeedForwardPart:
         self._hidden, bias = layer.input_bias.dense(dtype)[:, 0], layer.output_bias
         self._biased, self._bias = bias.rows, bias.values.astype(dtype)
 
-    def add_to(self, x: Stream, reads: Stream, refusals: Refusals) -> None:
+    def add_to(self, x: DenseStream, reads: DenseStream, refusals: Refusals) -> None:
         """Add the layer's answer to x, (width, *places), in place; reads: x itself, or what a norm makes of it.
 
         A place is refused where the sum of a unit that writes something is too large for the dtype.
@@ -246,7 +246,7 @@ class FeedForwardPart:
         self._output.add_to(x, hidden)
         x[self._biased] += beside(self._bias, x)
 
-    def _refusal(self, sums: Stream, position: int) -> EngineError:
+    def _refusal(self, sums: DenseStream, position: int) -> EngineError:
         unit = first_infinite(sums, [self._units[u] for u in self._writes])
         return too_large(self._where(), position, f"the sum of hidden unit {unit!r}", sums.dtype.name)
 

@@ -63,7 +63,7 @@ def test_a_run_that_differs_is_exit_1(tmp_path: Path, capsys: pytest.CaptureFixt
             ["--all-up-to", "3", "--inputs-from", "words.txt"],
             "tm2tfr labels: --all-up-to and --inputs-from cannot be combined: omit one of them",
         ),
-        (["--random", "3", "--lengths", "3-1"], "--lengths: '3-1' is no range of lengths: write for example 1-10"),
+        (["--random", "3", "--lengths", "3-1"], "--lengths: '3-1' is not a range of lengths: write for example 1-10"),
         (["--random", "3", "--seed", "x"], "tm2tfr labels: --seed: 'x' is not a seed"),
         (["--inputs-from", "nowhere"], "nowhere: cannot be read (No such file or directory)"),
         (

@@ -15,7 +15,7 @@ import tm2tfr
 from tests.cli.lines import said
 from tm2tfr.api.pages import moments
 from tm2tfr.base.errors import OutputError, UsageError
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 
 pytest.importorskip("textual", reason="install the extra step")
 from textual.widgets import DataTable, Static

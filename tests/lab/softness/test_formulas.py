@@ -34,8 +34,7 @@ from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula, read
 from tm2tfr.sources.logic.truth import LogicLabels
-from tm2tfr.transformer.local import any_length, bounded, local_temperature, locally_softened
-from tm2tfr.transformer.soft import softened
+from tm2tfr.transformer.soft import any_length, bounded, local_temperature, locally_softened, softened
 from tm2tfr.transformer.weights import Decoder
 
 

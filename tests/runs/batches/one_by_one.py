@@ -11,7 +11,7 @@ from tm2tfr.base.errors import EngineError
 from tm2tfr.contract.source import Column
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.runs.batches.batch import REFUSED, Batch
-from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.rows import columns_of
 from tm2tfr.runs.rows import rows as rows_of
 from tm2tfr.runs.run import carried_out

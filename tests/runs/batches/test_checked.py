@@ -18,7 +18,7 @@ from tm2tfr.base.errors import UsageError
 from tm2tfr.base.native import folder
 from tm2tfr.runs.batches import checked
 from tm2tfr.runs.batches.checked import checked_inputs
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import matrices, replaced

@@ -17,7 +17,7 @@ from tests.runs.batches.one_by_one import assert_same, equal
 from tests.runs.test_sabotage import sabotages
 from tests.strategies import machines, tries
 from tm2tfr.base.errors import CompileError, EngineError, InputError
-from tm2tfr.runs.batches import running
+from tm2tfr.runs.batches import generated
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import Universal
 
@@ -117,13 +117,13 @@ def test_any_number_of_workers_and_parts_of_any_size(monkeypatch: pytest.MonkeyP
     assert one.agrees
     assert one.rows > 10_000
     for rows, first, most in ((2**16, 32, 8_192), (100, 1, 7), (1, 3, 50)):
-        monkeypatch.setattr(running, "ROWS", rows)
-        monkeypatch.setattr(running, "FIRST", first)
-        monkeypatch.setattr(running, "MOST", most)
+        monkeypatch.setattr(generated, "ROWS", rows)
+        monkeypatch.setattr(generated, "FIRST", first)
+        monkeypatch.setattr(generated, "MOST", most)
         for workers in (1, 2, 3):
             assert equal(one, tm2tfr.check_batch("palindromes", words, workers=workers))
-    monkeypatch.setattr(running, "FIRST", 32)
-    monkeypatch.setattr(running, "ROWS", 1)
+    monkeypatch.setattr(generated, "FIRST", 32)
+    monkeypatch.setattr(generated, "ROWS", 1)
     assert equal(one, tm2tfr.check_batch("palindromes", words, workers=2)), "the first part is too large"
     alone = tm2tfr.check_batch("palindromes", words, keep_rows=False)
     assert (alone.rows, len(alone.answers), alone.T.tolist()) == (one.rows, 0, one.T.tolist())

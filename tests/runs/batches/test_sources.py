@@ -16,7 +16,7 @@ from tests.runs.batches.one_by_one import assert_same, equal
 from tests.runs.test_sabotage import sabotages
 from tm2tfr.base.errors import CompileError, EngineError, InputError
 from tm2tfr.base.text.words import written
-from tm2tfr.runs.batches import labelled, running
+from tm2tfr.runs.batches import generated, labelled
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 
@@ -103,8 +103,8 @@ def test_any_number_of_workers_and_parts_of_any_size(monkeypatch: pytest.MonkeyP
         one = tm2tfr.check_batch(name, words, workers=1)
         assert one.agrees
         with monkeypatch.context() as patched:
-            patched.setattr(running, "FIRST", 3)
-            patched.setattr(running, "ROWS", 40)
+            patched.setattr(generated, "FIRST", 3)
+            patched.setattr(generated, "ROWS", 40)
             patched.setattr(labelled, "WORDS", 5)
             patched.setattr(labelled, "WINDOW", 37)
             assert equal(one, tm2tfr.check_batch(name, words, workers=3))

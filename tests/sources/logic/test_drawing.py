@@ -13,33 +13,12 @@ from tests.installed import NO_LATEX, needs_dot
 from tests.sources.turing.test_conversion import compiled, has
 from tm2tfr.base.errors import OutputError
 from tm2tfr.sources.logic.conversion import TARGETS, convert, format_for, headings
-from tm2tfr.sources.logic.drawing import look, operator, parts, render, save, shown_nodes, to_dot, to_mermaid
+from tm2tfr.sources.logic.drawing import look, operator, parts, render, save, shown_nodes, to_dot
 from tm2tfr.sources.logic.library import KINDS, load, shipped
 from tm2tfr.sources.logic.nodes import parents
 from tm2tfr.sources.logic.read import formula, read
 
 SINCE = formula("seen := prev Q[a]\nseen S (Q[b] | !Q[a])")
-
-
-def test_dot() -> None:
-    assert to_dot(SINCE).splitlines()[4:] == [
-        '\ts8 [label=since fillcolor="#e5ebfd" peripheries=2]',
-        '\ts7 [label="∨" fillcolor=white peripheries=1]',
-        '\ts6 [label="∨" fillcolor=white peripheries=1]',
-        '\ts5 [label="¬" fillcolor=white peripheries=1]',
-        '\ts4 [label="Q[b]" fillcolor=white peripheries=1]',
-        '\ts3 [label="seen\\n⊖" fillcolor="#e5ebfd" peripheries=1]',
-        '\ts1 [label="Q[a]" fillcolor=white peripheries=1]',
-        '\ts8 -> s7 [label="φ1" color="#2b8a3e"]',
-        '\ts8 -> s6 [label="φ2" color="#4c6ef5"]',
-        '\ts7 -> s3 [color="#7a7f87"]',
-        '\ts7 -> s6 [color="#7a7f87"]',
-        '\ts6 -> s4 [color="#7a7f87"]',
-        '\ts6 -> s5 [color="#7a7f87"]',
-        '\ts5 -> s1 [color="#7a7f87"]',
-        '\ts3 -> s1 [color="#2b8a3e"]',
-        "}",
-    ]
 
 
 def test_signs_are_those_of_the_language() -> None:
@@ -74,19 +53,6 @@ def test_operands_stand_in_their_order(text: str) -> None:
     places = dict(re.findall(r"<title>(s\d+)</title>.*?<text [^>]*\bx=\"([-\d.]+)\"", svg, re.DOTALL))
     left, right = (float(places[f"s{part.node.number}"]) for part in parts(program.root))
     assert left < right
-
-
-def test_mermaid() -> None:
-    assert to_mermaid(formula("Q[a] & next Q[b]")).splitlines() == [
-        "flowchart TB",
-        '  s5[["#8743;"]]',
-        '  s4["#8853;"]',
-        '  s2("Q#91;b#93;")',
-        '  s1("Q#91;a#93;")',
-        "  s5 --> s1",
-        "  s5 --> s4",
-        "  s4 -->|value| s2",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tm2tfr.contract.options import LogicOptions
 from tm2tfr.runs.streams import checked_streams
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import read
-from tm2tfr.transformer.local import needed
+from tm2tfr.transformer.soft import needed
 
 
 def matching(key: str, query: str, sight: str = "<=") -> LogicProgram:

@@ -93,12 +93,6 @@ def test_different_values_that_look_the_same(condition: str) -> None:
     assert "give it values of one type" in said
 
 
-@pytest.mark.parametrize("length", [0, -3])
-def test_no_length(length: int) -> None:
-    said = refused("n = indices + 1;", length)
-    assert said == f"an input has at least 1 token, and --max-length is {length}: use a larger one"
-
-
 def test_what_is_just_allowed_compiles() -> None:
     program = read(f"{HEADER}m = round(aggregate(select(tokens, tokens, ==), indices));")
     graph = lowered(program, [("m", program.sop)])

@@ -53,45 +53,6 @@ def label(machine: Machine) -> str:
 
 
 # ── DOT and Mermaid ─────────────────────────────────────────────────────────────────────────────────────
-def test_dot() -> None:
-    assert to_dot(EVEN) == (
-        r"""digraph even {
-	graph [nodesep=0.35 rankdir=LR ranksep=0.5]
-	node [fillcolor=white fontname="Helvetica,Arial,sans-serif" margin=0.05 shape=circle style=filled]
-	edge [arrowsize=0.7 fontname="Helvetica,Arial,sans-serif" fontsize=12]
-	start [label="" height=0 shape=none tooltip=start width=0]
-	s0 [label=even tooltip=even]
-	s1 [label=odd tooltip=odd]
-	s2 [label=yes fillcolor="#e2f3e2" peripheries=2 tooltip=yes]
-	s3 [label=no fillcolor="#fae6e4" shape=octagon style="filled,dashed" tooltip=no]
-	start -> s0 [tooltip=start]
-	s0 -> s0 [label=" 0 → R " tooltip="even → even"]
-	s0 -> s1 [label=" 1 → x, R " tooltip="even → odd"]
-	s0 -> s2 [label=" ␣ → S " tooltip="even → yes"]
-	s1 -> s1 [label=" 0,x → R \n # → 1, L " tooltip="odd → odd"]
-	s1 -> s0 [label=" 1 → R " tooltip="odd → even"]
-}
-"""
-    )
-
-
-def test_mermaid() -> None:
-    assert to_mermaid(EVEN) == (
-        """flowchart LR
-  start[" "]:::start --> s0
-  s0("even")
-  s1("odd")
-  s2((("yes")))
-  s3{{"no"}}:::reject
-  s0 -->|"0 → R"| s0
-  s0 -->|"1 → x, R"| s1
-  s0 -->|"␣ → S"| s2
-  s1 -->|"0,x → R<br>#35; → 1, L"| s1
-  s1 -->|"1 → R"| s0
-  classDef start fill:none,stroke:none
-  classDef reject stroke-dasharray:4 3
-"""
-    )
 
 
 def test_a_halt_without_a_verdict_is_a_box() -> None:
@@ -127,25 +88,6 @@ def test_long_names_are_drawn_in_ellipses() -> None:
 )
 def test_the_label_of_an_edge(table: dict[str, tuple[str, str]], want: str) -> None:
     assert label(one_edge(table)) == want
-
-
-def test_mermaid_writes_what_it_might_understand_as_an_entity() -> None:
-    states = ['"', "a;b", "x|y", "<b>", "fa:fa-ban", "`c`", "_i_", "1. x", "end", "né", "\t"]
-    machine = Machine(transitions={}, start='"', blank="_", states=tuple(states))
-    shown = re.findall(r's\d+\["(.*)"\]', to_mermaid(machine))
-    assert shown == [
-        "#34;",
-        "a#59;b",
-        "x#124;y",
-        "#60;b#62;",
-        "fa#58;fa#45;ban",
-        "#96;c#96;",
-        "#95;i#95;",
-        "1#46; x",
-        "end",
-        "né",
-        "#39;#92;t#39;",
-    ]
 
 
 ODD = st.text(st.sampled_from("ab01 \"'\\/#;|<>&:%{}[]()lt$`_*-=~^→␣ΩN\n\t\u200b\u00e9"), min_size=1, max_size=8)
@@ -352,22 +294,6 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
 
 
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────
-def test_html_table() -> None:
-    assert html_table(EVEN) == (
-        """<table>
-<caption>even: is the number of 1s even?</caption>
-<thead><tr><th scope="col">state</th><th scope="col">0</th><th scope="col">1</th><th scope="col">␣ (blank)</th>\
-<th scope="col">x</th><th scope="col">#</th></tr></thead>
-<tbody>
-<tr><th scope="row">even (start)</th><td>even, 0, R</td><td>odd, x, R</td><td>yes, ␣, S</td>\
-<td title="no rule: reject">—</td><td title="no rule: reject">—</td></tr>
-<tr><th scope="row">odd</th><td>odd, 0, R</td><td>even, 1, R</td><td title="no rule: reject">—</td>\
-<td>odd, x, R</td><td>odd, 1, L</td></tr>
-<tr><th scope="row">yes (accept)</th><td colspan="5">accept</td></tr>
-<tr><th scope="row">no (reject)</th><td colspan="5">reject</td></tr>
-</tbody>
-</table>"""
-    )
 
 
 def test_a_start_state_that_halts_has_both_marks() -> None:

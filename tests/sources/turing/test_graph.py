@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tm2tfr.sources.turing.graph import components, dead_states, reachable_states, to_graph, unread_symbols
+from tm2tfr.sources.turing.graph import dead_states, reachable_states, to_graph, unread_symbols
 from tm2tfr.sources.turing.spec import Machine, Rule
 
 # a goes round with b or accepts; trap and pit have no rule for y only; nobody comes to island
@@ -47,16 +47,6 @@ def test_nodes_are_the_states_in_the_machines_order() -> None:
         ("yes", plain | {"accept": True, "halting": True}),
         ("no", plain | {"reject": True, "halting": True}),
     ]
-
-
-def test_a_halt_without_a_verdict_neither_accepts_nor_rejects() -> None:
-    machine = Machine(transitions={("a", "0"): ("end", "1", "R")}, start="a", blank="0")
-    assert dict(to_graph(machine).nodes["end"]) == {
-        "start": False,
-        "accept": False,
-        "reject": False,
-        "halting": True,
-    }
 
 
 def test_edges_are_the_rules() -> None:
@@ -107,16 +97,6 @@ def test_unread_symbols_leave_out_the_blank() -> None:
     assert unread_symbols(LOOPY) == ("y",)
 
 
-def test_components_stand_in_the_machines_order() -> None:
-    assert components(LOOPY) == (
-        frozenset({"a", "b"}),
-        frozenset({"trap", "pit"}),
-        frozenset({"island"}),
-        frozenset({"yes"}),
-        frozenset({"no"}),
-    )
-
-
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
     """Up to six states, three symbols, any partial δ."""
@@ -144,8 +124,6 @@ def test_against_a_closure_by_hand(machine: Machine) -> None:
     stops = {q for q in machine.states for a in machine.tape_alphabet if (q, a) not in machine.transitions}
     assert reachable_states(machine) == {r for q, r in paths if q == "q0"}
     assert dead_states(machine) == set(machine.states) - {q for q, r in paths if r in stops}
-    parts = [frozenset(r for r in machine.states if {(q, r), (r, q)} <= paths) for q in machine.states]
-    assert list(components(machine)) == list(dict.fromkeys(parts))
 
 
 @pytest.mark.slow
@@ -163,4 +141,3 @@ def test_a_thousand_states() -> None:
     everything = frozenset(machine.states)
     assert len(everything) == 1000
     assert reachable_states(machine) == dead_states(machine) == everything
-    assert components(machine) == (everything,)

@@ -26,7 +26,7 @@ from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.targets.common import fitting
 from tm2tfr.targets.common.labels import first_wrong, inputs, read_labels, tokens_of
-from tm2tfr.transformer.local import locally_softened
+from tm2tfr.transformer.soft import locally_softened
 from tm2tfr.transformer.weights import Decoder
 
 MADE: dict[str, Callable[[], Decoder]] = {

@@ -48,7 +48,7 @@ class KeptFunction:
     def __init__(self, text: str, made: Callable[[], Callable[..., Any]]) -> None:
         self._text, self._made = text, cache(made)
         self._codes: dict[str, MachineCode | None] = {}
-        self._of_kinds: dict[tuple[Any, ...], MachineCode | None] = {}
+        self._of_kinds: dict[tuple[object, ...], MachineCode | None] = {}
         self._lock = RLock()
 
     @classmethod
@@ -72,7 +72,7 @@ class KeptFunction:
         own = _digest(Path(spec.origin).read_bytes())
         return cls(f"{module} {name} {own} {sources(*called)}", made)
 
-    def kept(self, *arguments: Any) -> bool:
+    def kept(self, *arguments: object) -> bool:
         """Return whether nothing has to be compiled for a call with such arguments: the code is loaded now."""
         described = _described(arguments)
         with self._lock:
@@ -80,7 +80,7 @@ class KeptFunction:
                 self._codes[described] = code
             return described in self._codes
 
-    def code(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> MachineCode | None:
+    def code(self, kinds: tuple[object, ...], arguments: tuple[object, ...]) -> MachineCode | None:
         """Return the code for arguments of these kinds, see `flat`; None if it can be neither kept nor called."""
         if kinds not in self._of_kinds:
             described = _described(arguments)
@@ -91,11 +91,11 @@ class KeptFunction:
                 self._of_kinds[kinds] = self._codes[described]
         return self._of_kinds[kinds]
 
-    def by_numba(self, arguments: tuple[Any, ...]) -> int:
+    def by_numba(self, arguments: tuple[object, ...]) -> int:
         """Call the function as Numba calls it."""
         return int(self._made()(*arguments))
 
-    def _compiled(self, about: str | None, arguments: tuple[Any, ...]) -> MachineCode | None:
+    def _compiled(self, about: str | None, arguments: tuple[object, ...]) -> MachineCode | None:
         if about is None:
             return None
         from tm2tfr.base.native.building import built  # noqa: PLC0415  (Numba takes its time to load)
@@ -127,7 +127,7 @@ class Caller:
         self._words = np.zeros(0, dtype=np.int64)
         self._code: MachineCode | None = None
 
-    def __call__(self, *arguments: Any) -> int:
+    def __call__(self, *arguments: object) -> int:
         """Call the function and return its result.
 
         Args:
@@ -142,7 +142,7 @@ class Caller:
             return self._function.by_numba(arguments)
         return self._code(self._words.__array_interface__["data"][0])
 
-    def _as_before(self, arguments: tuple[Any, ...]) -> bool:
+    def _as_before(self, arguments: tuple[object, ...]) -> bool:
         """Fill in what has changed since the last call; return False if the arguments are of another kind."""
         if self._code is None or len(arguments) != len(self._last):
             return False
@@ -156,7 +156,7 @@ class Caller:
             last.kept = argument if isinstance(argument, tuple) else None
         return True
 
-    def _begin(self, arguments: tuple[Any, ...]) -> None:
+    def _begin(self, arguments: tuple[object, ...]) -> None:
         self._last, every = [], list[int]()
         for argument in arguments:
             kinds, found = flat(argument)
@@ -171,12 +171,12 @@ class Caller:
 class _Argument:
     """An argument of the last call: what is constant of it, its place among the words, and itself if it is a tuple."""
 
-    kinds: tuple[Any, ...]
+    kinds: tuple[object, ...]
     cut: slice
-    kept: tuple[Any, ...] | None
+    kept: tuple[object, ...] | None
 
 
-def _described(arguments: tuple[Any, ...]) -> str:
+def _described(arguments: tuple[object, ...]) -> str:
     return ", ".join([description(argument) for argument in arguments])
 
 
@@ -227,7 +227,7 @@ def _surroundings() -> list[str] | None:
 #
 # An array is its address and its shape, a tuple its parts one after the other, an integer itself. What the words mean is
 # the `description` of the arguments, which decides, with the text of a function, what code is made.
-def description(argument: Any) -> str:
+def description(argument: object) -> str:
     """Return what is constant of an argument: ``int``, ``<f8 2`` for an array, ``module:Name(…)`` for a named tuple.
 
     Raises:
@@ -246,18 +246,18 @@ def description(argument: Any) -> str:
     raise TypeError(f"compiled code takes arrays, tuples and integers, not {type(argument).__name__}")
 
 
-def flat(argument: Any) -> tuple[tuple[Any, ...], list[int]]:
+def flat(argument: object) -> tuple[tuple[object, ...], list[int]]:
     """Return what is constant of an argument, quicker than its `description` and equal for equal ones, and its words.
 
     Raises:
         TypeError: for anything but arrays, tuples of such, and integers.
     """
-    kinds, found = list[Any](), list[int]()
+    kinds, found = list[object](), list[int]()
     _flatten(argument, kinds, found)
     return tuple(kinds), found
 
 
-def _flatten(argument: Any, kinds: list[Any], found: list[int]) -> None:
+def _flatten(argument: object, kinds: list[object], found: list[int]) -> None:
     if isinstance(argument, np.ndarray):
         kinds += argument.dtype, argument.ndim, argument.flags.c_contiguous
         found.append(argument.__array_interface__["data"][0])
@@ -273,7 +273,7 @@ def _flatten(argument: Any, kinds: list[Any], found: list[int]) -> None:
         description(argument)  # which raises
 
 
-def words(argument: Any) -> list[int]:
+def words(argument: object) -> list[int]:
     """Return an argument as machine words."""
     return flat(argument)[1]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CalledProcessError
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import graphviz
 
@@ -20,8 +20,8 @@ EXTENSIONS: tuple[str, ...] = (".dot", ".gv", ".mmd", *(f".{f}" for f in get_arg
 FONT = {"fontname": "Helvetica,Arial,sans-serif"}
 
 
-def rendered(drawing: Any, format: RenderFormat, name: str) -> bytes:
-    """Return a `graphviz.Digraph`, which is untyped, as the bytes of an SVG, PNG or PDF file.
+def rendered(drawing: graphviz.Digraph, format: RenderFormat, name: str) -> bytes:
+    """Return a drawing as the bytes of an SVG, PNG or PDF file.
 
     Args:
         name: what is drawn, for the complaints.
@@ -53,7 +53,7 @@ def rendered(drawing: Any, format: RenderFormat, name: str) -> bytes:
         ) from error
 
 
-def write_drawing(path: str | Path, name: str, digraph: Callable[[], Any], mermaid: Callable[[], str]) -> None:
+def write_drawing(path: str | Path, name: str, digraph: Callable[[], graphviz.Digraph], mermaid: Callable[[], str]) -> None:
     """Write a drawing to `path` in the format of its extension; the file appears whole or not at all.
 
     Args:

@@ -46,7 +46,7 @@ class _Composer:
         return root
 
     def skip(self) -> str:
-        """Go to the next sign that is no space, and return it; at the end of the text, the empty string."""
+        """Go to the next sign that is not a space, and return it; at the end of the text, the empty string."""
         found = _SPACE.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return self.text[self.at : self.at + 1]
@@ -146,6 +146,7 @@ class _Composer:
 
 # ── a value of a JSON document that knows its place, so that an error can name it ─────────────────────
 _Choice = TypeVar("_Choice", bound=str)
+_Kind = TypeVar("_Kind")
 _NAMES = {
     dict: "an object",
     list: "a list",
@@ -224,7 +225,7 @@ class JsonValue:
         place = f"{self.at} in the metadata" if self.at else "the metadata"
         return WeightFileError(f"{self.file}: {place} {what}: make the file again with 'tm2tfr compile'")
 
-    def _of(self, kind: type) -> Any:
+    def _of(self, kind: type[_Kind]) -> _Kind:
         if type(self.value) is not kind:
             raise self.error(f"should be {_NAMES[kind]}, is {_NAMES[type(self.value)]}")
         return self.value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import yaml
 
@@ -170,6 +170,7 @@ def _mark(mark: Any) -> Mark:  # the C parser has marks of its own
 
 
 # ── a document that is being read: its nodes one by one, and the complaints about them ──────────────────────
+_Choice = TypeVar("_Choice", bound=str)
 Fields = dict[str, tuple[Scalar, Node]]
 """The entries of a mapping by their keys: (key, value)."""
 
@@ -330,7 +331,7 @@ class Section:
             return known[0]
         return str(self.choices(key, known)[0])
 
-    def choices(self, key: str, known: tuple[Any, ...]) -> tuple[Any, ...]:
+    def choices(self, key: str, known: tuple[_Choice, ...]) -> tuple[_Choice, ...]:
         """Return some of the `known` names, in their order; all by default."""
         if key not in self.found:
             return known

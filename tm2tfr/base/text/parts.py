@@ -69,7 +69,7 @@ def parser_of(language: str, builder: Transformer[Lexeme, Any], start: str) -> L
     )
 
 
-def place_of(children: Sequence[Any]) -> dict[str, Any]:
+def place_of(children: Sequence[object]) -> dict[str, Any]:
     """Return the place of a part from those that it consists of, as arguments of `TextPart`."""
     parts = [child for child in children if isinstance(child, Lexeme | TextPart)]
     return {"source": parts[0].source, "start": parts[0].start, "end": parts[-1].end}

@@ -18,13 +18,13 @@ MACHINE_BYTES = 8 << 20
 """The size of the largest machine. Reading takes 1 to 4 s and 50 to 130 MB per MiB, of Python code 290 MB: about half a
 minute and 1 GB at this size. The largest public ones, universal machines in JSON, have 2.5 and 3.7 MB."""
 MOST_DIAGNOSTICS = 100
-"""Whoever reads a text may stop when it has found this many."""
+"""A reader may stop after this many complaints."""
 MOST_SHOWN = 20
-"""Nobody reads more at once, and of a file that is something else all are beside the point."""
+"""The most complaints that are shown at once: nobody reads more."""
 FEW_DIAGNOSTICS = 10
 """For formats of other programs: a text that is something else gets no more."""
 MOST_COMPARED = 30_000
-"""So many names are compared for one text, to say which one may be meant: more than 20 times 1,000."""
+"""The most names that are compared for the suggestions about one text: more than 20 times 1,000."""
 MOST_RULES = 1_000_000
 """What is read of one machine; lists of symbols and wildcards can spell out more in a text of `MACHINE_BYTES`."""
 

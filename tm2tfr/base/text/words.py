@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tm2tfr.base.errors import CompileError, InputError, Span, visible
 from tm2tfr.base.text.source import Log, SourceText, escape
@@ -18,10 +18,10 @@ _Atom = str | bool | int | Fraction
 _Token = TypeVar("_Token")
 
 MANY: int = 10**30
-"""So many words are as good as any greater number."""
+"""Stands for this many words and any greater number."""
 
 
-def read_word(text: str) -> tuple[str | bool | int | Fraction, ...]:
+def read_word(text: str) -> tuple[_Atom, ...]:
     """Return an input or output from text: a JSON list of at least one value, or else a token per character.
 
     In the list, a number with a decimal point is a float, and so is the text ``"1/3"`` where it is compared with one.
@@ -31,12 +31,12 @@ def read_word(text: str) -> tuple[str | bool | int | Fraction, ...]:
             found = json.loads(text, parse_float=Fraction)
         except ValueError:
             found = None
-        if isinstance(found, list) and found and all(isinstance(v, str | bool | int | Fraction) for v in found):
+        if isinstance(found, list) and found and all(isinstance(v, _Atom) for v in found):
             return tuple(found)
     return tuple(text)
 
 
-def read_alphabet(text: str) -> tuple[str | bool | int | Fraction, ...]:
+def read_alphabet(text: str) -> tuple[_Atom, ...]:
     """Return the tokens of an alphabet from text, as `read_word` does: a blank is a token, but not around a JSON list."""
     stripped = text.strip()
     tokens = read_word(stripped)
@@ -44,11 +44,11 @@ def read_alphabet(text: str) -> tuple[str | bool | int | Fraction, ...]:
 
 
 def broken_list(text: str) -> bool:
-    """Return whether a text begins like a JSON list of texts, and is none."""
+    """Return whether a text begins like a JSON list of texts, and is invalid as one."""
     return text.startswith("[") and '"' in text and read_word(text) == tuple(text)
 
 
-def written(word: Sequence[str | bool | int | Fraction]) -> str:
+def written(word: Sequence[_Atom]) -> str:
     """Return a word as `read_word` reads it: plain text where every token is one character, otherwise a JSON list."""
     if all(isinstance(token, str) and len(token) == 1 for token in word) and tuple(word[:1]) != ("[",):
         return "".join(map(str, word))
@@ -102,21 +102,19 @@ def applied(name: str, word: str) -> str:
     return f"{name}({word!r})" if {"(", ")"} & {*word} else f"{name}({word})"
 
 
-def shown_word(word: Sequence[str | bool | int | Fraction]) -> str:
+def shown_word(word: Sequence[_Atom]) -> str:
     """Return a word as complaints have it, in quotes where it is plain text."""
     text = written(word)
     return visible(text if text.startswith("[") else repr(text))
 
 
-def _plain(token: str | bool | int | Fraction) -> Any:
+def _plain(token: _Atom) -> str | float:
     if isinstance(token, Fraction):
         return token.numerator / token.denominator if token.denominator & (token.denominator - 1) == 0 else str(token)
     return token
 
 
-def alphabet_of(
-    given: object, shown: Callable[[str | bool | int | Fraction], str] = str
-) -> tuple[str | bool | int | Fraction, ...]:
+def alphabet_of(given: object, shown: Callable[[_Atom], str] = str) -> tuple[_Atom, ...]:
     """Return the tokens that are given as ``abc``, as a JSON list ``["a", "bc", 3]``, or as a sequence of them.
 
     Args:
@@ -128,8 +126,8 @@ def alphabet_of(
     """
     tokens = read_alphabet(given) if isinstance(given, str) else given
     if isinstance(given, str) and broken_list(given.strip()):
-        raise CompileError(f'the alphabet {given.strip()!r} is no JSON list: write for example ["a", "bc", 3]')
-    if not isinstance(tokens, list | tuple | range) or not all(isinstance(t, str | bool | int | Fraction) for t in tokens):
+        raise CompileError(f'the alphabet {given.strip()!r} is not a JSON list: write for example ["a", "bc", 3]')
+    if not isinstance(tokens, list | tuple | range) or not all(isinstance(t, _Atom) for t in tokens):
         raise CompileError(f"the alphabet must be tokens, not {given!r}: use for example abc, or ['a', 'bc', 3]")
     texts = [shown(token) for token in tokens]
     if not texts:
@@ -146,7 +144,7 @@ def listed(tokens: Sequence[str], most: int = 12) -> str:
 
 
 def tokens_in(word: str, vocabulary: Sequence[str]) -> Sequence[str]:
-    """Return the tokens of a JSON list, or of another text its characters. Raises InputError if there are none such."""
+    """Return the tokens of a JSON list, or the characters of another text. Raises InputError for other tokens."""
     found = read_word(word)
     if found != tuple(word):
         return tuple(map(str, found))
@@ -179,7 +177,7 @@ def short_words(alphabet: Iterable[_Token]) -> Iterator[tuple[_Token, ...]]:
         yield from all_words(some, length)
 
 
-def words_to_try(examples: Iterable[Sequence[Any]], alphabet: Sequence[Any]) -> list[str]:
+def words_to_try(examples: Iterable[Sequence[_Atom]], alphabet: Sequence[_Atom]) -> list[str]:
     """Return the examples that are over the alphabet, as people write them; if there are none, a few short words."""
     known = set(alphabet)
     own = [written(word) for word in examples if set(word) <= known]
@@ -240,7 +238,7 @@ def title_in(text: str) -> str:
     return next((found.strip() for _, kind, found in header_lines(SourceText(text, ""), ("title",)) if kind == "title"), "")
 
 
-def header_alphabet(text: str, span: Span, log: Log) -> tuple[Any, ...]:
+def header_alphabet(text: str, span: Span, log: Log) -> tuple[_Atom, ...]:
     """Return the tokens of the header ``alphabet``; a blank among them, which is hard to see, is warned of."""
     tokens, what = read_alphabet(text), "the alphabet has a blank, which is a token"
     if tokens == tuple(text) and any(map(str.isspace, text)) and not broken_list(text.strip()):

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tm2tfr.api.subject import Subject
-    from tm2tfr.contract.source import Source
-    from tm2tfr.runs.activations import Activation
+    from tm2tfr.contract.source import RunResult, Source
     from tm2tfr.runs.comparison import Trace
+    from tm2tfr.runs.rows import Activation
     from tm2tfr.transformer.weights import Decoder, Layer
 
 
@@ -28,7 +28,7 @@ class Telling(Protocol):
     def ended(self, trace: Trace, decoder: Decoder) -> Iterator[str]:
         """Yield how a run ended, by the decoder."""
 
-    def concluded(self, result: Any) -> Iterator[str]:
+    def concluded(self, result: RunResult) -> Iterator[str]:
         """Yield what the reference says of the whole run, beside what `ended` does."""
 
     def described(self, argument: str, program: Any, *, as_json: bool) -> Iterator[str]:
@@ -102,7 +102,7 @@ def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
         yield visible(trace.result.said)
 
 
-def concluded(result: Any) -> Iterator[str]:
+def concluded(result: RunResult) -> Iterator[str]:
     """Yield nothing: what came out is said."""
     yield from ()
 

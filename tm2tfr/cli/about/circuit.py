@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tm2tfr.base.errors import counted, visible
 from tm2tfr.base.text.shown import quoted
 from tm2tfr.cli.output import styled
 
 if TYPE_CHECKING:
+    from tm2tfr.contract.source import RunResult
     from tm2tfr.runs.comparison import Trace
     from tm2tfr.sources.circuit.library.registry import Generator, Parameter
     from tm2tfr.sources.circuit.netlist import Bus, Circuit
@@ -35,7 +36,7 @@ def ended(trace: Trace, decoder: Decoder) -> Iterator[str]:
     yield f"{counted(trace.T, 'gate')}: {outputs}"
 
 
-def concluded(result: Any) -> Iterator[str]:
+def concluded(result: RunResult) -> Iterator[str]:
     """Yield nothing: the outputs are said."""
     yield from ()
 
@@ -56,7 +57,7 @@ def _options(generator: Generator) -> str:
     return f" ({', '.join(named)})" if named else ""
 
 
-def _facts(generator: Generator) -> dict[str, Any]:
+def _facts(generator: Generator) -> dict[str, object]:
     parameters = {p.name: p.default for p in generator.parameters}
     about = {"name": generator.name, "kind": "circuit", "description": generator.description, "source": generator.source}
     return {**about, "parameters": parameters}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tm2tfr.base.errors import counted, listing, visible
 from tm2tfr.base.text.shown import quoted
@@ -70,8 +70,8 @@ def listed(language: Language, *, as_json: bool, heading: bool) -> list[str]:
     return ["", *lines] if heading else lines
 
 
-def _facts(program: LogicProgram) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": program.name, "kind": program.noun, "language": program.language}
+def _facts(program: LogicProgram) -> dict[str, object]:
+    facts: dict[str, object] = {"name": program.name, "kind": program.noun, "language": program.language}
     return facts | {"title": program.title, "define": program.chosen, "alphabet": list(program.alphabet)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tm2tfr.base.errors import listing, visible
 from tm2tfr.base.text.shown import quoted
@@ -50,7 +50,7 @@ def listed(*, as_json: bool, heading: bool) -> list[str]:
     return ["", *lines] if heading else lines
 
 
-def _facts(program: Program) -> dict[str, Any]:
+def _facts(program: Program) -> dict[str, object]:
     from tm2tfr.sources.rasp.program import shown_atom
 
     tokens = list(map(shown_atom, program.alphabet))

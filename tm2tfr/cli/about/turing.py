@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tm2tfr.base.errors import counted, shortened, spaced, visible
 from tm2tfr.cli.output import styled
@@ -84,7 +84,7 @@ def listed(*, as_json: bool) -> Iterator[str]:
         yield line if len(line) <= room or not sys.stdout.isatty() else line[: room - 1] + "…"
 
 
-def _facts(machine: Machine) -> dict[str, Any]:
+def _facts(machine: Machine) -> dict[str, object]:
     sizes = {"tape": machine.tape, "states": len(machine.states), "symbols": len(machine.tape_alphabet)}
     return {"name": machine.name, **sizes, "description": machine.description, "source": machine.source}
 

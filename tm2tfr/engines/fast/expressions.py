@@ -105,7 +105,7 @@ def guess_of_maximum(linear: Guess | None, square: Guess | None) -> str | None:
 
 # ── Straight-line code for many runs, one after the other: the lines around those of one run.
 #
-# They do what `in_turn.advance_many` does, and read and fill the same arrays. Where the code gives up, in the middle of a
+# They do what `kernel.advance_many` does, and read and fill the same arrays. Where the code gives up, in the middle of a
 # run, they return LEFT: the kernel runs that position.
 FED = ("        if i < fed:", "            token = np.int64(given[np.uint64(first + i)])")
 """At the beginning of a position: what is fed is no answer."""

@@ -22,7 +22,7 @@ SOURCES = sources(_HERE)
 """The digest of all that decides what the functions do."""
 NEED, OTHERWISE = "the fast engine needs Numba", "use the dense engine"
 _ADVANCE = KeptFunction.of("tm2tfr.engines.fast.kernel", "advance", NEED, otherwise=OTHERWISE, called=(_HERE,))
-_ADVANCE_MANY = KeptFunction.of("tm2tfr.engines.fast.in_turn", "advance_many", NEED, otherwise=OTHERWISE, called=(_HERE,))
+_ADVANCE_MANY = KeptFunction.of("tm2tfr.engines.fast.kernel", "advance_many", NEED, otherwise=OTHERWISE, called=(_HERE,))
 _PLACE_GROUPS = KeptFunction.of("tm2tfr.engines.fast.groups", "place_groups", NEED, otherwise=OTHERWISE, called=(_HERE,))
 
 
@@ -32,7 +32,7 @@ def advance() -> Caller:
 
 
 def advance_many() -> Caller:
-    """Return `in_turn.advance_many`, for the calls of one session."""
+    """Return `kernel.advance_many`, for the calls of one session."""
     return Caller(_ADVANCE_MANY)
 
 
@@ -44,8 +44,7 @@ def place_groups(heads: Heads, pools: Pools) -> None:
 def called() -> Mapping[str, Callable[..., Any]]:
     """Return the compiled functions that straight-line code calls."""
     from tm2tfr.engines.fast.groups import add_values, find_group, join  # noqa: PLC0415
-    from tm2tfr.engines.fast.in_turn import again  # noqa: PLC0415
-    from tm2tfr.engines.fast.kernel import valid  # noqa: PLC0415  (Numba takes its time to load)
+    from tm2tfr.engines.fast.kernel import again, valid  # noqa: PLC0415
     from tm2tfr.engines.fast.tail import find  # noqa: PLC0415
 
     return {f.__name__: f for f in (find, find_group, valid, join, add_values, again)}

@@ -20,7 +20,7 @@ from tm2tfr.lab.datasets.shard import Done, Failure, How, Making, Piece, PieceJo
 from tm2tfr.lab.datasets.spec import DatasetSpec, Inputs
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.choose import for_many_runs
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.inputs import shown_outputs

@@ -12,7 +12,7 @@ from tm2tfr.base.errors import DatasetError, NotFoundError, SpecWarning
 from tm2tfr.base.text.words import number_of
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.spec import DatasetSpec
-from tm2tfr.runs.options import is_count
+from tm2tfr.runs.plan import is_count
 from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library.registry import GENERATORS

@@ -21,7 +21,7 @@ from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.choose import for_cases
 from tm2tfr.runs.comparison import Trace
-from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
@@ -164,7 +164,7 @@ class LabelledRuns:
 
         Their runs have one length as well, and no limit; what is answered before the last token of an input is that input.
         """
-        from tm2tfr.runs.batches.carried import batches_of  # noqa: PLC0415  (it needs Numba, which is optional)
+        from tm2tfr.runs.batches.generated import batches_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
         one_length = self._length is not None
         [batch] = batches_of(

@@ -15,8 +15,7 @@ from tm2tfr.base.text.tex import needs, text
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.lab.softness.report import drawn, number
 from tm2tfr.lab.softness.temperature import EVERY, SAMPLED, Needed, exponent, growth, growth_exponent, local_exponent
-from tm2tfr.transformer.local import any_length
-from tm2tfr.transformer.soft import largest_entry
+from tm2tfr.transformer.soft import any_length, largest_entry
 from tm2tfr.transformer.weights import Decoder
 
 

@@ -20,14 +20,13 @@ import numpy as np
 from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.contract.source import Truth
 from tm2tfr.engines.decode import Engine, Observation, prompted, run_whole
-from tm2tfr.engines.dense_parts import Stream
+from tm2tfr.engines.dense_parts import DenseStream
 from tm2tfr.engines.reading import answered
 from tm2tfr.lab.softness.measure import as_claimed, gap_below
 from tm2tfr.lab.softness.run import right_run
 from tm2tfr.lab.softness.temperature import HIGHEST, Needed, growth, growth_exponent, local_exponent, warmest
 from tm2tfr.transformer.attention import softmax
-from tm2tfr.transformer.local import needed
-from tm2tfr.transformer.soft import softened
+from tm2tfr.transformer.soft import needed, softened
 from tm2tfr.transformer.weights import Decoder, Head
 
 LOWEST = -10
@@ -221,8 +220,8 @@ class _Seen(NamedTuple):
     """A run of a whole sequence: its answers, logits and streams by position, and what was seen of the heads."""
 
     answers: list[tuple[Any, ...]]
-    logits: Stream
-    streams: Stream
+    logits: DenseStream
+    streams: DenseStream
     watched: list[Observation]
 
 
@@ -275,5 +274,5 @@ def _elsewhere(decoder: Decoder, hard: _Seen, soft: _Seen) -> Iterator[float]:
                 yield float(weights[scores < scores.max()].sum())
 
 
-def _farthest(one: Stream, two: Stream) -> float:
+def _farthest(one: DenseStream, two: DenseStream) -> float:
     return float(np.abs(one - two).max(initial=0.0))

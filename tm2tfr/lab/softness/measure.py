@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.decode import Engine, Observation, Session
-from tm2tfr.engines.dense_parts import Stream
+from tm2tfr.engines.dense_parts import DenseStream
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts
@@ -167,7 +167,7 @@ class _Layer:
             scores = (np.asarray(seen.heads[self._number, k][0], dtype=np.float64) for seen in (hard, soft))
             yield self._head(position, k, claim, *scores)
 
-    def _head(self, position: int, number: int, claim: Claim | None, hard: Stream, soft: Stream) -> HeadError:
+    def _head(self, position: int, number: int, claim: Claim | None, hard: DenseStream, soft: DenseStream) -> HeadError:
         head = self._layer.heads[number]
         named: dict[str, Any] = {"position": position, "layer": self._number + 1, "number": number, "head": head.name}
         due = claim.gap_at(position, self._positions) if claim is not None else None
@@ -234,7 +234,7 @@ class _Layer:
             lemma_25=None if bound is None else self._factor * bound,
         )
 
-    def _around(self, seen: Observation) -> tuple[Stream, Stream]:
+    def _around(self, seen: Observation) -> tuple[DenseStream, DenseStream]:
         """Return the stream before this layer and after it."""
         before, after = (np.asarray(x, dtype=np.float64) for x in seen.streams[self._number : self._number + 2])
         return before, after
@@ -248,7 +248,7 @@ class _Reach:
         self._norms = norm(head.query), norm(head.key), norm(head.output)
         self._largest = self._here = self._carried = 0.0
 
-    def see(self, stream: Stream) -> None:
+    def see(self, stream: DenseStream) -> None:
         """Include the next position's stream: (width,)."""
         self._largest = max(self._largest, float(np.abs(self._key @ stream).max(initial=0.0)))
         self._here = float(np.abs(self._query @ stream).max(initial=0.0))
@@ -265,7 +265,7 @@ class _Reach:
         return self._norms[2] * self._carried
 
 
-def gap_of(scores: Stream) -> float:
+def gap_of(scores: DenseStream) -> float:
     """Return the best score's lead over the next one: 0 for a tie, ∞ if there is only one."""
     if len(scores) == 1:
         return inf
@@ -273,18 +273,18 @@ def gap_of(scores: Stream) -> float:
     return float(first - second)
 
 
-def gap_below(scores: Stream) -> float:
+def gap_below(scores: DenseStream) -> float:
     """Return the lead of the best scores, which may be equal, over the next lower one; ∞ if there is none."""
     lower = scores[scores < scores.max()]
     return float(scores.max() - lower.max()) if len(lower) else inf
 
 
-def as_claimed(scores: Stream, gap: float, due: float, eps: float = float(np.finfo(np.float64).eps)) -> bool:
+def as_claimed(scores: DenseStream, gap: float, due: float, eps: float = float(np.finfo(np.float64).eps)) -> bool:
     """Return whether the gap of some scores is as large as claimed, up to rounding."""
     return gap >= due - 16 * eps * max(1.0, float(np.abs(scores).max()))
 
 
-def slope_of(scores: Stream) -> float:
+def slope_of(scores: DenseStream) -> float:
     """Return the largest γ with s_j ≤ s_j* - |j - j*|·γ for all j, the premise of Lemma 6; ∞ if there is only one."""
     best = int(scores.argmax())
     away = np.abs(np.arange(len(scores)) - best)
@@ -292,7 +292,7 @@ def slope_of(scores: Stream) -> float:
     return float(((scores[best] - scores[others]) / away[others]).min()) if others.any() else inf
 
 
-def _distance(hard: Stream, weights: Stream) -> float:
+def _distance(hard: DenseStream, weights: DenseStream) -> float:
     """Return ‖average-hard weights - weights‖₁; for a tieless head from the other weights, which are not rounded near 1."""
     best = np.flatnonzero(hard == hard.max())
     if len(best) == 1:
@@ -302,5 +302,5 @@ def _distance(hard: Stream, weights: Stream) -> float:
     return float(np.abs(wanted - weights).sum())
 
 
-def _parabola(n: int, best: int, steep: float, top: float) -> Stream:
+def _parabola(n: int, best: int, steep: float, top: float) -> DenseStream:
     return top - steep * (np.arange(n) - best) ** 2.0

@@ -17,8 +17,8 @@ from tm2tfr.contract.blocks import ManyLabels
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import right_answers
-from tm2tfr.transformer.local import any_length, bounded, local_temperature, locally_softened
-from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
+from tm2tfr.transformer.soft import locally_softened
+from tm2tfr.transformer.soft import any_length, bounded, local_temperature, power_of_two, smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
 
 

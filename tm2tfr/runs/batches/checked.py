@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.engines.recognise import recognise
-from tm2tfr.runs.batches.batch import Batch
+from tm2tfr.runs.batches.batch import Batch, ComparedRuns, SinkRun
 from tm2tfr.runs.choose import cores, for_cases
 from tm2tfr.runs.comparison import Progress, Trace
-from tm2tfr.runs.many import ComparedRuns, SinkRun
-from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.rows import columns_of
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import blocks_of
@@ -55,7 +54,7 @@ def checked_inputs(
     options = replace(options, engine=engine, dtype=None, max_steps=limit, keep_rows=False, progress=None)
     blocks, found = None, _Found(lambda word: carried_out(decoder, word, program, options), sink, count=not tokens_alone)
     if engine.name == "fast" or tokens_alone:
-        from tm2tfr.runs.batches.carried import batches_of  # noqa: PLC0415  (it takes its time to load)
+        from tm2tfr.runs.batches.generated import batches_of  # noqa: PLC0415  (it takes its time to load)
 
         blocks = blocks_of(program, decoder, None)
         for batch in batches_of(

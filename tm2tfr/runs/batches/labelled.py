@@ -22,11 +22,10 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import read_outputs, right_answers
-from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch
+from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, ComparedRuns
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
 from tm2tfr.runs.comparison import Progress
-from tm2tfr.runs.many import ComparedRuns
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.rows import columns_of
 from tm2tfr.runs.run import carried_out
 from tm2tfr.runs.truths import labels_of, truth_of
@@ -186,7 +185,7 @@ def labelled_batch(
     keep_rows: bool,
     progress: Progress | None,
 ) -> Batch:
-    """Run a labeller on many words; see `tm2tfr.runs.batches.carried.batch_of`.
+    """Run a labeller on many words; see `tm2tfr.runs.batches.generated.batch_of`.
 
     Raises:
         InputError: for a word that is not an input of the program; where there is a comparison, if it is undefined there.

@@ -53,7 +53,7 @@ def _short(circuit: Circuit) -> Iterator[str]:
     yield from ("1" * width, ("01" * width)[:width], ("10" * width)[:width])
 
 
-def _buses(circuit: Circuit) -> dict[str, Any]:
+def _buses(circuit: Circuit) -> dict[str, object]:
     """Return a circuit's buses: of its inputs, and of its outputs with the numbers of their nets."""
     inputs = {net: n for n, net in enumerate(circuit.inputs)}
     outputs = {name: n for n, (name, _) in enumerate(circuit.outputs)}
@@ -65,12 +65,12 @@ def _buses(circuit: Circuit) -> dict[str, Any]:
     }
 
 
-def _bus(bus: Bus, numbers: dict[str, int]) -> dict[str, Any]:
+def _bus(bus: Bus, numbers: dict[str, int]) -> dict[str, object]:
     """Return a bus with the places of its bits, the least significant one first."""
     return {"name": bus.name, "bits": [numbers[net] for net in bus.nets]}
 
 
-def _views(circuit: Circuit, show: Show, columns: Packer, drawn: bool) -> Mapping[str, Any]:
+def _views(circuit: Circuit, show: Show, columns: Packer, drawn: bool) -> Mapping[str, object]:
     """Return a circuit's nets in the order of their bits, its gates, its outputs and its graph.
 
     A gate has the index of its function in ``functions``, and its operands as numbers of nets, -1 for those it lacks.
@@ -94,7 +94,7 @@ def _views(circuit: Circuit, show: Show, columns: Packer, drawn: bool) -> Mappin
     }
 
 
-def _graph(circuit: Circuit, columns: Packer, *, drawn: bool) -> dict[str, Any]:
+def _graph(circuit: Circuit, columns: Packer, *, drawn: bool) -> dict[str, object]:
     """Return the drawing, or the DOT text that the page draws itself, or the reason why there is no drawing."""
     if len(circuit.gates) > MOST_GATES_DRAWN:
         return {"none": f"a drawing of {len(circuit.gates):,} gates would be unreadable, so here is what this gate reads"}
@@ -124,7 +124,7 @@ class ExportedCircuit(ExportReference):
         return int(2 ** len(self.program.inputs))
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """The nets of inputs and gates, in the order of the symbols, and for each output the number of its symbol."""
         return {
             "inputs": list(self.program.inputs),

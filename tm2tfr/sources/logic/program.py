@@ -162,7 +162,7 @@ def read_headers(log: Log) -> LogicHeaders:
         elif kind == "alphabet":
             tokens = tuple(map(str, header_alphabet(text, span, log)))
             if broken_list(said):
-                log.add(span, "the alphabet is no JSON list", 'write for example ["a", "bc"]')
+                log.add(span, "the alphabet is not a JSON list", 'write for example ["a", "bc"]')
             else:
                 _check_alphabet(tokens, number, log)
             found = replace(found, alphabet=tuple(dict.fromkeys(tokens)), lines={**found.lines, kind: number})

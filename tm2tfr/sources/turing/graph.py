@@ -55,9 +55,6 @@ def _closure(first: Iterable[str], following: Mapping[str, set[str]]) -> frozens
     return frozenset(found)
 
 
-__all__ = ["components", "dead_states", "reachable_states", "to_graph", "unread_symbols"]
-
-
 def to_graph(machine: Machine) -> nx.MultiDiGraph[str]:
     """Return the state graph: a node for each state, in the machine's order, and an edge for each rule.
 
@@ -75,12 +72,3 @@ def to_graph(machine: Machine) -> nx.MultiDiGraph[str]:
     for (q, a), rule in machine.transitions.items():
         graph.add_edge(q, rule.state, key=a, rule=rule, read=a, write=rule.write, move=rule.move)
     return graph
-
-
-def components(machine: Machine) -> tuple[frozenset[str], ...]:
-    """Return the strongly connected components, in the order of their first states in the machine."""
-    import networkx as nx  # noqa: PLC0415
-
-    place = {q: i for i, q in enumerate(machine.states)}
-    found = (frozenset(part) for part in nx.strongly_connected_components(to_graph(machine)))
-    return tuple(sorted(found, key=lambda part: min(place[q] for q in part)))

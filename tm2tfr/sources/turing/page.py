@@ -37,7 +37,7 @@ def tried(machine: Machine, examples: Sequence[Any]) -> Iterable[str]:
     return own or islice(map("".join, short_words(machine.input_alphabet or ())), FEW)
 
 
-def simulated(truth: TuringTruth) -> Mapping[str, Any]:
+def simulated(truth: TuringTruth) -> Mapping[str, object]:
     """Return a machine, and the tokens of the verdicts it gives: what a simulator needs.
 
     ``entered`` has, for each state, the verdict of a step into it; ``stopped`` that of a run which has no rule there.
@@ -63,7 +63,7 @@ def simulated(truth: TuringTruth) -> Mapping[str, Any]:
     }
 
 
-def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> Mapping[str, Any]:
+def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> Mapping[str, object]:
     """Return a machine's states, its rules and its graph; unless it is `drawn`, that is left to the page."""
     lines = rule_lines(machine)
     states = {q: n for n, q in enumerate(machine.states)}
@@ -81,7 +81,7 @@ def _views(machine: Machine, show: Show, columns: Packer, drawn: bool) -> Mappin
     }
 
 
-def _graph(machine: Machine, columns: Packer, *, drawn: bool) -> dict[str, Any]:
+def _graph(machine: Machine, columns: Packer, *, drawn: bool) -> dict[str, object]:
     """Return the drawing, or the DOT text that the page draws itself, or the reason why there is no drawing."""
     if len(machine.states) > MOST_STATES_DRAWN:
         return {"none": f"a drawing of {len(machine.states):,} states would be unreadable"}

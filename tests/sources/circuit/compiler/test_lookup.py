@@ -108,15 +108,3 @@ def test_wrong_weights_are_wrong_alike_on_every_engine(path: str) -> None:
     runs = {name: [generated(broken, bits, engine(name)) for bits in inputs] for name in ("dense", "exact", "fast")}
     assert runs["dense"] == runs["exact"] == runs["fast"]
     assert wrong_bits(broken, circuit, inputs) > 0 == wrong_bits(decoder, circuit, inputs)
-
-
-def test_where_the_weights_come_from_is_stated() -> None:
-    said = dict(compile_circuit(load("half-adder"), "paper", epsilon=1e-5, source="text").provenance)
-    said.pop("tm2tfr")
-    assert said == {
-        "construction": "circuit",
-        "option.variant": "paper",
-        "option.epsilon": "1e-05",
-        "source": "text",
-        "name": "half-adder",
-    }

@@ -109,9 +109,4 @@ def test_expressions_and_tables_of_the_command_line() -> None:
     circuit = registry.from_expression("s = a ^ b ^ cin; carry = a & b | cin & (a ^ b)").circuit
     assert (circuit.inputs, circuit.outputs) == (("a", "b", "cin"), (("s", "s"), ("carry", "carry")))
     assert registry.from_expression("a ^ b & ~c").circuit.outputs == (("out", "out"),)
-    table = registry.from_table("0110").circuit
-    assert (table.inputs, [(g.net, g.table, g.operands) for g in table.gates]) == (
-        ("x1", "x2"),
-        [("f", "0110", ("x1", "x2"))],
-    )
     assert registry.from_table("s = 0110; c = 0001").circuit.outputs == (("s", "s"), ("c", "c"))

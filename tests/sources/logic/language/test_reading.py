@@ -137,12 +137,6 @@ def test_a_comment_may_begin_like_a_sum() -> None:
     assert shown(read(text, file="x.srasp").program.root) == "in∈a"
 
 
-def test_macros_are_expanded_where_they_are_called() -> None:
-    text = "both(s, t) = s = 'a' & t = 'a'\nmatch(p, q) = both(in(p), in(q))\nx(i) = latest_j [j < i, match(j, i)] true"
-    found = shown(read(text, file="x.srasp").program.root)
-    assert found == "[latest < AllOf(key in∈a, query in∈a): true; false]"
-
-
 def test_what_headers_say() -> None:
     text = (
         '# title: A title: with a colon\n# alphabet: ["a", "bc"]\n# define: x\n'

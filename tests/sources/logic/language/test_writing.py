@@ -131,16 +131,6 @@ def test_the_three_ways_of_writing(text: str, want: tuple[str, str, str]) -> Non
     assert (text_of(node), text_of(node, "paper"), text_of(node, "latex")) == want
 
 
-def test_an_attention_in_three_ways() -> None:
-    text = "d(i) = count(Q_a(i)) - 1\nx(i) = latest_j [j <= i, d(j) = d(i) & !Q_b(j)] in(j) : '?'"
-    node = read(text, file="x.srasp").program.root
-    assert text_of(node) == "latest_j [j <= i, d(j) = d(i) & !Q[b](j)] in(j) : '?'"
-    assert text_of(node, "paper") == "▶_j [j ≤ i, d(j) = d(i) ∧ ¬Q_b(j)] in(j) : '?'"
-    assert text_of(node, "latex") == (
-        r"\blacktriangleright_j [j \leq i, d(j) = d(i) \land \lnot Q_{b}(j)] \mathit{in}(j) : \textrm{`?{}'}"
-    )
-
-
 def test_names_stand_for_parts_and_can_be_left_out() -> None:
     program = read("x := Q[a] & Q[b]\nprev x", file="x.tl").program
     assert text_of(program.root) == "prev x"
@@ -165,11 +155,6 @@ def test_a_program_is_written_with_its_headers_and_without_its_macros() -> None:
         "y(i) = prev (latest_j [j < i, x(j)] x(j))\n"
     )
     program = read(text, file="x.srasp").program
-    assert write(program) == (
-        '# title: A title\n# alphabet: ["a", "bc"]\n# define: x\n# example: ["a", "bc"] -> FT\n# example: y(["bc"]) -> T\n'
-        "# example: a -> F\n\nx(i) = Q[bc](i) & Q[bc](i)\n"
-        "_1(i) = latest_j [j < i, x(j)] x(j) : false\ny(i) = prev _1(i)\n"
-    )
     again = read(write(program), file="x.srasp").program
     assert (again.examples, again.title, again.chosen) == (program.examples, program.title, program.chosen)
 

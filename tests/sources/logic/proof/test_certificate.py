@@ -16,14 +16,13 @@ from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, ran
 from tests.sources.logic.test_faults import Runs
 from tests.sources.rasp.compiled.faults import faults
 from tests.strategies import tries
-from tm2tfr.base.errors import CompileError, EngineError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.certificates.kit import Questions, Refusal
 from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.proof.certificate import LogicProof
 from tm2tfr.sources.logic.truth import LogicLabels
-from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
@@ -113,26 +112,14 @@ def test_a_head_that_claims_more_than_is_shown_is_refused() -> None:
     place = next(n for n, layer in enumerate(decoder.layers) if layer.heads)
     head = decoder.layers[place].heads[0]
     assert head.claim is not None
-    more = replace(head, claim=replace(head.claim, gap=0.75))
-    assert str(refused(with_head(decoder, place, more))) == (
-        f"attention, layer {place + 1}: a head claims a larger gap than is shown: {head.name}: "
-        "γ = 0.5 over the position is shown, 0.75 over the position is claimed"
-    )
     steady = replace(head, claim=replace(head.claim, over="constant"))
     assert "0.5 over the constant is claimed" in refused(with_head(decoder, place, steady)).witness
     assert refused(with_head(decoder, place, replace(head, claim=None))).what == "a head claims nothing"
-    none = replace(head, claim=Claim(attends=head.claim.attends, gap=None))
-    assert refused(with_head(decoder, place, none)).what == (
-        "a head claims a gap where all scores are 0, or none where they are not"
-    )
-    unmasked = replace(head, mask="none")
-    assert refused(with_head(decoder, place, unmasked)).what == "the scores of a head have no shape that the proof knows"
 
 
 def test_weights_that_are_not_known_are_refused() -> None:
     program = load("since-b").program
     decoder = weights(program)
-    assert refused(softened(decoder, 0.01)).what == "the proof does not know heads with softmax"
     table = Matrix.from_entries((decoder.layout.width, 9), {})
     assert refused(replace(decoder, position_table=table)).what == "the proof knows no position table"
     silent = FeedForward(
@@ -157,8 +144,6 @@ def test_weights_that_are_not_known_are_refused() -> None:
         units=(),
     )
     assert str(refused(with_last(nobody))) == "feed-forward, layer 3: something is written at every position: output_bias"
-    printed = weights(program, LogicOptions(variant="paper"))
-    assert refused(printed).what == "the scores of a head have no shape that the proof knows"
 
 
 @pytest.mark.slow
@@ -213,20 +198,9 @@ def test_a_report_as_json() -> None:
     plain = json.loads(proof.report(Questions(engine="dense")).json())
     assert (plain["granted"], plain["heads"], plain["words"], plain["longest"]) == (True, 1, 39, 3)
     assert [each["most_positions"] for each in plain["certificates"]] == [4_096, 94_906_265]
-    with pytest.raises(
-        EngineError, match="^the dense engine does not compute in 'rational': use float32 or float64, or omit it$"
-    ):
-        proof.certificate("dense", "rational")
-    with pytest.raises(EngineError, match="^the fast engine does not run these weights: use one of dense, exact$"):
-        proof.certificate("fast")
 
 
 def test_what_is_refused_is_shown() -> None:
     program = load("since-b").program
     report = LogicProof(softened(weights(program), 0.01), program).report(Questions(engine="exact"))
     assert not report.granted
-    assert report.text().splitlines()[-3:] == [
-        "",
-        "exact in rational: NOT certified",
-        "  shape: the proof does not know heads with softmax: see tm2tfr soften for what is known of softmax",
-    ]

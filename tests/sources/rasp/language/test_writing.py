@@ -36,18 +36,6 @@ def test_a_shipped_program_is_written_and_read_back(name: str) -> None:
     assert shape(again) == shape(made)
 
 
-def test_the_text_of_a_program() -> None:
-    made = program(
-        '# title: t\n# alphabet: ab\n# example: ab -> [1, "1/2"]\n'
-        'def f(x) { y = x - 0.5; return y * y / 3; }\na = f(indices) if "a" in tokens else -1;'
-    )
-    assert write(made) == (
-        '# title: t\n# alphabet: ab\n# example: ab -> [1, "1/2"]\n\n'
-        "_y = indices - 0.5;\n"
-        'a = ((_y * _y) / 3) if (aggregate(select(1, 1, ==), indicator((tokens_str == "a"))) > 0) else (-1);\n'
-    )
-
-
 def test_variables_are_assigned_in_their_order() -> None:
     text = "late = indices + 1;\ns = select(indices, 0, ==);\nearly = late * 2;\nlate = late;\nagain = late;\n"
     made = program(text)

@@ -9,7 +9,7 @@ import pytest
 from tests.recordings import recorded_text
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.transformer.listing import layer_number, listing, summary
+from tm2tfr.transformer.listing import layer_number, listing
 from tm2tfr.transformer.weights import matrices, replaced
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -38,18 +38,3 @@ def test_every_changed_weight_changes_the_listing() -> None:
         if matrix.shape[0] and matrix.shape[1]:
             changed = replaced(decoder, {path: matrix.with_entry(0, 0, 0.75)})
             assert listing(changed) != before, path
-
-
-def test_the_summary_counts() -> None:
-    lines = summary(compile_machine(load("chapter"))).splitlines()
-    assert lines[0] == "1  unpack: unpack the token: state, symbol written, move [step 1, Eq. 8.5; repair 2]"
-    assert {line.split("  ")[0]: line.split()[-1] for line in lines[-8:]} == {
-        "layers": "6",
-        "attention heads": "4",
-        "hidden units": "46",
-        "residual width": "63",
-        "vocabulary": "16",
-        "parameters": "10,583",
-        "non-zero": "281",
-        "largest weight": "2",
-    }

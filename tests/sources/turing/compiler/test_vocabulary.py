@@ -77,20 +77,6 @@ def test_a_move_left_can_also_stay_with_the_repair_only(boundary: Boundary, left
     assert list(vocabulary(decider, boundary)) == ["1", "BOS", "ACC", "REJ", "(a,1,0)", "(a,_,0)", *left]
 
 
-def test_halt_is_a_token_only_where_halting_is_no_verdict() -> None:
-    assert list(vocabulary(machine(), "chapter")) == [
-        "1",
-        "BOS",
-        "ACC",
-        "REJ",
-        "HALT",
-        "(a,1,0)",
-        "(a,_,0)",
-        "(b,x,-1)",
-        "(yes,_,+1)",
-    ]
-
-
 def test_no_input_alphabet() -> None:
     bare = machine({("a", "_"): ("a", "1", "R"), ("a", "1"): ("a", "1", "R")}, input_alphabet=())
     assert list(vocabulary(bare, "chapter")) == ["BOS", "ACC", "REJ", "HALT", "(a,_,0)", "(a,1,+1)"]

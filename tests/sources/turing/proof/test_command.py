@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.api.checking import check
-from tm2tfr.certificates.kit import Questions
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -104,27 +103,6 @@ def test_a_run_of_the_steps_asked_for_has_no_more_positions_than_that() -> None:
         trace = check(compile_machine(chapter), word, machine=chapter)
         assert trace.result is not None
         assert trace.tokens <= CertifiedRuns(trace.result.steps, len(word)).positions
-
-
-@pytest.mark.parametrize(
-    ("runs", "words"),
-    [
-        (CertifiedRuns(3, 0), "runs of at most 3 steps on the empty input: 5 positions (0 symbols, BOS, 3 steps + 1)"),
-        (
-            CertifiedRuns(1, 1),
-            "runs of at most 1 step on every input of at most 1 symbol: 4 positions (1 symbol, BOS, 1 step + 1)",
-        ),
-    ],
-)
-def test_what_was_asked_in_words(runs: CertifiedRuns, words: str) -> None:
-    assert str(runs) == words
-
-
-def test_two_ways_to_ask_are_one_too_many() -> None:
-    with pytest.raises(ValueError, match="use 0 or more of each"):
-        CertifiedRuns(-1, 0)
-    with pytest.raises(ValueError, match="steps and positions cannot be combined: omit one of them"):
-        Questions(steps=1, positions=3)
 
 
 def test_help_says_what_n_counts(capsys: pytest.CaptureFixture[str]) -> None:

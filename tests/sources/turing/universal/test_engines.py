@@ -77,22 +77,7 @@ def examples(names: Sequence[str] = FITTING, universal: Universal = EVERY) -> It
 
 
 def test_shipped_machines_that_fit() -> None:
-    sizes = {name: size_of(load(name)) for name in shipped() if name not in FITTING}
     assert len(FITTING) == 27
-    assert sizes == {
-        "a-b-c": (5, 7),
-        "balanced-brackets": (4, 6),
-        "binary-addition": (8, 6),
-        "binary-multiplication": (13, 8),
-        "copied-word": (8, 5),
-        "copy": (6, 6),
-        "digit-sum-parity": (2, 5),
-        "doubled-word": (9, 7),
-        "left-edge": (4, 5),
-        "primes": (11, 5),
-        "unary-to-binary": (7, 5),
-        "universal": (25, 14),
-    }
 
 
 def test_all_machines_have_one_decoder() -> None:

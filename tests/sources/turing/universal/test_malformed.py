@@ -83,28 +83,6 @@ def test_what_is_no_text(text: str | bytes, words: str) -> None:
     assert said(text).splitlines()[0] == words
 
 
-def test_all_complaints_are_made_at_once_and_in_order() -> None:
-    text = "q9,1 →ACC\nq0,1\nq1,1 →(q9,0,0)\n1 q2,2 →ACC\n7"
-    found = [line for line in said(text).splitlines() if line.startswith("<prompt>")]
-    assert [line.split(": ")[0] for line in found] == [
-        "<prompt>:1:1",
-        "<prompt>:1:1",
-        "<prompt>:3:1",
-        "<prompt>:3:6",
-        "<prompt>:4:3",
-        "<prompt>:5:1",
-    ]
-
-
-@pytest.mark.parametrize("token", ["→ (q1,1,+1)", "-> (q1,1,+1)", "→\n(q1,1,+1)", "→(q1, 1, +1)", "->( q1,1,\t+1 )"])
-def test_there_is_no_white_space_inside_a_token(token: str) -> None:
-    """Other readers of prompts, such as the tokenizer of an export, take such a text for other tokens."""
-    what = "there is white space inside →(q1,1,+1)"
-    remedy = "write →(q1,1,+1) without it, since white space separates tokens"
-    found = [line for line in said(f"one-way q0,1 {token} 12").splitlines() if line.startswith("<prompt>")]
-    assert found == [f"<prompt>:1:14: token 3: {what}: {remedy}"]
-
-
 RIGHT = "one-way q0,1 →(q1,1,+1) 1 2 BOS"
 
 

@@ -38,10 +38,6 @@ CHAPTER = EVERY.holding(load("chapter"))
 
 
 # ── what stands in a prompt ─────────────────────────────────────────────────────────────────────────────────
-def test_a_prompt_whole() -> None:
-    program = SMALL.holding(load("busy-beaver-2"))
-    assert prompt.text(program, "") == "two-way q0,0 →(q1,1,+1) q0,1 →(q1,1,-1) q1,0 →(q0,1,-1) q1,1 →(halt,1,+1) BOS"
-    assert " ".join(prompt.prompt(program, "1")) == "two-way A,0 →(B,1,+1) A,1 →(B,1,-1) B,0 →(A,1,-1) B,1 →(Z,1,+1) 1"
 
 
 def test_a_class_with_one_tape_does_not_name_it() -> None:

@@ -16,12 +16,6 @@ def test_in_a_line() -> None:
     assert repr(every.holding(load("chapter"))) == shown
 
 
-def test_without_a_machine() -> None:
-    about = "One decoder for all machines with at most 1 state and 2 symbols and a two-way tape"
-    shown = Universal(states=1, symbols=2, tape="two-way")._repr_html_()
-    assert shown == f"<p>{about}; no machine is in its prompt.</p>\n"
-
-
 @needs_dot
 def test_with_a_machine() -> None:
     shown = Universal(states=8, symbols=4).holding(load("chapter"))._repr_html_()

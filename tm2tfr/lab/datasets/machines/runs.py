@@ -18,7 +18,7 @@ from tm2tfr.lab.datasets.shard import Failure, Tally
 from tm2tfr.runs.batches.batch import Batch
 from tm2tfr.runs.blocks import RowBlock
 from tm2tfr.runs.comparison import Trace
-from tm2tfr.runs.options import RunOptions
+from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.run import carried_out
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
@@ -194,7 +194,7 @@ def checked_runs(runs: Runs, words: Sequence[str], how: MachineHow, *, plain: in
 
 def _batch(runs: Runs, words: Sequence[str], how: MachineHow) -> CheckedRuns | None:
     """Run a machine on a batch of words; None if a run differs, or cannot be made: ask `Runs`."""
-    from tm2tfr.runs.batches.carried import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
+    from tm2tfr.runs.batches.generated import batch_of  # noqa: PLC0415  (it needs Numba, which is optional)
 
     try:
         batch = batch_of(runs.decoder, runs.program, words, checked=True, max_steps=how.max_steps, workers=1)

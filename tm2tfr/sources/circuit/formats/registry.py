@@ -6,12 +6,12 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path, PurePath
-from types import ModuleType
-from typing import Any, cast
+from re import Pattern
+from typing import Protocol, cast
 
 from tm2tfr.base.choices import CIRCUIT_TEXTS, TextFormat
 from tm2tfr.base.errors import ConversionError, NotFoundError, ReadError, did_you_mean
-from tm2tfr.base.text.source import decoded
+from tm2tfr.base.text.source import SourceText, decoded
 from tm2tfr.sources.circuit.formats.draft import CircuitExample, LoadedCircuit
 from tm2tfr.sources.circuit.netlist import Circuit
 
@@ -19,21 +19,27 @@ STDIN = "-"
 _SNIFFED = 1 << 16
 
 
-class CircuitFormat(TextFormat):
-    """A format, as `tm2tfr.base.choices` registers it, with its module.
+class CircuitFormatModule(Protocol):
+    """The functions of a format's module; of a binary format they are given bytes."""
 
-    Where the pattern ``COMMENTS`` of a module matches, comments of any bytes begin.
-    """
+    def looks_like(self, start: str | bytes, /) -> bool: ...  # whether a text that begins so is in the format
+    def read(self, source: SourceText | bytes, /, **options: object) -> LoadedCircuit: ...  # raises SpecError
+    def write(self, circuit: Circuit, /, *examples: object) -> str | bytes: ...  # raises ConversionError
+
+
+class CircuitFormat(TextFormat):
+    """A format, as `tm2tfr.base.choices` registers it, with its module."""
 
     __slots__ = ()
 
-    def call(self, function: str, *arguments: Any, **named: Any) -> Any:
-        """Call a function of the module."""
-        return getattr(self.loaded(), function)(*arguments, **named)
+    def loaded(self) -> CircuitFormatModule:
+        """Return the module, which is imported when it is needed."""
+        return cast(CircuitFormatModule, import_module(f"{__package__}.{self.module}"))
 
-    def loaded(self) -> ModuleType:
-        """Return the module."""
-        return import_module(f"{__package__}.{self.module}")
+    @property
+    def comments(self) -> Pattern[bytes] | None:
+        """The pattern with which comments of any bytes begin, ``COMMENTS`` of the module; None: there are none."""
+        return getattr(self.loaded(), "COMMENTS", None)
 
 
 CIRCUIT_FORMATS: Mapping[str, CircuitFormat] = {text.name: CircuitFormat(*text) for text in CIRCUIT_TEXTS}
@@ -64,11 +70,9 @@ def read(text: str | bytes, *, file: str, format: str | None = None, cut_registe
     if chosen.binary:
         data = text.encode() if isinstance(text, str) else text
         if len(data) <= chosen.most << 20:
-            return cast(LoadedCircuit, chosen.call("read", data, file=file, **cut))
-    source = decoded(
-        text, file=file, most=chosen.most << 20, noun="circuit", comments=getattr(chosen.loaded(), "COMMENTS", None)
-    )
-    return cast(LoadedCircuit, chosen.call("read", source, **cut))
+            return chosen.loaded().read(data, file=file, **cut)
+    source = decoded(text, file=file, most=chosen.most << 20, noun="circuit", comments=chosen.comments)
+    return chosen.loaded().read(source, **cut)
 
 
 def from_expression(text: str) -> LoadedCircuit:
@@ -101,7 +105,7 @@ def write(circuit: Circuit, format: str, examples: tuple[CircuitExample, ...] = 
             f"{circuit.name}: a circuit without outputs is not written: name the nets that are its result"
         )
     more = (examples,) if chosen.module == "native" else ()
-    return cast("str | bytes", chosen.call("write", circuit, *more))
+    return chosen.loaded().write(circuit, *more)
 
 
 def load_with_warnings(where: str | Path, *, format: str | None = None, cut_registers: bool = False) -> LoadedCircuit:
@@ -131,7 +135,7 @@ def recognised(text: str | bytes) -> CircuitFormat | None:
     data = text[:_SNIFFED] if isinstance(text, bytes) else text[:_SNIFFED].encode(errors="replace")
     start = data.decode(errors="replace").removeprefix("\ufeff")
     readable = (f for f in CIRCUIT_FORMATS.values() if f.reads)
-    return next((f for f in readable if f.call("looks_like", data if f.binary else start)), None)
+    return next((f for f in readable if f.loaded().looks_like(data if f.binary else start)), None)
 
 
 def _named(name: str, known: tuple[str, ...], done: str) -> CircuitFormat:

@@ -32,7 +32,7 @@ from tm2tfr.certificates.kit import (
 )
 from tm2tfr.engines.overflow import reach
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.proof.gates import answers, expected, margin, wrong_gates
+from tm2tfr.sources.circuit.proof.gates import GateProof, expected, margin, wrong_gates
 from tm2tfr.sources.circuit.proof.stream import Embedded, Normed, looks
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.parts import AHEAD, OUTPUTS, parts
@@ -151,7 +151,7 @@ class CircuitProof(Proof[CircuitCertificate]):
             witness = f"{stream.positions:,} positions; {plain.dtype} has exact scores for {most:,}"
             raise Refused("rounding", "scores of heads that look by position are rounded", f"{witness}: use a wider dtype")
         want = expected(circuit, found)
-        answered = answers(decoder, stream, found, normed, want, rounding)
+        answered = GateProof(stream, found, normed, rounding).answers(want)
         wrong = tuple(wrong_gates(circuit, want, answered))
         lead = 0.0 if wrong else margin(want, answered)
         return replace(plain, refusals=wrong, most_positions=most, stray=stray, margin=lead)
@@ -210,6 +210,5 @@ def _attention_norm(decoder: Decoder, stream: Embedded, rounding: Rounding) -> N
         return None
     if (stream.total[:, :1] != stream.total).any() or (stream.squares[:, :1] != stream.squares).any():
         raise Refused("embedding", "mean and variance before attention depend on the bit", "0 and 1 differ")
-    size = stream.forms(Matrix.from_dense(np.ones((1, stream.width))), sizes=True)[0]
     total, squares = Interval.exactly(stream.total), Interval.exactly(stream.squares)
-    return Normed.of(norm, stream.width, stream.terms, total, squares, size, rounding)
+    return Normed.of(norm, stream.width, stream.terms, total, squares, stream.entry_sizes, rounding)

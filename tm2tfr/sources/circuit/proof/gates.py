@@ -86,61 +86,6 @@ class Brought:
     size: Floats
 
 
-def _brought(
-    stream: Embedded,
-    found: Sequence[Looks],
-    normed: Normed | None,
-    cases: NDArray[np.int64] | None,
-    rounding: Rounding,
-) -> Brought:
-    """Return what the heads bring in each of these cases, (cases, slots); None: wherever they look, as one case."""
-    rows, slot = np.unique(np.concatenate([looks.head.output.rows for looks in found])), 0
-    added = []
-    for looks in found:
-        many = looks.places.shape[1]
-        bits = None if cases is None else cases[:, slot : slot + many]
-        output = looks.head.output.dense()[rows]
-        carried = _carried(stream, looks, normed, bits, rounding)
-        off = rounding.error(output.shape[1], np.abs(output) @ carried.size)
-        added.append(applied(output, carried).widened(off))
-        slot += many
-    whole = sum(added[1:], added[0])
-    return Brought(rows, whole, np.sum([each.size for each in added], axis=0))
-
-
-def _carried(
-    stream: Embedded,
-    looks: Looks,
-    normed: Normed | None,
-    cases: NDArray[np.int64] | None,
-    rounding: Rounding,
-) -> Interval:
-    """Return the weighted mean of a head's values, (d_v, cases), see `_brought`."""
-    head = looks.head
-    values = stream.forms(head.value)
-    if (values != values[:, :1]).any():
-        raise Refused("attention", f"the value of head {head.name!r} depends on the position", "another than position 0")
-    if normed is None:
-        off = rounding.error(stream.terms, stream.forms(head.value, sizes=True).max(axis=1))
-        span = Interval.exactly(values[:, 0]).widened(off)
-    else:
-        read = normed.read_embedded(stream, head.value, rounding)
-        span = read.hull(axis=1)
-    whole = span.hull(axis=1)[:, None]
-    most = float(span.size.max(initial=0.0))
-    summed = rounding.gamma(3 * stream.positions) * most + rounding.lost(stream.positions) * (1 + most)
-    if cases is None:
-        return whole.widened(summed)
-    each = span[:, cases]  # (d_v, cases, slots)
-    right = Interval(each.lo.mean(axis=2), each.hi.mean(axis=2))
-    uneven = looks.tilt * (each.hi.max(axis=2) - each.lo.min(axis=2))
-    stray = Interval(
-        right.lo + looks.stray * np.minimum(whole.lo - right.lo, 0) - uneven,
-        right.hi + looks.stray * np.maximum(whole.hi - right.hi, 0) + uneven,
-    )
-    return stray.widened(summed if head.weighting == "softmax" else rounding.error(2, right.size))
-
-
 @dataclass(frozen=True)
 class Through:
     """What becomes of a stream after attention, at some positions.
@@ -158,75 +103,158 @@ class Through:
     last: Normed | None
 
 
-def _through(decoder: Decoder, stream: Embedded, added: Brought, where: slice, rounding: Rounding) -> Through:
-    """Return what becomes of the stream at the positions `where`.
+@dataclass(frozen=True)
+class GateProof:
+    """From where the heads look to the logits.
 
-    Raises:
-        Refused: where a part is beyond the proof, or a norm may divide by 0.
+    Args:
+        stream: the stream after the embedding.
+        looks: where each head looks.
+        normed: the stream through the norm before attention, if there is one.
     """
-    layer = decoder.layers[0]
-    if layer.feed_forward is None:
-        raise Refused("gate", "there is no feed-forward part", "the layer only has heads")
-    output, fixed = layer.feed_forward.output.dense(), layer.feed_forward.output_bias.dense()[:, 0]
-    span = added.span[:, None, None, :]
-    normed = None
-    if layer.feed_forward_norm is not None:
-        total = Interval.exactly(stream.total[where, :, None]) + span.summed()
-        squares, size = _squares(stream, where, added.rows, span), _everything(stream, added, where)
-        normed = Normed.of(layer.feed_forward_norm, stream.width, stream.terms, total, squares, size, rounding)
-    hidden = _hidden(stream, layer.feed_forward, added, where, normed, rounding)
-    if decoder.norm is None:
-        return Through(hidden, output, fixed, None)
-    rows = np.union1d(added.rows, np.flatnonzero(output.any(axis=1) | (fixed != 0)))
-    written = applied(output[rows], hidden) + Interval.exactly(fixed[rows][:, None, None, None])
-    own = np.searchsorted(rows, added.rows)
-    written.lo[own] += span.lo
-    written.hi[own] += span.hi
-    moved = applied(output.sum(axis=0)[None, :], hidden)[0] + Interval.exactly(fixed.sum())
-    total = Interval.exactly(stream.total[where, :, None]) + span.summed() + moved
-    size = _everything(stream, added, where) + float(np.abs(fixed).sum())
-    size = size + np.tensordot(np.abs(output).sum(axis=0), hidden.size, axes=1)
-    terms, squares = stream.terms + output.shape[1], _squares(stream, where, rows, written)
-    return Through(hidden, output, fixed, Normed.of(decoder.norm, stream.width, terms, total, squares, size, rounding))
 
+    stream: Embedded
+    looks: Sequence[Looks]
+    normed: Normed | None
+    rounding: Rounding
 
-def answers(
-    decoder: Decoder,
-    stream: Embedded,
-    found: Sequence[Looks],
-    normed: Normed | None,
-    want: Wanted,
-    rounding: Rounding,
-) -> Interval:
-    """Return the logit of 1 less that of 0, up to a positive factor where a norm comes before: (gates, bit fed, cases).
+    def answers(self, want: Wanted) -> Interval:
+        """Return the logit of 1 less that of 0, up to a positive factor where a norm comes before: (gates, bit fed, cases).
 
-    Raises:
-        Refused: where a part is beyond the proof, or a norm may divide by 0 at any position.
-    """
-    first = stream.positions - want.bits.shape[1]
-    if decoder.layers[0].feed_forward_norm or decoder.norm:  # those before the first answer are run as well
-        _through(decoder, stream, _brought(stream, found, normed, None, rounding), slice(0, first), rounding)
-    added = _brought(stream, found, normed, want.cases, rounding)
-    after = _through(decoder, stream, added, slice(first, None), rounding)
-    hidden, output, fixed = after.hidden, after.output, after.fixed
-    change, weights, biases = _logits(decoder)
-    bias = float(biases[1] - biases[0])
-    forms, sizes = stream.forms(change)[0, first:], stream.forms(weights, sizes=True)[0, first:]
-    dense, sized = change.dense(), weights.dense()
-    base = Interval.exactly(forms[:, :, None]) + applied(dense[:, added.rows], added.span)[0][None, None, :]
-    whole = base + applied(dense @ output, hidden)[0] + Interval.exactly(float((dense @ fixed)[0]) + bias)
-    size = sizes[:, :, None] + (sized[:, added.rows] @ added.size)[0][None, None, :]
-    size = size + np.tensordot((sized @ np.abs(output))[0], hidden.size, axes=1)
-    size = size + float((sized @ np.abs(fixed))[0]) + float(np.abs(biases).sum())
-    terms = stream.terms + output.shape[1]
-    weight = float(sized.sum())
-    lost = rounding.lost(output.shape[1]) * weight  # what underflow takes from the products of units is multiplied
-    if after.last is None:
-        return whole.widened(rounding.error(terms, size) + lost)
-    plain = float(np.abs(decoder.unembedding.values).sum())
-    normed_lost = rounding.lost(terms) * (1 + plain + weight) / after.last.scale.lo
-    off = after.last.off * weight + rounding.gamma(terms) * size + lost + normed_lost
-    return (whole - Interval.exactly(dense.sum()) * after.last.mean).widened(off)
+        Raises:
+            Refused: where a part is beyond the proof, or a norm may divide by 0 at any position.
+        """
+        stream, rounding, decoder = self.stream, self.rounding, self.stream.decoder
+        first = stream.positions - want.bits.shape[1]
+        if decoder.layers[0].feed_forward_norm or decoder.norm:  # those before the first answer are run as well
+            self._through(self._brought(None), slice(0, first))
+        added = self._brought(want.cases)
+        after = self._through(added, slice(first, None))
+        hidden, output, fixed = after.hidden, after.output, after.fixed
+        change, weights, biases = _logits(decoder)
+        bias = float(biases[1] - biases[0])
+        forms, sizes = stream.forms(change)[0, first:], stream.forms(weights, sizes=True)[0, first:]
+        dense, sized = change.dense(), weights.dense()
+        base = Interval.exactly(forms[:, :, None]) + applied(dense[:, added.rows], added.span)[0][None, None, :]
+        whole = base + applied(dense @ output, hidden)[0] + Interval.exactly(float((dense @ fixed)[0]) + bias)
+        size = sizes[:, :, None] + (sized[:, added.rows] @ added.size)[0][None, None, :]
+        size = size + np.tensordot((sized @ np.abs(output))[0], hidden.size, axes=1)
+        size = size + float((sized @ np.abs(fixed))[0]) + float(np.abs(biases).sum())
+        terms = stream.terms + output.shape[1]
+        weight = float(sized.sum())
+        lost = rounding.lost(output.shape[1]) * weight  # what underflow takes from the products of units is multiplied
+        if after.last is None:
+            return whole.widened(rounding.error(terms, size) + lost)
+        plain = float(np.abs(decoder.unembedding.values).sum())
+        normed_lost = rounding.lost(terms) * (1 + plain + weight) / after.last.scale.lo
+        off = after.last.off * weight + rounding.gamma(terms) * size + lost + normed_lost
+        return (whole - Interval.exactly(dense.sum()) * after.last.mean).widened(off)
+
+    def _brought(self, cases: NDArray[np.int64] | None) -> Brought:
+        """Return what the heads bring in each of these cases, (cases, slots); None: wherever they look, as one case."""
+        rows, slot = np.unique(np.concatenate([looks.head.output.rows for looks in self.looks])), 0
+        added = []
+        for looks in self.looks:
+            many = looks.places.shape[1]
+            bits = None if cases is None else cases[:, slot : slot + many]
+            output = looks.head.output.dense()[rows]
+            carried = self._carried(looks, bits)
+            off = self.rounding.error(output.shape[1], np.abs(output) @ carried.size)
+            added.append(applied(output, carried).widened(off))
+            slot += many
+        whole = sum(added[1:], added[0])
+        return Brought(rows, whole, np.sum([each.size for each in added], axis=0))
+
+    def _carried(self, looks: Looks, cases: NDArray[np.int64] | None) -> Interval:
+        """Return the weighted mean of a head's values, (d_v, cases), see `_brought`."""
+        stream, rounding, head = self.stream, self.rounding, looks.head
+        values = stream.forms(head.value)
+        if (values != values[:, :1]).any():
+            raise Refused(
+                "attention", f"the value of head {head.name!r} depends on the position", "another than position 0"
+            )
+        if self.normed is None:
+            off = rounding.error(stream.terms, stream.forms(head.value, sizes=True).max(axis=1))
+            span = Interval.exactly(values[:, 0]).widened(off)
+        else:
+            span = self.normed.read_embedded(stream, head.value, rounding).hull(axis=1)
+        whole = span.hull(axis=1)[:, None]
+        most = float(span.size.max(initial=0.0))
+        summed = rounding.gamma(3 * stream.positions) * most + rounding.lost(stream.positions) * (1 + most)
+        if cases is None:
+            return whole.widened(summed)
+        each = span[:, cases]  # (d_v, cases, slots)
+        right = Interval(each.lo.mean(axis=2), each.hi.mean(axis=2))
+        uneven = looks.tilt * (each.hi.max(axis=2) - each.lo.min(axis=2))
+        stray = Interval(
+            right.lo + looks.stray * np.minimum(whole.lo - right.lo, 0) - uneven,
+            right.hi + looks.stray * np.maximum(whole.hi - right.hi, 0) + uneven,
+        )
+        return stray.widened(summed if head.weighting == "softmax" else rounding.error(2, right.size))
+
+    def _through(self, added: Brought, where: slice) -> Through:
+        """Return what becomes of the stream at the positions `where`.
+
+        Raises:
+            Refused: where a part is beyond the proof, or a norm may divide by 0.
+        """
+        stream, rounding, last = self.stream, self.rounding, self.stream.decoder.norm
+        layer = stream.decoder.layers[0]
+        if layer.feed_forward is None:
+            raise Refused("gate", "there is no feed-forward part", "the layer only has heads")
+        output, fixed = layer.feed_forward.output.dense(), layer.feed_forward.output_bias.dense()[:, 0]
+        span = added.span[:, None, None, :]
+        normed = None
+        if layer.feed_forward_norm is not None:
+            total = Interval.exactly(stream.total[where, :, None]) + span.summed()
+            squares, size = self._squares(where, added.rows, span), self._everything(added, where)
+            normed = Normed.of(layer.feed_forward_norm, stream.width, stream.terms, total, squares, size, rounding)
+        hidden = self._hidden(layer.feed_forward, added, where, normed)
+        if last is None:
+            return Through(hidden, output, fixed, None)
+        rows = np.union1d(added.rows, np.flatnonzero(output.any(axis=1) | (fixed != 0)))
+        written = applied(output[rows], hidden) + Interval.exactly(fixed[rows][:, None, None, None])
+        own = np.searchsorted(rows, added.rows)
+        written.lo[own] += span.lo
+        written.hi[own] += span.hi
+        moved = applied(output.sum(axis=0)[None, :], hidden)[0] + Interval.exactly(fixed.sum())
+        total = Interval.exactly(stream.total[where, :, None]) + span.summed() + moved
+        size = self._everything(added, where) + float(np.abs(fixed).sum())
+        size = size + np.tensordot(np.abs(output).sum(axis=0), hidden.size, axes=1)
+        terms, squares = stream.terms + output.shape[1], self._squares(where, rows, written)
+        return Through(hidden, output, fixed, Normed.of(last, stream.width, terms, total, squares, size, rounding))
+
+    def _everything(self, added: Brought, where: slice) -> Floats:
+        """Return the sum of the absolute values of all terms of the stream after attention: (positions, bit fed, cases)."""
+        whole: Floats = self.stream.entry_sizes[where, :, None] + added.size.sum(axis=0)[None, None, :]
+        return whole
+
+    def _squares(self, where: slice, rows: Ints, span: Interval) -> Interval:
+        """Return the sum of the squares of the entries after `span` is added in `rows`: (positions, bit fed, cases)."""
+        stream = self.stream
+        chosen = {(n, int(row)): 1.0 for n, row in enumerate(rows)}
+        before = stream.forms(Matrix.from_entries((len(rows), stream.width), chosen))[:, where, :, None]
+        after = (Interval.exactly(before) + span).squared().summed()
+        return Interval.exactly(stream.squares[where, :, None] - (before**2).sum(axis=0)) + after
+
+    def _hidden(self, layer: FeedForward, added: Brought, where: slice, normed: Normed | None) -> Interval:
+        """Return the hidden units after ReLU: (units, positions, bit fed, cases)."""
+        stream, rounding = self.stream, self.rounding
+        reads, biases = layer.input, layer.input_bias.dense()[:, 0][:, None, None, None]
+        reading = None if normed is None else NormedMatrix.of(reads, normed.norm)
+        scaled = reads if reading is None else reading.matrix
+        own = scaled.dense()[:, added.rows]
+        brought = applied(own, added.span)
+        forms = Interval.exactly(stream.forms(scaled)[:, where, :, None])
+        whole = forms + brought[:, None, None, :]
+        sizes = stream.forms(scaled, sizes=True)[:, where, :, None] + (np.abs(own) @ added.size)[:, None, None, :]
+        if normed is None or reading is None:
+            terms = int(np.bincount(reads.rows, minlength=1).max()) + 1 + len(stream.decoder.features)
+            off = rounding.error(terms, sizes + np.abs(biases))
+        else:
+            whole = normed.read(reading, whole, sizes, stream.terms, rounding)
+            off = rounding.gamma(stream.terms) * (np.abs(biases) + sizes * normed.scale.hi)
+        return (whole + Interval.exactly(biases)).widened(off).rectified()
 
 
 def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, Floats]:
@@ -249,47 +277,6 @@ def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, Floats]:
 
 def _sum_of_sizes(matrix: Matrix) -> Matrix:
     return Matrix.from_dense(np.abs(matrix.dense()).sum(axis=0, keepdims=True))
-
-
-def _everything(stream: Embedded, added: Brought, where: slice) -> Floats:
-    """Return the sum of the absolute values of all terms of the stream after attention: (positions, bit fed, cases)."""
-    ones = Matrix.from_dense(np.ones((1, stream.width)))
-    whole: Floats = stream.forms(ones, sizes=True)[0, where, :, None] + added.size.sum(axis=0)[None, None, :]
-    return whole
-
-
-def _squares(stream: Embedded, where: slice, rows: Ints, span: Interval) -> Interval:
-    """Return the sum of the squares of the entries after `span` is added in `rows`: (positions, bit fed, cases)."""
-    chosen = {(n, int(row)): 1.0 for n, row in enumerate(rows)}
-    before = stream.forms(Matrix.from_entries((len(rows), stream.width), chosen))[:, where, :, None]
-    after = (Interval.exactly(before) + span).squared().summed()
-    return Interval.exactly(stream.squares[where, :, None] - (before**2).sum(axis=0)) + after
-
-
-def _hidden(
-    stream: Embedded,
-    layer: FeedForward,
-    added: Brought,
-    where: slice,
-    normed: Normed | None,
-    rounding: Rounding,
-) -> Interval:
-    """Return the hidden units after ReLU: (units, positions, bit fed, cases)."""
-    reads, biases = layer.input, layer.input_bias.dense()[:, 0][:, None, None, None]
-    reading = None if normed is None else NormedMatrix.of(reads, normed.norm)
-    scaled = reads if reading is None else reading.matrix
-    own = scaled.dense()[:, added.rows]
-    brought = applied(own, added.span)
-    forms = Interval.exactly(stream.forms(scaled)[:, where, :, None])
-    whole = forms + brought[:, None, None, :]
-    sizes = stream.forms(scaled, sizes=True)[:, where, :, None] + (np.abs(own) @ added.size)[:, None, None, :]
-    if normed is None or reading is None:
-        terms = int(np.bincount(reads.rows, minlength=1).max()) + 1 + len(stream.decoder.features)
-        off = rounding.error(terms, sizes + np.abs(biases))
-    else:
-        whole = normed.read(reading, whole, sizes, stream.terms, rounding)
-        off = rounding.gamma(stream.terms) * (np.abs(biases) + sizes * normed.scale.hi)
-    return (whole + Interval.exactly(biases)).widened(off).rectified()
 
 
 def wrong_gates(circuit: Circuit, want: Wanted, found: Interval) -> list[Refusal]:
@@ -316,7 +303,7 @@ def wrong_gates(circuit: Circuit, want: Wanted, found: Interval) -> list[Refusal
 
 
 def margin(want: Wanted, found: Interval) -> float:
-    """Return the least lead of the right token's logit, as `answers` scales it."""
+    """Return the least lead of the right token's logit, as `GateProof.answers` scales it."""
     lo, hi = (a.transpose(2, 0, 1) for a in (found.lo, found.hi))
     least = np.where(want.bits[:, :, None], lo, -hi).min(axis=2)
     return float(least[want.possible].min())

@@ -94,8 +94,14 @@ class Embedded:
     @cached_property
     def total(self) -> Floats:
         """(positions, 2): the sum of the entries."""
-        total: Floats = self.forms(_ones(self.width))[0]
+        total: Floats = self.forms(Matrix.from_dense(np.ones((1, self.width))))[0]
         return total
+
+    @cached_property
+    def entry_sizes(self) -> Floats:
+        """(positions, 2): the sum of the absolute values of all that is added up in the entries."""
+        sizes: Floats = self.forms(Matrix.from_dense(np.ones((1, self.width))), sizes=True)[0]
+        return sizes
 
     @cached_property
     def squares(self) -> Floats:
@@ -198,10 +204,6 @@ class NormedMatrix:
             for terms in (gained, np.abs(gained), shifted, np.abs(shifted), np.abs(matrix.values))
         )
         return cls(Matrix(matrix.shape, matrix.rows, matrix.columns, gained), sums, weights, constants, sizes, plain)
-
-
-def _ones(width: int) -> Matrix:
-    return Matrix.from_dense(np.ones((1, width)))
 
 
 def _absolute(matrix: Matrix) -> Matrix:
@@ -322,6 +324,7 @@ def _by_position(
         witness = f"position {first + at} looks for position {found[at]:g}"
         raise Refused("attention", f"head {head.name!r} looks for no position from 0 to its own", witness, net=nets[at])
     apart = np.arange(1.0, max(200, len(places)))
+    # The factor is more than float64 loses in the sum; beyond 200 positions e^{-cd²} adds nothing that float64 can hold.
     astray = 2 * float(np.exp(-factor * apart**2).sum()) * (1 + 2**-30) if head.weighting == "softmax" else 0.0
     limit = None if largest is None else isqrt(int(largest)) + 1
     return Looks(head, found.astype(np.int64)[:, None], astray / (1 + astray), 0.0, limit)
@@ -358,7 +361,9 @@ def _best(head: Head, scores: Interval, first: int, nets: list[str]) -> Looks:
     columns = np.arange(scores.lo.shape[1])
     one, two, three = padded[0], padded[1], padded[2]
     level = [scores[p, columns] for p in (one, two, three)]
-    slack = np.minimum(level[0].size, 1e300) * 2.0**-20
+    # A guess: two scores are taken as tied if a relative 2^-20 lies between them, far more than the width of intervals
+    # around equal scores. A wrong guess is refused below, since then the third score is not behind, or the two are uneven.
+    slack = np.minimum(level[0].size, 1e300) * 2.0**-20  # finite, whatever the scores are
     tied = (level[1].hi >= level[0].lo - slack) & (one != two)
     next_best = np.where(tied, level[2].hi, np.where(one == two, -np.inf, level[1].hi))
     next_best = np.where(tied & ((three == one) | (three == two)), -np.inf, next_best)

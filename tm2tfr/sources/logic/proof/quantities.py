@@ -43,7 +43,7 @@ class Quantity:
 
     Args:
         name: what it is claimed to hold, with its label; no two directions of a stream have the same.
-        kind: see above.
+        kind: whole, or divided: a share, a rest, 1/N; see the module's docstring.
         factor, power: it is at most ``factor · N^power``; 1 of what is divided.
     """
 

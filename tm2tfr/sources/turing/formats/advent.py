@@ -16,7 +16,7 @@ from typing import Any
 from tm2tfr.base.text.nodes import Node, Scalar
 from tm2tfr.base.text.source import Log, Mark, SourceText
 from tm2tfr.sources.turing.formats import lossless
-from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, matched, stem
 from tm2tfr.sources.turing.spec import Example, Machine, Rule
 
 BLANK = "0"
@@ -100,8 +100,7 @@ class _Blueprint:
                 node = Node(Mark(number, at), Mark(number, end))
                 self.draft.error(node, "this is not a sentence of a blueprint", f"write one of {_KNOWN}")
                 return
-            mark = Mark(number, found.start("value")), Mark(number, found.end("value"))
-            getattr(self, f"read_{kind}")(Scalar(*mark, found["value"], plain=True))
+            getattr(self, f"read_{kind}")(matched(number, found, "value"))
             space = _SPACE.match(line, found.end())
             at = space.end() if space else end
 

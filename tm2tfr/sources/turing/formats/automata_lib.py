@@ -128,7 +128,7 @@ class _Code:
         values["transitions"] = self.rules(fields["transitions"])
         values["input_alphabet"] = tuple(a for a in values["input_alphabet"] if a != values["blank"])
         self.draft.log.conclude()
-        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
+        return self.draft.loaded()
 
     def call(self) -> ast.Call:
         """Return the only call of the class."""

@@ -74,7 +74,7 @@ def read(source: SourceText) -> Loaded:
     if len(rows) > len(LETTERS):
         draft.refuse(_node(rows[26][0]), f"there are {len(rows)} rows", f"the states are {LETTERS}: write at most 26 rows")
     read_rows(draft, rows)
-    return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
+    return draft.loaded()
 
 
 def read_rows(draft: Draft, rows: list[list[tuple[Mark, str]]]) -> None:

@@ -96,12 +96,8 @@ class _Yaml:
             elif key.text == "num_tapes" and isinstance(value, Scalar):  # as in the older form
                 self.draft.one_tape(value, value.text)
             else:
-                close = self.draft.nearest(key.text, KEYS, _ELSEWHERE)
-                self.draft.warn(key, f"unknown key {key.text!r}{close}", "it is ignored: correct it, or make it a comment")
-        lacking = [key for key in KEYS if key not in found and key != "tape_alphabet_extra"]
-        if lacking:
-            what = f"there is no key {lacking[0]!r}" if len(lacking) == 1 else f"there are no keys {', '.join(lacking)}"
-            self.draft.error(root, what, "add it" if len(lacking) == 1 else "add them")
+                self.draft.unknown_key(key, key.text, KEYS, _ELSEWHERE)
+        self.draft.missing_keys(root, [key for key in KEYS if key not in found and key != "tape_alphabet_extra"])
         return found
 
     def names(self, found: Fields) -> None:

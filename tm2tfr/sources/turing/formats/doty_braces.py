@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tm2tfr.base.errors import did_you_mean
 from tm2tfr.base.text.nodes import Scalar
 from tm2tfr.base.text.source import Mark
-from tm2tfr.sources.turing.formats.draft import Draft, Loaded
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, matched, stripped
 from tm2tfr.sources.turing.spec import MOVES, Rule
 
 BLANK, ANY = "_", "?"
@@ -52,9 +52,7 @@ class Rules:
         elif not wrong:
             key, rule = (text["state"], text["read"]), Rule(text["new"], text["write"], MOVES[text["move"]])
             if key in self.rules:
-                first = self.rules[key][1]["read"].start.line + 1
-                what = f"state {key[0]!r} already has a rule for {key[1]!r} in line {first}: a choice (nondeterminism)"
-                self.draft.error(nodes["state"], what, "keep one of them: machines here are deterministic")
+                self.draft.second_rule(nodes["state"], key, self.rules[key][1]["read"])
             self.rules.setdefault(key, (rule, nodes))
 
     def loaded(self) -> Loaded:
@@ -80,7 +78,7 @@ class Rules:
                 marks["table", state, a, "write"], marks["table", state, a, "state"] = nodes["write"], nodes["new"]
             marks.setdefault(("table", state), nodes["state"])
         values["transitions"] = rules
-        return Loaded(machine=draft.machine(), warnings=draft.log.conclude())
+        return draft.loaded()
 
     def matched(self, state: str, symbol: str) -> Iterator[str]:
         """Yield the symbols that a rule is for: an exact rule takes precedence over the wildcard."""
@@ -114,16 +112,16 @@ class Braces(Rules):
                 del self.sets[self.unclosed]
                 self.unclosed = ""
             if in_rules is None and (delta := _DELTA.match(text)):
-                in_rules = _scalar(number, 0, text[: delta.end()])
+                in_rules = stripped(number, 0, text[: delta.end()])
                 text = " " * delta.end() + text[delta.end() :]
             if in_rules is not None:
                 for piece in re.finditer(r"[^;]+", text):
                     self.rule(number, piece.start(), piece[0])
             elif self.unclosed:
-                self.piece(self.unclosed, _scalar(number, 0, text))
+                self.piece(self.unclosed, stripped(number, 0, text))
             else:
                 self.header(number, text)
-        first = _scalar(0, 0, self.draft.log.source.lines[0])
+        first = stripped(0, 0, self.draft.log.source.lines[0])
         if in_rules is None:
             self.draft.error(
                 first, "there is no line 'delta ='", f"add it below the others, and below it the rules: {self.remedy}"
@@ -137,13 +135,13 @@ class Braces(Rules):
         if match is None:
             if text.strip():
                 what = "this is neither 'key = value' nor a rule below 'delta ='"
-                self.draft.error(_scalar(number, 0, text), what, self.remedy)
+                self.draft.error(stripped(number, 0, text), what, self.remedy)
             return
         value = text[match.end() :].rstrip().removesuffix(";").rstrip()
         node = Scalar(Mark(number, match.end()), Mark(number, match.end() + len(value)), value, plain=True)
         if match["key"] not in KEYS:
             what = f"unknown key {match['key']!r}{did_you_mean(match['key'], KEYS)}"
-            self.draft.warn(_scalar(number, match.start("key"), match["key"]), what, "it is ignored")
+            self.draft.warn(matched(number, match, "key"), what, "it is ignored")
         elif match["key"] in self.found:
             self.draft.twice(node, self.found[match["key"]], f"the key {match['key']!r}")
         if match["key"] == "num_tapes":
@@ -186,7 +184,7 @@ class Braces(Rules):
             for name in re.finditer(r"[^\s,{};][^,{};]*(?<!\s)", node.text):
                 found.append(name[0])
                 column = node.start.column + name.start()
-                self.draft.marks[place, name[0]] = _scalar(node.start.line, column, name[0])
+                self.draft.marks[place, name[0]] = stripped(node.start.line, column, name[0])
         return tuple(dict.fromkeys(found))
 
     def rule(self, number: int, start: int, text: str) -> None:
@@ -195,12 +193,6 @@ class Braces(Rules):
             return
         match = _RULE.fullmatch(text)
         if match is None:
-            self.draft.error(_scalar(number, start, text), "this is not a rule", self.remedy)
+            self.draft.error(stripped(number, start, text), "this is not a rule", self.remedy)
             return
-        self.add({part: _scalar(number, start + match.start(part), match[part]) for part in match.groupdict()})
-
-
-def _scalar(number: int, column: int, text: str) -> Scalar:
-    """Return a text without the spaces around it, as a node."""
-    start, inside = column + len(text) - len(text.lstrip()), text.strip()
-    return Scalar(Mark(number, start), Mark(number, start + len(inside)), inside, plain=True)
+        self.add({part: stripped(number, start + match.start(part), match[part]) for part in match.groupdict()})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
 from tm2tfr.base.errors import Diagnostic
-from tm2tfr.base.text.nodes import Node, Reading
+from tm2tfr.base.text.nodes import Node, Reading, Scalar
+from tm2tfr.base.text.source import Mark
 from tm2tfr.sources.turing.spec import Machine, MachineError, Problem
 
 Path = tuple[str, ...]
@@ -40,12 +43,42 @@ class Draft(Reading):
         self.log.conclude()
         return machine
 
+    def loaded(self) -> Loaded:
+        """Return the machine with all warnings.
+
+        Raises:
+            SpecError: with every error of the machine and of the document.
+        """
+        return Loaded(machine=self.machine(), warnings=self.log.conclude())
+
     def one_tape(self, node: Node, number: str) -> None:
         """Raise SpecError unless the number of tapes is one: what else is wrong with such a text does not matter."""
         if number != "1":
             self.refuse(
                 node, f"this machine has {number} tapes, but machines here have one", "convert it to one tape first"
             )
+
+    def unknown_key(
+        self, key: Node, name: str, known: Collection[str], meant: Mapping[str, str], otherwise: str = "make it a comment"
+    ) -> None:
+        """Warn of a key that the format does not have; `meant`, `known`: see `nearest`."""
+        what = f"unknown key {name!r}{self.nearest(name, known, meant)}"
+        self.warn(key, what, f"it is ignored: correct it, or {otherwise}")
+
+    def missing_keys(self, root: Node, keys: Sequence[str]) -> None:
+        """Report the keys that a document lacks, if there are any."""
+        if keys:
+            what = f"there is no key {keys[0]!r}" if len(keys) == 1 else f"there are no keys {', '.join(keys)}"
+            self.error(root, what, "add it" if len(keys) == 1 else "add them")
+
+    def second_rule(self, node: Node, key: tuple[str, str], first: Node, *, same: bool = False) -> None:
+        """Report a rule for a state and symbol that have one at `first`: a choice, unless both rules are the same."""
+        what = f"state {key[0]!r} already has a rule for {key[1]!r} in line {first.start.line + 1}"
+        if same:
+            self.warn(node, what, "remove one of the two, which are the same")
+        else:
+            remedy = "keep one of them: machines here are deterministic"
+            self.error(node, f"{what}: a choice (nondeterminism)", remedy)
 
     def complain(self, problem: Problem) -> None:
         """Report a problem found by the checks of `Machine`, at its place in the text."""
@@ -66,6 +99,17 @@ class Loaded:
 
     machine: Machine
     warnings: tuple[Diagnostic, ...] = ()
+
+
+def matched(number: int, match: re.Match[str], group: str | int = 0) -> Scalar:
+    """Return what a pattern, or a group of it, has found in line `number` as a node."""
+    return Scalar(Mark(number, match.start(group)), Mark(number, match.end(group)), match[group], plain=True)
+
+
+def stripped(number: int, column: int, text: str) -> Scalar:
+    """Return a text in line `number` without the spaces around it as a node; of spaces alone, one as wide as they are."""
+    start, inside = column + len(text) - len(text.lstrip()), text.strip()
+    return Scalar(Mark(number, start if inside else column), Mark(number, start + len(inside)), inside, plain=True)
 
 
 def stem(file: str) -> str:

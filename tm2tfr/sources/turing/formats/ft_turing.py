@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from tm2tfr.base.text.json_nodes import compose_json
 from tm2tfr.base.text.nodes import Fields, List, Map, Node, Scalar, kind
@@ -92,7 +91,7 @@ class _Reader:
             self.transitions(found["transitions"][1])
         self.draft.log.conclude()
         self.draft.values["transitions"] = self.rules
-        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
+        return self.draft.loaded()
 
     def lists(self, found: Fields) -> None:
         """Read the alphabet, the states and the finals."""
@@ -140,12 +139,8 @@ class _Reader:
             if key.text in KEYS:
                 found.setdefault(key.text, (key, value))
             else:
-                close = self.draft.nearest(key.text, KEYS, _ELSEWHERE)
-                self.draft.warn(key, f"unknown key {key.text!r}{close}", "it is ignored: correct it, or remove it")
-        lacking = [key for key in KEYS if key not in found and key != "name"]
-        if lacking:
-            what = f"there is no key {lacking[0]!r}" if len(lacking) == 1 else f"there are no keys {', '.join(lacking)}"
-            self.draft.error(root, what, "add it" if len(lacking) == 1 else "add them")
+                self.draft.unknown_key(key, key.text, KEYS, _ELSEWHERE, "remove it")
+        self.draft.missing_keys(root, [key for key in KEYS if key not in found and key != "name"])
         if "name" not in found:
             name = self.draft.values["name"]
             self.draft.warn(root, "there is no key 'name'", f"add it: until then the machine is called {name!r}")
@@ -218,17 +213,12 @@ class _Reader:
 
     def add(self, state: str, symbol: Scalar, rule: Rule) -> None:
         """Add a rule; a second one for the same state and symbol must be the same."""
-        at = ("table", state, symbol.text)
-        if (state, symbol.text) in self.rules:
-            line = self.draft.marks[at].start.line + 1
-            what = f"state {state!r} already has a rule for {symbol.text!r} in line {line}"
-            if self.rules[state, symbol.text] == rule:
-                self.draft.warn(symbol, what, "remove one of the two, which are the same")
-            else:
-                self.draft.error(symbol, f"{what}: a choice (nondeterminism)", "keep one: machines here are deterministic")
+        at, key = ("table", state, symbol.text), (state, symbol.text)
+        if key in self.rules:
+            self.draft.second_rule(symbol, key, self.draft.marks[at], same=self.rules[key] == rule)
             return
         self.draft.marks[at] = symbol
-        self.rules[state, symbol.text] = rule
+        self.rules[key] = rule
 
 
 _STAYS = frozenset({"none", "stay", "s", "n", "stop", "-"})
@@ -265,7 +255,7 @@ def write(machine: Machine) -> lossless.Written:
     names = {move: action for action, move in ACTIONS.items()}
     for (q, a), rule in m.transitions.items():
         rows[q].append({"read": a, "to_state": rule.state, "write": rule.write, "action": names[rule.move]})
-    head: dict[str, Any] = {
+    head: dict[str, object] = {
         "name": m.name,
         "alphabet": list(m.tape_alphabet),
         "blank": m.blank,
@@ -281,5 +271,5 @@ def write(machine: Machine) -> lossless.Written:
     return lossless.Written("\n".join([*lines, ",\n".join(states), "  }", "}", ""]), tuple(notes), t.symbols)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=not str(value).isprintable())

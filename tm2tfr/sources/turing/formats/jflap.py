@@ -73,7 +73,7 @@ class _Reader:
         top = self.level(self.root.first("automaton") or self.root, ())
         self.draft.log.conclude()
         self.machine(top)
-        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
+        return self.draft.loaded()
 
     def kind(self) -> None:
         """Refuse anything but a Turing machine with one tape."""

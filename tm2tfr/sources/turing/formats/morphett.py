@@ -27,7 +27,7 @@ from tm2tfr.base.text.json_nodes import compose_json
 from tm2tfr.base.text.nodes import Map, Node, Scalar, kind
 from tm2tfr.base.text.source import Log, Mark, SourceText
 from tm2tfr.sources.turing.formats import lossless
-from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, matched, stem
 from tm2tfr.sources.turing.spec import TAPES, Machine, Rule
 
 # ── what Morphett's simulator saves: a JSON object with the program, the tape and state to begin with, and the variant
@@ -78,11 +78,7 @@ def read_snapshot(draft: Draft) -> SavedProgram:
     found: dict[str, Scalar] = {}
     for key, value in draft.entries(root, "key"):
         if key.text not in KEYS:
-            draft.warn(
-                key,
-                f"unknown key {key.text!r}{draft.nearest(key.text, KEYS, {})}",
-                "it is ignored: correct it, or remove it",
-            )
+            draft.unknown_key(key, key.text, KEYS, {}, "remove it")
         elif isinstance(value, Scalar):
             found.setdefault(key.text, value)
         else:
@@ -185,17 +181,15 @@ class _Program:
     def read(self) -> Loaded:
         for number, text in enumerate(self.draft.log.source.lines):
             if (header := _HEADER.fullmatch(text)) is not None:
-                node = Node(Mark(number, header.start("value")), Mark(number, header.end("value")))
-                self.headers.setdefault(header["key"], (header["value"], node))
+                self.headers.setdefault(header["key"], (header["value"], matched(number, header, "value")))
             elif (tape := _INITIAL_TAPE.fullmatch(text)) is not None:
-                node = Node(Mark(number, tape.start("value")), Mark(number, tape.end("value")))
-                self.headers.setdefault("initial tape", (tape["value"], node))
+                self.headers.setdefault("initial tape", (tape["value"], matched(number, tape, "value")))
             self.line(number, text.split(";")[0])
         if not self.lines and not self.draft.log.found:
             self.draft.error(None, "this text contains no rule", "write rules such as '0 1 _ r 0', one per line")
         self.draft.log.conclude()
         self.expand()
-        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
+        return self.draft.loaded()
 
     def line(self, number: int, text: str) -> None:
         """Read one line without its comment."""
@@ -203,7 +197,7 @@ class _Program:
         if not found:
             return
         tokens = [m[0] for m in found]
-        nodes = tuple(Node(Mark(number, m.start()), Mark(number, m.end())) for m in found)
+        nodes = tuple(matched(number, m) for m in found)
         remedy = "a rule is 'state read write l|r|* new-state', optionally followed by !"
         if tokens[0].startswith("$INITIAL_TAPE"):
             self.draft.error(nodes[0], f"{tokens[0]!r} begins no rule", "put ; before it: ; $INITIAL_TAPE: 101")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Protocol, cast
 
 from tm2tfr.base.choices import MACHINE_TEXTS, READABLE, WRITABLE, TextFormat
 from tm2tfr.base.errors import ConversionError, Diagnostic, SpecError, did_you_mean
@@ -16,15 +16,22 @@ from tm2tfr.sources.turing.formats.lossless import Written
 from tm2tfr.sources.turing.spec import Machine
 
 
+class FormatModule(Protocol):
+    """The functions of a format's module."""
+
+    def looks_like(self, start: str, /) -> bool: ...  # whether a text that begins so is in the format
+    def read(self, source: SourceText, /) -> Loaded: ...  # raises SpecError
+    def write(self, machine: Machine, /) -> Written: ...  # raises ConversionError
+
+
 class Format(TextFormat):
     """A format, as `tm2tfr.base.choices` registers it, with its module."""
 
     __slots__ = ()
 
-    def call(self, function: str, argument: Any) -> Any:
-        """Call a function of the module."""
-        found: Callable[[Any], Any] = getattr(import_module(f"{__package__}.{self.module}"), function)
-        return found(argument)
+    def loaded(self) -> FormatModule:
+        """Return the module, which is imported when it is needed."""
+        return cast(FormatModule, import_module(f"{__package__}.{self.module}"))
 
 
 FORMATS: Mapping[str, Format] = {text.name: Format(*text) for text in MACHINE_TEXTS}
@@ -50,7 +57,7 @@ def read(text: str | bytes, *, file: str, format: str | None = None) -> Loaded:
     source: SourceText = decoded(text, file=file, most=MACHINE_BYTES)
     if chosen.module == "bbchallenge":
         bbchallenge.refuse(source)
-    return cast(Loaded, chosen.call("read", source))
+    return chosen.loaded().read(source)
 
 
 def write(machine: Machine, format: str) -> Written:
@@ -62,7 +69,7 @@ def write(machine: Machine, format: str) -> Written:
     chosen = _named(format, WRITABLE, "written as")
     if chosen is NATIVE:
         return Written(native.write(machine))
-    return cast(Written, chosen.call("write", machine))
+    return chosen.loaded().write(machine)
 
 
 def format_of(text: str | bytes, file: str) -> str:
@@ -100,7 +107,7 @@ def _guess(text: str | bytes, file: str) -> Format:
     start = text[:_SNIFFED].decode(errors="replace") if isinstance(text, bytes) else text[:_SNIFFED]
     start = start.removeprefix("\ufeff")
     order = sorted((f for f in FORMATS.values() if f.reads), key=lambda f: (f.name not in suggested, f is NATIVE))
-    found = next((f for f in order if f.call("looks_like", start)), None)
+    found = next((f for f in order if f.loaded().looks_like(start)), None)
     if found is not None:
         return found
     if len(suggested) == 1 and not (suggested == ("ft_turing",) and ft_turing.is_foreign(start)):

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 from tm2tfr.base.errors import visible
 from tm2tfr.base.text.nodes import Node, Scalar
-from tm2tfr.base.text.source import FEW_DIAGNOSTICS, Log, Mark, SourceText
+from tm2tfr.base.text.source import FEW_DIAGNOSTICS, Log, SourceText
 from tm2tfr.sources.turing.formats import lossless
-from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem
+from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem, stripped
 from tm2tfr.sources.turing.spec import Machine, Rule
 
 BLANK = "_"
@@ -31,6 +31,7 @@ _MEANT = {"initial": "init", "start": "init", "final": "accept", "title": "name"
 _FIRST, _SECOND = "'state,symbol'", "'new state,symbol,move'"
 _LIKE = re.compile(r"^[ \t]*init[ \t]*:", re.MULTILINE)
 _MOVED = re.compile(r"^[^:\n]*,[ \t]*[<>-][ \t]*(?://.*)?$", re.MULTILINE)
+_BETWEEN_COMMAS = re.compile(r"[^,]+|(?<=,)(?=,|$)|^(?=,)")
 _OTHERS = re.compile(r"^[ \t]*(?:table|delta|states|transitions|blank|source code)[ \t]*[:=]", re.MULTILINE)
 
 
@@ -74,23 +75,22 @@ class _Program:
                 self.header(number, key)
             elif text.strip():
                 rules.append(_fields(number, text))
-        self.headers(_whole(rules[0] if rules else [_field(0, 0, self.draft.log.source.lines[0])]))
+        self.headers(_whole(rules[0] if rules else [stripped(0, 0, self.draft.log.source.lines[0])]))
         self.one_tape(rules)
         for fields in rules:
             self.line(fields)
         self.unfinished()
         self.draft.log.conclude()
         self.machine()
-        return Loaded(machine=self.draft.machine(), warnings=self.draft.log.conclude())
+        return self.draft.loaded()
 
     # ── the lines above the rules ───────────────────────────────────────────────────────────────────────
     def header(self, number: int, match: re.Match[str]) -> None:
         """Read ``key: value``."""
-        key = _field(number, match.start("key"), match["key"])
-        value = _field(number, match.start("value"), match["value"])
+        key = stripped(number, match.start("key"), match["key"])
+        value = stripped(number, match.start("value"), match["value"])
         if match["key"] not in KEYS:
-            close = self.draft.nearest(match["key"], KEYS, _MEANT)
-            self.draft.warn(key, f"unknown key {match['key']!r}{close}", "it is ignored: correct it, or make it a comment")
+            self.draft.unknown_key(key, match["key"], KEYS, _MEANT)
         elif match["key"] in self.found:
             self.draft.twice(key, self.found[match["key"]], f"the key {match['key']!r}")
         self.found.setdefault(match["key"], value)
@@ -183,13 +183,7 @@ class _Program:
         key, at = (state.text, symbol.text), ("table", state.text, symbol.text)
         self.draft.marks.setdefault(("table", state.text), state)
         if key in self.rules:
-            line = self.draft.marks[at].start.line + 1
-            what = f"state {key[0]!r} already has a rule for {key[1]!r} in line {line}"
-            if self.rules[key] == rule:
-                self.draft.warn(state, what, "remove one of the two, which are the same")
-            else:
-                remedy = "keep one of them: machines here are deterministic"
-                self.draft.error(state, f"{what}: a choice (nondeterminism)", remedy)
+            self.draft.second_rule(state, key, self.draft.marks[at], same=self.rules[key] == rule)
             return
         self.draft.marks[at] = symbol
         self.rules[key] = rule
@@ -224,15 +218,10 @@ class _Program:
             values["input"] = word
 
 
-def _field(number: int, column: int, text: str) -> Scalar:
-    """Return a text without the spaces around it, as a node."""
-    start = column + len(text) - len(text.lstrip())
-    inside = text.strip()
-    return Scalar(Mark(number, start if inside else column), Mark(number, start + len(inside)), inside, plain=True)
-
-
 def _fields(number: int, text: str, column: int = 0) -> list[Scalar]:
-    return [_field(number, column + piece.start(), piece[0]) for piece in re.finditer(r"[^,]+|(?<=,)(?=,|$)|^(?=,)", text)]
+    return [
+        stripped(number, column + piece.start(), piece[0]) for piece in re.finditer(r"[^,]+|(?<=,)(?=,|$)|^(?=,)", text)
+    ]
 
 
 def _whole(fields: list[Scalar]) -> Node:

@@ -25,7 +25,7 @@ COUNTS = {6: "six", 7: "seven"}
 
 
 def unclaimed(witness: str) -> Refusal:
-    """Return the refusal of weights of which it is not known what their subspaces hold."""
+    """Return the refusal of weights that do not claim what each of their subspaces holds."""
     return _refuse(0, "layout", "every subspace must be claimed to hold something of its own", witness)
 
 

@@ -24,22 +24,15 @@ from tm2tfr.transformer.weights import Decoder, FeedForward
 
 GROWING = frozenset({"h", "h-", "h_{j*-1}"})
 """The directions read by feed-forward layers that are bounded by the largest |h|; all others are bounded by 1."""
-
-
 SHARES = frozenset((V, MV, HV, "k/(i+1)", "h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)"))
 """The directions with multiples of 1/(i+1)."""
-
-
 UNWRITTEN = SHARES | {"i", "i^2", "h", "h^2", "h-", "h_{i-1}", "h_{i-1}^2", "h_{j*-1}", "r*_q", "r*_a", "out"}
 """The subspaces with numbers of many digits: shares, numbers that grow, and means. From layer 3 on no layer has to write
 there.
 """
-
-
 OFTEN = 8
-"""What more units than this read is added up once for all questions that have it, and anything else anew for each."""
-
-
+"""The inputs that more units than this read are added up once for all questions that share them (`Woken`), all others
+anew for each question."""
 _Kind = tuple[str | None, str | None]
 """A token or a state, as in `Question`."""
 

@@ -228,7 +228,10 @@ _Program = TypeVar("_Program")
 
 
 def limits(proved: Callable[[Decoder, _Program], MachineProof]) -> Callable[..., int | None]:
-    """Return the function that tells how far a proof reaches; the proofs of the last few decoders are cached."""
+    """Return the function that tells how far a proof reaches.
+
+    The proofs of the last few decoders are cached: a proof takes longer than a short run, and each run asks about its |h|.
+    """
     cached = lru_cache(maxsize=8)(proved)
 
     def limit(

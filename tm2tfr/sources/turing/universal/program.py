@@ -206,7 +206,7 @@ class Universal:
             CompileError: if there is none.
         """
         if self.machine is None:
-            what = f"{self.name}: a universal decoder runs the machine in its prompt, and there is none"
+            what = f"{self.name}: a universal decoder runs the machine in its prompt, and no machine is given"
             tape = "" if self.tape == "both" else f", tape={self.tape!r}"
             size = f"({self.states}, {self.symbols}){tape}"
             remedy = f"put one there with tm2tfr.compile(machine, universal={size})"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
+from tests.golden import Case, Golden, evaluated
 from tests.sources.turing.proof.test_refusals import Place, mutated, with_head, with_unit
 from tests.sources.turing.universal.cases import compiled
 from tm2tfr.engines.dense import Dense
@@ -37,223 +39,34 @@ def refusals(decoder: Decoder, universal: Universal = BOTH) -> list[str]:
     return [str(refusal) for refusal in proof.refusals]
 
 
+FAILING_RUN = "tm2tfr.sources.turing.universal.proof.prove.failing_run"
 FLAG = "layers.6.feed_forward.input"
 SILENT = "must be 0 where there is no rule: for token"
-ENTRIES: list[tuple[Universal, str, Place, Place, float, str]] = [
-    # layer 1
-    (
-        BOTH,
-        "layers.1.feed_forward.input",
-        "[key]",
-        "e_x[q1,2]",
-        0,
-        "layer 1 (unpack), feed-forward: [rule] is not what it should be: for token q1,2, 1/(i+1) = 0 the layer adds 0",
-    ),
-    (BOTH, "layers.1.feed_forward.input", "[tape]", "e_x[BOS]", 1, "for token BOS, 1/(i+1) = 0 the layer adds 1"),
-    (BOTH, "layers.1.feed_forward.output", "[value]", "[value]", -1, "[value] is not what it should be: for token →("),
-    # layer 2
-    (
-        BOTH,
-        "layers.2.heads.1.value",
-        0,
-        "[rule]",
-        2,
-        "layer 2 (head position), attention: head 'description' does not carry what it should: "
-        "it adds 2 times [rule] to k/(i+1) but should add 1 times",
-    ),
-    (BOTH, "layers.2.heads.1.output", "k/(i+1)", 0, 0, "no head writes k/(i+1): it stays 0"),
-    (BOTH, "layers.2.heads.0.value", 0, "m", 0, "no head writes h/(i+1): it stays 0"),
-    (BOTH, "layers.2.heads.2.value", 0, "e_x[q0,1]", 0, "it adds 0 times e_x[q0,1] to e_q(key)[q0] but should add 1 times"),
-    (BOTH, "layers.2.heads.2.value", 0, "e_x[q0,1]", 3, "head 'last key': a row of its value matrix is not a single power"),
-    (BOTH, "layers.2.heads.2.value", 0, "[key]", 1, "head 'last key': a row of its value matrix is not a single power"),
-    (
-        BOTH,
-        "layers.2.heads.2.query",
-        0,
-        "1",
-        1,
-        "head 'last key' is not the last key, B·[key] + T·v·j with 0 < T ≤ B: "
-        "its score is (1·1)·(1·[key]) + (-1·1)·(1·[key]) + (0.5·1/(i+1))·(1·i)",
-    ),
-    (BOTH, "layers.2.heads.2.query", 2, "1/(i+1)", 2, "head 'last key' is not the last key"),
-    (BOTH, "layers.2.heads.2.query", 2, "1/(i+1)", -0.5, "head 'last key' is not the last key"),
-    (BOTH, "layers.2.heads.2.key", 2, "i", 0, "head 'last key' is not the last key"),
-    (
-        BOTH,
-        "layers.2.heads.3.query",
-        0,
-        "1/(i+1)",
-        2,
-        "head 'tape' does not look at position 0, v·(2tj - j²) with t = -1 up to a factor: its score is (2·1/(i+1))·(1·i)",
-    ),
-    (BOTH, "layers.2.heads.3.value", 0, "e_x[two-way]", 1, "head 'tape' does not carry what it should"),
-    (
-        BOTH,
-        "layers.2.feed_forward.input",
-        "r_q[q0]",
-        "[value]",
-        0,
-        "r_q[q0] is not what it should be: for [value] = 1, last key q0,0 the layer adds 0 but should add 1",
-    ),
-    (BOTH, "layers.2.feed_forward.input_bias", "r_a[0]", 0, -0.5, "for [value] = 0, last key q0,0 the layer adds 0.5 but"),
-    (
-        BOTH,
-        "layers.2.feed_forward.input",
-        "r_q[q0]",
-        "e_a(key)[0]",
-        -1,
-        "r_q[q0] is not what it should be: for [value] = 1, last key q0,0 the layer adds 0 but should add 1",
-    ),
-    (BOTH, "layers.2.feed_forward.input", "h+/(i+1)", "[value]", -1, "unit 'h+/(i+1)' depends on a direction that"),
-    (BOTH, "layers.2.feed_forward.output_bias", "r_q[q0]", 0, 1, "r_q[q0] is not what it should be"),
-    (BOTH, "layers.2.feed_forward.input", "h+/(i+1)", "h/(i+1)", -1, "h+/(i+1) is not what it should be: for m = -1, h"),
-    # layer 3
-    (
-        BOTH,
-        "layers.3.heads.4.query",
-        0,
-        "k/(i+1)",
-        4,
-        "layer 3 (read input), attention: head 'input symbol' is not a lookup of h+k, v·(2tj - j²) up to a factor: its",
-    ),
-    (BOTH, "layers.3.heads.4.query", 0, "k/(i+1)", 0, "head 'input symbol' does not carry what it should: it adds 1 times"),
-    (BOTH, "layers.3.heads.4.query", 0, "k/(i+1)", 1, "head 'input symbol' is not a lookup of h+k"),
-    (ONE_WAY, "layers.3.heads.2.query", 0, "h/(i+1)", 0, "head 'input symbol' is not a lookup of h+k"),
-    (BOTH, "layers.3.heads.4.output", "e_x(h+)[1]", 0, 0, "head 'input symbol' does not carry what it should: it adds 0"),
-    (BOTH, "layers.3.heads.0.value", 0, "i", 0, "head 'cell h+' does not carry what it should: it adds 0 times i to h but"),
-    (
-        BOTH,
-        "layers.3.feed_forward.input",
-        "[left end]",
-        "h-",
-        0,
-        "[left end] is not what it should be: for e_x(h+) = ⊥, a two-way tape, h- = 1 the layer adds 1 but should add 0",
-    ),
-    (
-        BOTH,
-        "layers.3.feed_forward.input",
-        "[left end]",
-        "[one-way]",
-        0,
-        "a one-way tape, h = 0 the layer adds 0 but should",
-    ),
-    (ONE_WAY, "layers.3.feed_forward.input", "[left end]", "h", -0.5, "for a one-way tape, h = 1 the layer adds 0.5 but"),
-    # layers 4 and 5
-    (BOTH, "layers.4.heads.0.query", 2, "1/(i+1)", 0, "layer 4 (read tape), attention: head 'latest write' is not the"),
-    (BOTH, "layers.4.feed_forward.input", "h_{j*-1} = h: d", "h", 1, "[h_{j*-1}=h] is not what it should be: for h = 1"),
-    (BOTH, "layers.5.feed_forward.output", "e_a[1]", "written 1", 2, "for [h_{j*-1}=h] = 1, written 1, input ⊥ the layer"),
-    # layer 6
-    (
-        BOTH,
-        "layers.6.heads.0.query",
-        0,
-        "e_q[q0]",
-        2,
-        "layer 6 (find rule), attention: head 'rule for q, a' does not find the rule, B·([r_q = q] + [r_a = a]) up to a "
-        "factor: its score has 1 times e_a[0] times r_a[0], but 2 times other agreements",
-    ),
-    (BOTH, "layers.6.heads.0.key", 0, "r_q[q0]", 0, "its score has 0 times e_q[q0] times r_q[q0], but 1 times other"),
-    (BOTH, "layers.6.heads.0.query", 0, "e_q[halt]", 1, "its score has the term (1·e_q[q0] + 1·e_q[halt])·(1·r_q[q0])"),
-    (BOTH, "layers.6.heads.0.value", 0, "r_q[q0]", 0, "it adds 0 times r_q[q0] to r*_q[q0] but should add 1 times"),
-    (BOTH, "layers.6.heads.0.output", "out[→ACC]", 0, 1, "is not a single power of two: out[→ACC] has the weights 1, 1"),
-    (
-        BOTH,
-        FLAG,
-        "[r*_q=q], q1",
-        "e_q[q1]",
-        2,
-        "layer 6 (find rule), feed-forward: [r*_q=q] is not what it should be: "
-        "for state q1 on symbol 0, r*_q[q0] = 0 the layer adds 1 but should add 0",
-    ),
-    (
-        BOTH,
-        FLAG,
-        "[r*_q=q], q1",
-        "r*_q[q0]",
-        -1,
-        "unit '[r*_q=q], q1' must not read two numbers that are neither 0 nor 1: it reads 'r*_q[q0]', 'r*_q[q1]'",
-    ),
-    (BOTH, "layers.6.feed_forward.input_bias", "[r*_a=a], 2", 0, -2, "r*_a[2] = 1 the layer adds 0 but should add 1"),
-    (BOTH, FLAG, "[r*_a=a], 2", "out[→ACC]", -1, "unit '[r*_a=a], 2' depends on a direction that this layer must not read"),
-    # layer 7
-    (
-        BOTH,
-        "layers.7.feed_forward.input_bias",
-        "rule → ACC",
-        0,
-        -1.5,
-        "for token (q0,0,-1) on symbol 0, with the rule →(q0,0,-1) the layer adds 0.5 but should add 0",
-    ),
-    (
-        BOTH,
-        "layers.7.feed_forward.input",
-        "rule → (q1,2,-1)",
-        "[r*_q=q]",
-        0,
-        "e_y[(q1,2,-1)] is not what it should be: for token (q0,0,-1) on symbol 0, with the rule →(q1,2,-1) the layer",
-    ),
-    (
-        BOTH,
-        "layers.7.feed_forward.input_bias",
-        "rule → (q1,2,-1) at the left end",
-        0,
-        -2,
-        "for token (q0,0,-1) on symbol 0, with the rule →(q1,2,-1) the layer adds",
-    ),
-    (
-        BOTH,
-        "layers.7.feed_forward.input_bias",
-        "triple with a rule",
-        0,
-        -1.5,
-        "with the rule →(q0,0,-1) the layer adds -0.5",
-    ),
-    (
-        BOTH,
-        "layers.7.feed_forward.input",
-        "triple",
-        "e_q[halt]",
-        0,
-        "for token (halt,0,-1) on symbol 0, without a rule the",
-    ),
-    (
-        BOTH,
-        "layers.7.feed_forward.input",
-        "prompt 1",
-        "e_x[1]",
-        0,
-        "e_y[1] is not what it should be: for token 1 on symbol 0",
-    ),
-    (BOTH, "layers.7.feed_forward.output", "e_y[q0,1]", "prompt q0,1", 0, "for token q0,1 on symbol 0"),
-    (BOTH, "layers.7.feed_forward.input", "BOS, 2", "e_a[2]", 0, "for token BOS on symbol 2 the layer adds 0 but should"),
-    (
-        BOTH,
-        "layers.7.feed_forward.input",
-        "prompt 1",
-        "out[→ACC]",
-        1,
-        "with the rule →ACC the layer adds 1 but should add 0",
-    ),
-    (BOTH, "layers.7.feed_forward.input", "prompt 1", "r*_q[q0]", -1, "unit 'prompt 1' depends on a direction that this"),
-    # the ends
-    (BOTH, "token_embedding", "e_x[q0,1]", "q0,1", 0, "embedding: token q0,1 is not embedded as e_x[q0,1]: it is 0"),
-    (BOTH, "token_embedding", "[key]", "→ACC", 1, "embedding: token →ACC is not embedded as e_x[→ACC]"),
-    (BOTH, "unembedding", "HALT", "e_y[HALT]", 0, "unembedding: HALT is not the only token with the largest logit"),
-]
 
 
 @pytest.fixture
 def unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """No runs are tried: refusals show the case that fails alone."""
-    monkeypatch.setattr("tm2tfr.sources.turing.universal.proof.prove.failing_run", lambda *_: None)
+    monkeypatch.setattr(FAILING_RUN, lambda *_: None)
 
 
-@pytest.mark.usefixtures("unseen")
-@pytest.mark.parametrize(("universal", "path", "row", "column", "value", "said"), ENTRIES)
-def test_every_kind_of_entry(universal: Universal, path: str, row: Place, column: Place, value: float, said: str) -> None:
-    found = refusals(mutated(compiled(universal), path, row, column, value), universal)
-    assert len(found) == 1, found
-    assert said in found[0], found[0]
+def refused(universal: Universal, path: str, row: Place, column: Place, value: float) -> list[str]:
+    """Return the refusals of a decoder with one wrong entry."""
+    return refusals(mutated(compiled(universal), path, row, column, value), universal)
+
+
+def answer(case: Case) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FAILING_RUN, lambda *_: None)
+        return evaluated(case)
+
+
+GOLDEN = Golden(Path(__file__).with_name("refusals.txt"), answer)
+test_every_kind_of_entry_and_structure = GOLDEN.test()
+
+
+def test_each_has_one_refusal() -> None:
+    assert all(case.says and "\n" not in case.says for case in GOLDEN.cases)
 
 
 @pytest.mark.usefixtures("unseen")
@@ -269,7 +82,8 @@ def test_a_unit_that_could_wake_up_where_there_is_no_rule() -> None:
     ]
 
 
-def structures() -> list[tuple[Decoder, str]]:
+def structures() -> dict[str, Decoder]:
+    """Return decoders whose structure is wrong, by what is wrong."""
     decoder, (_, second, third, _, _, sixth, _) = compiled(BOTH), compiled(BOTH).layers
     moves, count, last, tape = second.heads
     soft = replace(count, weighting="softmax")
@@ -278,39 +92,25 @@ def structures() -> list[tuple[Decoder, str]]:
         changed = replace(decoder.layers[number - 1], heads=heads)
         return replace(decoder, layers=(*decoder.layers[: number - 1], changed, *decoder.layers[number:]))
 
-    return [
-        (layer(2, moves, count, last), "no head writes [one-way]: it stays 0"),
-        (layer(2, moves, last, tape), "no head writes k/(i+1): it stays 0"),
-        (layer(2, moves, count, tape), "no head writes e_q(key)[q0]: it stays 0"),
-        (layer(2, moves, count, last, tape, tape), "[one-way] is written twice: by the heads 'tape' and 'tape'"),
-        (layer(2, moves, count, replace(last, query=moves.query, key=moves.key), tape), "is not the last key, B·[key] +"),
-        (
-            layer(2, moves, replace(count, query=tape.query, key=tape.key), last, tape),
-            "'description' does not attend to all",
-        ),
-        (
-            layer(2, moves, soft, last, tape),
-            "head 'description' is not future-masked average-hard attention: mask 'future'",
-        ),
-        (layer(3, *third.heads[:4]), "layer 3 (read input), attention: no head looks up h+k: e_x(h+)[1] stays 0"),
-        (layer(3, *third.heads, third.heads[4]), "h+k is looked up twice: by 'input symbol' and 'input symbol'"),
-        (layer(6), "layer 6 (find rule), attention: exactly one head must find the rule: 0 heads write something"),
-        (layer(6, *sixth.heads, *sixth.heads), "exactly one head must find the rule: 2 heads write something"),
-        (layer(6, replace(sixth.heads[0], query=moves.query, key=moves.key)), "does not find the rule, B·([r_q = q] + ["),
-        (layer(5, sixth.heads[0]), "layer 5 (symbol), attention: head 'rule for q, a' is not part of the construction"),
-        (with_head(decoder, 4, tape), "layer 4 (read tape), attention: exactly one head must find the latest write: 2"),
-        (with_unit(decoder, {"m": 1.0}, 0.0, {"e_y[HALT]": 1.0}, layer=7), "e_y[HALT] is not what it should be: for token"),
-        (replace(decoder, stop=("ACC", "REJ")), "exactly the verdicts must stop a run: HALT, stop tokens ('ACC', 'REJ')"),
-        (replace(decoder, layers=decoder.layers[:6]), "layout: the construction has seven layers: this decoder has 6"),
-    ]
-
-
-@pytest.mark.usefixtures("unseen")
-@pytest.mark.parametrize(("decoder", "said"), structures())
-def test_every_kind_of_structure(decoder: Decoder, said: str) -> None:
-    found = refusals(decoder)
-    assert len(found) == 1, found
-    assert said in found[0], found[0]
+    return {
+        "no head for the tape": layer(2, moves, count, last),
+        "no head for the description": layer(2, moves, last, tape),
+        "no head for the last key": layer(2, moves, count, tape),
+        "two heads for the tape": layer(2, moves, count, last, tape, tape),
+        "last key as the sum of moves": layer(2, moves, count, replace(last, query=moves.query, key=moves.key), tape),
+        "description as the tape": layer(2, moves, replace(count, query=tape.query, key=tape.key), last, tape),
+        "a head with softmax": layer(2, moves, soft, last, tape),
+        "no head for the input": layer(3, *third.heads[:4]),
+        "two heads for the input": layer(3, *third.heads, third.heads[4]),
+        "no head for the rule": layer(6),
+        "two heads for the rule": layer(6, *sixth.heads, *sixth.heads),
+        "rule as the sum of moves": layer(6, replace(sixth.heads[0], query=moves.query, key=moves.key)),
+        "a head of another layer": layer(5, sixth.heads[0]),
+        "a head too many in layer 4": with_head(decoder, 4, tape),
+        "a unit too many": with_unit(decoder, {"m": 1.0}, 0.0, {"e_y[HALT]": 1.0}, layer=7),
+        "another stop": replace(decoder, stop=("ACC", "REJ")),
+        "six layers": replace(decoder, layers=decoder.layers[:6]),
+    }
 
 
 @pytest.mark.usefixtures("unseen")

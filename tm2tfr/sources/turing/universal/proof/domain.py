@@ -330,7 +330,7 @@ def _walkers(names: MachineNames) -> Iterator[tuple[Entry, ...]]:
 
 
 def _made_up(names: MachineNames, tape: str, word: str, waiting: list[GivenAnswer], most: int) -> tuple[Entry, ...]:
-    """Return a machine with at most so many rules, whose answers are taken from `waiting`, made up while it runs."""
+    """Return a machine with at most `most` rules, made up while it runs; `waiting`: the answers that its rules take."""
     cells = {n: names.symbols.index(a) for n, a in enumerate(word)}
     rules: dict[tuple[int, int], GivenAnswer] = {}
     state = head = 0

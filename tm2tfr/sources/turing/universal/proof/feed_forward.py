@@ -44,7 +44,7 @@ class AnswerProof(FeedForwardProof):
         return super()._cases() or self._silent()
 
     def _silent(self) -> Refusal | None:
-        """Refuse a unit that could be other than 0 where there is no rule; see above."""
+        """Refuse a unit that could be other than 0 where there is no rule: see "Layer 7 without a rule" above."""
         neurons, flags = self._neurons, self._columns(*FOUND)
         out = self._columns(*self._directions("out"))
         most: dict[int, Rational] = {}
