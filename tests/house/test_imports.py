@@ -16,7 +16,7 @@ from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, tex
 BASE = {"base", "options", "_version"}
 MODEL = BASE | {"transformer"}
 CONTRACT = {"blocks", "specification", "model"}
-RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "comparison"}
+RUN = MODEL | {"contract", "blocks", "specification", "model", "columns", "sources", "truth", "engines", "comparison"}
 WHOLE = RUN | {"certificates", "registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
@@ -28,9 +28,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "certificates": {"base", "transformer"},
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
-    "contract": {"base", "certificates", "specification", "blocks", "transformer"},
     "model": {"base", "specification", "transformer"},
-    "columns": {"contract", "sources"},
+    "contract": {"base", "certificates", "specification", "blocks", "model", "transformer"},
+    "columns": {"contract", "model", "sources"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
@@ -64,6 +64,8 @@ ROOMS = {
     "labelling": "truth",
     "causal": "truth",
     "model": "truth",
+    "patterns": "truth",
+    "answers": "truth",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
@@ -186,10 +188,12 @@ RIGHT = (
     "tm2tfr.certificates",
     "tm2tfr.sources.turing.simulator",
     "tm2tfr.sources.turing.blocks",
-    "tm2tfr.sources.turing.causal",
+    "tm2tfr.sources.turing.answers",
+    "tm2tfr.sources.turing.model",
+    "tm2tfr.sources.turing.patterns",
     "tm2tfr.sources.turing.truth",
     "tm2tfr.sources.turing.proof",
-    "tm2tfr.sources.turing.universal.causal",
+    "tm2tfr.sources.turing.universal.model",
     "tm2tfr.sources.turing.universal.names",
     "tm2tfr.sources.turing.universal.program",
     "tm2tfr.sources.turing.universal.prompt",
@@ -199,9 +203,9 @@ RIGHT = (
     "tm2tfr.runs.comparison",
     "tm2tfr.runs.rows",
     "tm2tfr.sources.circuit.blocks",
-    "tm2tfr.sources.circuit.causal",
     "tm2tfr.sources.circuit.columns",
     "tm2tfr.sources.circuit.evaluate",
+    "tm2tfr.sources.circuit.model",
     "tm2tfr.sources.circuit.netlist",
     "tm2tfr.sources.circuit.proof",
     "tm2tfr.sources.circuit.truth",
@@ -220,9 +224,6 @@ RIGHT = (
     "tm2tfr.contract.model",
     "tm2tfr.contract.modelled",
     "tm2tfr.contract.source",
-    "tm2tfr.sources.turing.labelling",
-    "tm2tfr.sources.turing.universal.labelling",
-    "tm2tfr.sources.circuit.labelling",
     "tm2tfr.sources.rasp.labelling",
     "tm2tfr.sources.logic.labelling",
 )

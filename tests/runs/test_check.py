@@ -34,7 +34,7 @@ def test_the_whole_residual_stream_is_as_specified(case: tuple[Machine, str]) ->
     machine, word = case
     decoder = compile_machine(machine)
     rows = list(reference_rows(machine, word, Simulation(machine, word, max_steps=6)))
-    specification = TuringSpecification(machine, word, rows)
+    specification = TuringSpecification.of(machine, rows)
     for position in range(len(rows)):
         cause = find_cause(decoder, specification, position, engine=Exact())
         assert cause is None, str(cause)

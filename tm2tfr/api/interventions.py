@@ -189,9 +189,11 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
         raise EngineError(f"max_positions must be a number of positions, not {max_positions!r}: use 1 or more")
     found = Subject.of(subject)
     construction, program, decoder = found.construction, found.right, found.decoder
-    if construction is None or construction.causal is None:
+    wired = _as_compiled(found)
+    model = None if construction is None else construction.causal_runs(program, wired)
+    if model is None:
         raise CompileError(f"{found.name}: nothing says how its variables depend on each other: give a {found.noun}")
-    chosen, model, wired = engine_named(engine, dtype), construction.causal, _as_compiled(found)
+    chosen = engine_named(engine, dtype)
 
     @cache
     def columns() -> ColumnPlaces:
@@ -203,7 +205,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
     @cache
     def base(word: str | None) -> Base:
         given = found.word(word)
-        causal = model(program, given, wired)
+        causal = model(given)
         return Base(
             program.name,
             given,

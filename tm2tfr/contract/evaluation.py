@@ -37,6 +37,7 @@ class WholeRuns(ModelColumns):
         self.i = np.arange(len(self.run)) - self.starts
         self._values: dict[str, VariableValues] = dict(self.given)
         self._places: dict[str, HeadPlaces] = {}
+        self._rows: dict[str, NDArray[np.int64]] = {}
 
     def __getitem__(self, name: str) -> VariableValues:
         if name not in self._values:
@@ -54,7 +55,16 @@ class WholeRuns(ModelColumns):
             self._places[claim] = (pattern.shortcut or pattern.places)(self)
         return self._places[claim]
 
-    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[np.int64]) -> VariableValues:
+    def at(self, claim: str, name: str) -> VariableValues:
+        """Return the value of a variable at the one position that a head finds; its rows are found once."""
+        if claim not in self._rows:
+            places = self.places(claim)
+            if isinstance(places, Ragged):
+                return super().at(claim, name)
+            self._rows[claim] = self.starts + places
+        return np.asarray(self[name][self._rows[claim]])
+
+    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[Any]) -> VariableValues:
         """Return the values of a variable at these positions of these runs."""
         starts = self.starts if runs is self.run else self.offsets[runs]
         return np.asarray(self[name][starts + positions])
@@ -146,11 +156,12 @@ class SteppedRuns(ModelColumns):
     def _stored(self, name: str, values: VariableValues) -> VariableValues:
         past = self._past.get(name)
         if past is None:
-            past = np.zeros((16, self.runs), dtype=values.dtype)
+            past = self._past[name] = np.zeros((64, self.runs), dtype=values.dtype)
         if self.position >= len(past):
-            past = np.concatenate([past, np.zeros_like(past)])
-        self._past[name] = past.astype(np.result_type(past, values), copy=False)
-        self._past[name][self.position] = values
+            past = self._past[name] = np.concatenate([past, np.zeros_like(past)])
+        if past.dtype != values.dtype:
+            past = self._past[name] = past.astype(np.result_type(past, values))
+        past[self.position] = values
         return values
 
     def places(self, claim: str) -> HeadPlaces:
@@ -159,7 +170,7 @@ class SteppedRuns(ModelColumns):
             self._places[claim] = self.model.by_claim[claim].places(self)
         return self._places[claim]
 
-    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[np.int64]) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[Any]) -> VariableValues:
         """Return the values of a variable at these positions of these runs."""
         return np.asarray(self.past(name)[positions, runs])
 

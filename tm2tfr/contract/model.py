@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -28,10 +29,11 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.errors import UsageError, did_you_mean, listing
 from tm2tfr.contract.labelling import HeldVariable, Ragged, Seen, VariableKind, recoded
+from tm2tfr.contract.specification import reached
 
-Stage = tuple[int, str]
+ModelStage = tuple[int, str]
 """(layer from 0, part), see `tm2tfr.contract.specification.STAGES`."""
-EMBEDDING: Stage = (-1, "embedding")
+EMBEDDING: ModelStage = (-1, "embedding")
 NOTHING = -1
 """⊥, the label of the zero vector, as its place among labels."""
 VariableValue = Any
@@ -39,7 +41,7 @@ VariableValue = Any
 VariableValues = NDArray[Any]
 """The values of a variable, see the module: (rows,)."""
 NamedValues = Mapping[str, VariableValues]
-HeadPlaces = NDArray[np.int64] | Ragged
+HeadPlaces = NDArray[Any] | Ragged
 """The positions that a head attends to: one for each row, or several."""
 
 
@@ -82,7 +84,8 @@ class ModelVariable:
         mixed: whether it can be a mixture of labels, or votes for several: stored as texts and mappings.
         least, largest: the smallest and the largest number that it can be set to; None: any.
         among: the numbers that it can be set to, if these are all.
-        whole: whether a number has to be a whole one.
+        whole: whether it can be set to whole numbers only.
+        rational: whether its values are rational numbers, which are stored as objects.
         share: whether subspaces hold it divided by i+1; its value is without that.
         mirrors: what else holds the same number times -1, and is overwritten with it.
         unset: why it cannot be set, though it can be seen; empty: it can.
@@ -94,11 +97,11 @@ class ModelVariable:
     name: str
     meaning: str
     kind: Literal["label", "number"] = "number"
-    equation: Callable[[ModelColumns], VariableValues] | None = None
-    shortcut: Callable[[ModelColumns], VariableValues] | None = None
+    equation: Equation | None = None
+    shortcut: Equation | None = None
     formula: str = ""
     source: str = ""
-    since: Stage = EMBEDDING
+    since: ModelStage = EMBEDDING
     stored: bool = True
     feature: bool = False
     read_by: str = ""
@@ -110,6 +113,7 @@ class ModelVariable:
     largest: int | None = None
     among: tuple[int, ...] = ()
     whole: bool = True
+    rational: bool = False
     share: bool = False
     mirrors: tuple[str, ...] = ()
     unset: str = ""
@@ -249,7 +253,7 @@ class SourceModel:
     variables: tuple[ModelVariable, ...]
     patterns: tuple[Pattern, ...]
     vocabulary: tuple[str, ...]
-    answer: Callable[[ModelColumns], VariableValues]
+    answer: Equation
     columns: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     outcomes: tuple[str, ...] = ()
@@ -269,6 +273,10 @@ class SourceModel:
         """The patterns by claim."""
         return {pattern.claim: pattern for pattern in self.patterns}
 
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` has its value after `part` of `layer`; before that, it is 0."""
+        return reached(self.held[what][0].since, layer, part)
+
     def named(self, name: str) -> ModelVariable:
         """Return the variable of this name, or with this alias."""
         return self.by_name[name if name in self.by_name else self.aliases[name]]
@@ -280,6 +288,8 @@ class SourceModel:
         return own | {mirror: (variable, -1) for variable, _ in own.values() for mirror in variable.mirrors}
 
 
+Equation = Callable[["ModelColumns"], VariableValues]
+"""The values of a variable as a function of others: (rows,)."""
 Getter = Callable[[str], VariableValues]
 """The values of a variable, by its name: (rows,), or in the place of keys (keys, rows)."""
 KeyScore = Callable[[Getter, Getter], VariableValues]
@@ -309,7 +319,7 @@ class ModelColumns(ABC):
         """Return the positions that heads with this claim attend to."""
 
     @abstractmethod
-    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[np.int64]) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[Any]) -> VariableValues:
         """Return the values of a variable at these positions of these runs: (places,)."""
 
     @abstractmethod
@@ -345,27 +355,28 @@ class ModelColumns(ABC):
         places = self.places(claim)
         if not isinstance(places, Ragged):
             return self.at(claim, name)
-        whole = np.flatnonzero(places.everything)
-        sizes = np.diff(places.offsets)
-        sizes[whole] = self.i[whole] + 1
-        flat = np.empty(sizes.sum(), dtype=np.int64)
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        listed = np.repeat(~places.everything, sizes)
-        flat[listed] = places.places
-        flat[~listed] = (np.arange(len(flat)) - np.repeat(first[:-1], sizes))[~listed]
-        variable = self.model.by_name[name]
-        values = self.there(name, np.repeat(self.run, sizes), flat)
+        variable, sizes = self.model.by_name[name], np.diff(places.offsets)
         if variable.kind == "number":
-            sums = np.concatenate([[0], np.cumsum(values)])
-            return each(Fraction, sums[first[1:]] - sums[first[:-1]], sizes)
-        texts, found = variable.decoded(values).tolist(), np.empty(len(sizes), dtype=object)
-        for row, (start, end) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
-            found[row] = mixture(texts[start:end])
+            listed = self.there(name, np.repeat(self.run, sizes), places.places)
+            sums = np.concatenate([[0], np.cumsum(listed)])[places.offsets]
+            totals = np.where(places.everything, self.total(name), np.diff(sums))
+            return each(Fraction, totals, np.where(places.everything, self.i + 1, sizes))
+        found = np.empty(len(sizes), dtype=object)
+        for row, (first, last) in enumerate(pairwise(places.offsets.tolist())):
+            positions = np.arange(self.i[row] + 1) if places.everything[row] else places.places[first:last]
+            labels = self.there(name, np.repeat(self.run[row], len(positions)), positions)
+            found[row] = mixture(variable.decoded(labels).tolist())
         return found
 
     def each(self, function: Callable[..., VariableValue], *names: str) -> VariableValues:
         """Return a function of the values of variables, as texts and numbers, row by row: (rows,) objects."""
         return each(function, *(self.model.by_name[name].decoded(self[name]) for name in names))
+
+
+def everywhere(c: ModelColumns) -> Ragged:
+    """Return every position up to each row's own."""
+    rows = len(c.i)
+    return Ragged(np.zeros(rows + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.ones(rows, dtype=bool))
 
 
 def each(function: Callable[..., VariableValue], *columns: VariableValues) -> VariableValues:

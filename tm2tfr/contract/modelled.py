@@ -23,7 +23,7 @@ from tm2tfr.contract.labelling import (
     recoded,
 )
 from tm2tfr.contract.model import LabelColumn, ModelVariable, SourceModel, VariableValue, VariableValues, place_table
-from tm2tfr.contract.specification import Specification, reached
+from tm2tfr.contract.specification import Specification
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
@@ -54,7 +54,7 @@ class ModelSpecification(Specification):
 
     def holds(self, what: str, layer: int, part: str) -> bool:
         """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
-        return reached(self.model.held[what][0].since, layer, part)
+        return self.model.holds(what, layer, part)
 
     def values(self, i: int) -> Mapping[str, VariableValue]:
         """Return what every subspace holds at position `i`, once it is written."""
@@ -86,7 +86,7 @@ def stored_values(variable: ModelVariable, values: Sequence[VariableValue]) -> V
         return recoded(values, variable.labels)
     found = np.empty(len(values), dtype=object)
     found[:] = values
-    return found if variable.mixed or not variable.whole else found.astype(np.int64)
+    return found if variable.mixed or variable.rational else found.astype(np.int64)
 
 
 # ── many runs, as columns

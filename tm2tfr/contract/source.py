@@ -12,6 +12,8 @@ from tm2tfr.base.errors import ShapeError
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
+from tm2tfr.contract.model import SourceModel
+from tm2tfr.contract.modelled import ModelLabels, ModelRuns
 from tm2tfr.contract.shown import AttentionOf, Page
 from tm2tfr.contract.specification import Specification
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -318,8 +320,9 @@ class Source(Generic[_Program]):
         blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.contract.blocks`; None: of
         words. labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
-        labelling: (program, decoder) -> what has the labels of its runs, see `tm2tfr.contract.labelling`. Raises
-        CompileError. causal: (program, input, decoder) -> its run as equations, see `CausalModel`; None: there is none.
+        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has labelling and causal instead.
+        labelling: (program, decoder) -> what has the labels of its runs. Raises CompileError.
+        causal: (program, input, decoder) -> its run as equations, see `CausalModel`; None: there is none.
         drawn: the endings of drawings; dot: program -> its graph in DOT.
         draw: (program, path): write a drawing, of what kind its ending says.
         graph: program -> its graph, for networkx.
@@ -374,6 +377,7 @@ class Source(Generic[_Program]):
     blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None
     labels: Callable[[_Program, Decoder], ManyLabels] | None = None
     examined: Callable[[_Program, Decoder], Iterator[Examined]] | None = None
+    model: Callable[[_Program, Decoder], SourceModel] | None = None
     labelling: Callable[[_Program, Decoder], Any] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None
     # pages and drawings
@@ -400,3 +404,16 @@ class Source(Generic[_Program]):
     def prompt(self, program: _Program, word: str, decoder: Decoder) -> Sequence[str]:
         """Return the tokens that `decoder` is fed for an input, without BOS: see `fed`."""
         return word if self.fed is None else self.fed(program, word, decoder)
+
+    def labels_of(self, program: _Program, decoder: Decoder) -> Any:
+        """Return what has the labels of its runs; None: nothing labels them."""
+        if self.model is None:
+            return None if self.labelling is None else self.labelling(program, decoder)
+        return ModelLabels(self.model(program, decoder), decoder)
+
+    def causal_runs(self, program: _Program, decoder: Decoder) -> Callable[[str], Any] | None:
+        """Return the function from an input to its run as equations, see `CausalModel`; None: there is none."""
+        if self.model is None:
+            return None if self.causal is None else lambda word: self.causal(program, word, decoder)  # type: ignore[misc]
+        model, end = self.model(program, decoder), () if decoder.bos is None else (decoder.bos,)
+        return lambda word: ModelRuns(model, (*self.prompt(program, word, decoder), *end), decoder)

@@ -26,7 +26,7 @@ from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.sources.logic.library import shipped as formulas
 from tm2tfr.sources.rasp.library import shipped as programs
-from tm2tfr.sources.turing.labelling import before_of, latest_writes
+from tm2tfr.sources.turing.patterns import before_of, latest_writes
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

@@ -112,7 +112,7 @@ class LabelledRuns:
     @cached_property
     def _source(self) -> Source[Any]:
         found = of_program(self.program)
-        if found is None or found.labelling is None:
+        if found is None:
             name = visible(getattr(self.program, "name", str(self.program)))
             raise CompileError(f"{name}: nothing labels its runs: give a program")
         return found
@@ -124,7 +124,7 @@ class LabelledRuns:
         Raises:
             CompileError: if the weights cannot be compared with the program.
         """
-        return self._source.labelling(self.program, self.decoder)  # type: ignore[misc]
+        return self._source.labels_of(self.program, self.decoder)
 
     @cached_property
     def scheme(self) -> Scheme:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from tm2tfr.contract.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
 from tm2tfr.contract.source import Column
-from tm2tfr.sources.circuit.columns import OPERANDS, columns, widened
+from tm2tfr.sources.circuit.columns import OPERANDS, columns, gate_at, operand_positions, widened
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases, random_cases, read_input
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.truth import CircuitResult, CircuitSpecification, CircuitTruth
+from tm2tfr.sources.circuit.truth import CircuitResult, CircuitTruth
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
@@ -91,10 +91,6 @@ class CircuitBlocks:
                 self._evaluated = [*self._evaluated[-1:], (given, start, known)]
         return known[first - start : last - start]
 
-    @cached_property
-    def _spec(self) -> CircuitSpecification:
-        return self.truth.specification(0)
-
     def cells(self, rows: Ints) -> Ints:
         """Return the number of cells that the reference says something of in so many rows from the first on."""
         unsaid = sum(column.kind == "answered" or column.holds == "mean" for column in self._columns)
@@ -147,13 +143,13 @@ class CircuitBlocks:
     @cached_property
     def _addresses(self) -> Ints:
         """The positions of the operands: (positions, operands)."""
-        return np.array([self._spec.addresses(i) for i in range(self._positions)], dtype=np.int64)
+        return np.array([operand_positions(self._circuit, i) for i in range(self._positions)], dtype=np.int64)
 
     @cached_property
     def _gates(self) -> NDArray[np.str_]:
         """How the gate of each position is called: (positions,)."""
         column = self._column
-        gates = map(self._spec.gate, range(self._positions))
+        gates = [gate_at(self._circuit, i) for i in range(self._positions)]
         return np.array([column.named("0" * len(column.bits) if gate is None else widened(gate)) for gate in gates])
 
     @cached_property
@@ -171,7 +167,7 @@ class CircuitBlocks:
         means = np.full((len(bits), self._positions), np.inf)
         numbers = self._circuit.numbers
         for i in range(self._first, self._positions):
-            gate = self._spec.gate(i)
+            gate = gate_at(self._circuit, i)
             operands = [] if gate is None else [numbers[net] for net in gate.operands]
             totals = 2 * bits[:, operands].sum(axis=1, dtype=np.int64) - len(operands)
             for total in np.unique(totals).tolist() if operands else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from tm2tfr.contract.source import Column
-from tm2tfr.sources.circuit.netlist import NAMED, Gate
+from tm2tfr.sources.circuit.netlist import NAMED, Circuit, Gate
 
 OPERANDS = ("a", "b", "c")
 """What holds the addresses of the operands; the bits found there are held by x_a, x_b and x_c."""
@@ -16,6 +16,20 @@ TRUTH = tuple("t" + "".join(bits) for bits in product("01", repeat=len(OPERANDS)
 def widened(gate: Gate) -> str:
     """Return the truth table of a gate as one of three operands, of which it ignores those that it lacks: 8 bits."""
     return "".join(bit * (len(TRUTH) // len(gate.table)) for bit in gate.table)
+
+
+def gate_at(circuit: Circuit, i: int) -> Gate | None:
+    """Return the gate whose bit position `i` answers; None before the last input."""
+    number = i + 1 - len(circuit.inputs)
+    return circuit.gates[number] if number >= 0 else None
+
+
+def operand_positions(circuit: Circuit, i: int) -> tuple[int, ...]:
+    """Return the positions of the operands at `i`: the last one in place of any that the gate lacks, 0 without a gate."""
+    gate = gate_at(circuit, i)
+    found = [circuit.numbers[net] for net in gate.operands] if gate is not None else []
+    found = found or [0]
+    return (*found, *[found[-1]] * (len(OPERANDS) - len(found)))
 
 
 def _names() -> dict[str, str]:

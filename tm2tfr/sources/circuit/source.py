@@ -13,6 +13,7 @@ from tm2tfr.base.errors import CompileError, UsageError, did_you_mean, visible
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Questions
 from tm2tfr.contract.blocks import BlockReference
+from tm2tfr.contract.model import SourceModel
 from tm2tfr.contract.options import CircuitOptions
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.circuit.inputs import read_input
@@ -79,18 +80,12 @@ def _truth(circuit: Circuit, bits: str, decoder: Decoder, max_steps: int | None)
     return CircuitTruth(circuit, bits, variant, epsilon, max_steps)
 
 
-def _labelling(circuit: Circuit, decoder: Decoder) -> Any:
-    from tm2tfr.sources.circuit.labelling import CircuitVariables
+def _model(circuit: Circuit, decoder: Decoder) -> SourceModel:
+    from tm2tfr.sources.circuit.model import circuit_model
 
     truth = _truth(circuit, "0" * len(circuit.inputs), decoder, None)
     truth.refuse(decoder.layout)
-    return CircuitVariables(decoder, truth.specification(0))
-
-
-def _causal(circuit: Circuit, bits: str, decoder: Decoder) -> Any:
-    from tm2tfr.sources.circuit.causal import CircuitCausal
-
-    return CircuitCausal(_truth(circuit, bits, decoder, None), decoder)
+    return circuit_model(circuit, truth.variant, truth.epsilon, decoder.vocabulary)
 
 
 def _epsilon(decoder: Decoder) -> float:
@@ -168,9 +163,8 @@ SOURCE = Source(
     check_questions=_check_questions,
     page=later(_PAGE, "page"),
     part=later("tm2tfr.sources.circuit.drawing", "cone"),
-    labelling=_labelling,
+    model=_model,
     of_bytes=_of_bytes,
-    causal=_causal,
     prove=later("tm2tfr.sources.circuit.proof.certificate", "CircuitProof"),
     cases=later("tm2tfr.sources.circuit.page", "cases"),
     exported=later("tm2tfr.sources.circuit.page", "ExportedCircuit"),

@@ -6,180 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import sqrt
 from typing import Any
 
 from tm2tfr.base.errors import CompileError, InputError, counted, visible
 from tm2tfr.contract.source import ANY, Column, Ending, readable
-from tm2tfr.contract.specification import Specification, reached
-from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, OPERANDS, PAPER_COLUMNS, TRUTH, widened
+from tm2tfr.contract.specification import Specification
+from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, OPERANDS, PAPER_COLUMNS, gate_at, operand_positions, widened
 from tm2tfr.sources.circuit.evaluate import Evaluation, evaluate
 from tm2tfr.sources.circuit.inputs import shown_outputs
-from tm2tfr.sources.circuit.netlist import Circuit, Gate
+from tm2tfr.sources.circuit.model import CircuitSpecification
+from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
-# ── what every subspace must hold at every position of a circuit's run, and where each head must look ─
-# Worked out from the circuit and the right bits alone. With n inputs, position i answers symbol i + 1, so its gate is
-# number i + 1 - n; before position n - 1 there is none, and nothing that is answered there matters.
-#
-# ``paper`` (Appendix A with the repairs): the four entries ±1 of the embedding have mean 0 and variance 4/d, those of the
-# stream after attention mean 0 and variance (4 + 2a²)/d, where a is the mean of the operands' signs. So the layer norm
-# makes a into a' = a/√((4 + 2a²)/d + ε), and with h half the value of a' at a = 1 the flags are
-#
-# NOR: one = max(0, -a' - h), zero = max(0, a' + h);   AND: one = max(0, a' - h), zero = max(0, h - a');
-# XOR: one = h - |a'|, zero = max(0, |a'| - h).
-#
-# ``paper-hard`` has no norms: a' = a and h = 1/2. Under softmax these are the values in the limit; the attention that other
-# positions get makes a difference of at most 2/d² to a.
-Held = Mapping[str, str | int | Fraction]
-"""What a subspace holds -> its number, or the label of its one-hot vector."""
 
-_EMBEDDING, _ATTENTION, _FEED_FORWARD = (-1, "embedding"), (0, "attention"), (0, "feed_forward")
-LOOKUP_WRITTEN: Mapping[str, tuple[int, str]] = {
-    **dict.fromkeys(("x", "1", "i", "i^2", *OPERANDS, *TRUTH), _EMBEDDING),
-    **dict.fromkeys((f"x_{operand}" for operand in OPERANDS), _ATTENTION),
-    "y": _FEED_FORWARD,
-}
-PAPER_WRITTEN: Mapping[str, tuple[int, str]] = {
-    **dict.fromkeys(("s", "-s", "-1", "here"), _EMBEDDING),
-    **dict.fromkeys(("mean", "-mean"), _ATTENTION),
-    **dict.fromkeys(("one", "zero", "-one", "-zero"), _FEED_FORWARD),
-}
-"""What is held -> (layer from 0, part) after which it has its value; before that, it is 0."""
-
-
-@dataclass(frozen=True)
-class CircuitSpecification(Specification):
-    """The specification of a run.
-
-    Args:
-        circuit: the circuit that was compiled.
-        symbols: the bits of all nets, inputs and then gates, in order.
-        variant: see `tm2tfr.base.choices.CIRCUIT_VARIANTS`.
-        epsilon: that of the layer norms of ``paper``.
-    """
-
-    circuit: Circuit
-    symbols: Sequence[int]
-    variant: str = "lookup"
-    epsilon: float = 0.0
-
-    @property
-    def positions(self) -> int:
-        """The number of positions of the run."""
-        return len(self.symbols) - 1
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The token that is fed at each position."""
-        return tuple(map(str, self.symbols[:-1]))
-
-    @property
-    def held(self) -> frozenset[str]:
-        """Everything that subspaces may be claimed to hold."""
-        return frozenset(LOOKUP_WRITTEN if self.variant == "lookup" else PAPER_WRITTEN)
-
-    def covers(self, layout: Residual) -> bool:
-        """Return whether every subspace of `layout` is claimed to hold something that this specification covers."""
-        return all(subspace.holds in self.held for subspace in layout.subspaces)
-
-    def written(self, what: str) -> tuple[int, str]:
-        """Return the stage after which the subspace that holds `what` has its value."""
-        return (LOOKUP_WRITTEN if self.variant == "lookup" else PAPER_WRITTEN)[what]
-
-    def holds(self, what: str, layer: int, part: str) -> bool:
-        """Return whether the subspace that holds `what` has its value after `part` of `layer`."""
-        return reached(self.written(what), layer, part)
-
-    def values(self, i: int) -> Held:
-        """Return what every subspace holds at position `i`, once it is written."""
-        return self._lookup_values(i) if self.variant == "lookup" else self._paper_values(i)
-
-    def attended(self, where: str, i: int) -> Sequence[int]:
-        """Return the positions that a head with the claim `where` must attend to from position `i`; none: no such claim."""
-        if where == "operands":
-            return range(i + 1) if self.gate(i) is None else sorted(set(self.addresses(i)))
-        return (self.addresses(i)[OPERANDS.index(where)],) if where in OPERANDS else ()
-
-    def about(self, i: int) -> str | None:
-        """Return the gate whose bit position `i` answers, in words; None if it answers none."""
-        gate = self.gate(i)
-        if gate is None:
-            return None
-        return f"position {i} answers net {gate.net}: {gate.kind}({', '.join(gate.operands)})"
-
-    def gate(self, i: int) -> Gate | None:
-        """Return the gate whose bit position `i` answers; None before the last input."""
-        number = i + 1 - len(self.circuit.inputs)
-        return self.circuit.gates[number] if number >= 0 else None
-
-    @cached_property
-    def _numbers(self) -> Mapping[str, int]:
-        nets = (*self.circuit.inputs, *(gate.net for gate in self.circuit.gates))
-        return {net: number for number, net in enumerate(nets)}
-
-    def addresses(self, i: int) -> tuple[int, ...]:
-        """Return the positions of the operands: the last one in place of any that the gate lacks, 0 without a gate."""
-        gate = self.gate(i)
-        found = [self._numbers[net] for net in gate.operands] if gate is not None else []
-        found = found or [0]
-        return (*found, *[found[-1]] * (len(OPERANDS) - len(found)))
-
-    def _lookup_values(self, i: int) -> Held:
-        gate, addresses = self.gate(i), self.addresses(i)
-        bits = [self.symbols[address] for address in addresses]
-        return {
-            "x": self.symbols[i],
-            "1": 1,
-            "i": i,
-            "i^2": i * i,
-            **dict(zip(OPERANDS, addresses, strict=True)),
-            **dict(zip(TRUTH, map(int, "0" * len(TRUTH) if gate is None else widened(gate)), strict=True)),
-            **{f"x_{operand}": bit for operand, bit in zip(OPERANDS, bits, strict=True)},
-            "y": 0 if gate is None else self.symbols[i + 1],
-        }
-
-    def _paper_values(self, i: int) -> Held:
-        sign, mean = 2 * self.symbols[i] - 1, self.mean(i)
-        one, zero = self.flags(i, mean)
-        embedded: dict[str, str | int | Fraction] = {"s": sign, "-s": -sign, "-1": -1, "here": str(i)}
-        found = {"mean": mean, "-mean": -mean, "one": one, "zero": zero, "-one": -one, "-zero": -zero}
-        return embedded | found
-
-    def mean(self, i: int) -> Fraction:
-        """Return the mean of the signs of the operands, each as often as it is one; of all so far if there is no gate."""
-        gate = self.gate(i)
-        if gate is None:
-            return Fraction(2 * self._ones[i] - (i + 1), i + 1)
-        signs = [2 * self.symbols[self._numbers[net]] - 1 for net in gate.operands]
-        return Fraction(sum(signs), len(signs))
-
-    @cached_property
-    def _ones(self) -> list[int]:
-        """The number of ones among the inputs up to each."""
-        inputs = self.symbols[: len(self.circuit.inputs)]
-        return [sum(inputs[: i + 1]) for i in range(len(inputs))]
-
-    def flags(self, i: int, mean: Fraction) -> tuple[Fraction, Fraction]:
-        """Return the flags for 1 and for 0, see the module."""
-        gate = self.gate(i)
-        if gate is None:
-            return Fraction(0), Fraction(0)
-        a, h = mean * self._scale(mean), self._scale(Fraction(1)) / 2
-        nothing = Fraction(0)
-        if gate.table == "1000":
-            return max(nothing, -a - h), max(nothing, a + h)
-        if gate.table == "0001":
-            return max(nothing, a - h), max(nothing, h - a)
-        return h - abs(a), max(nothing, abs(a) - h)
-
-    def _scale(self, mean: Fraction) -> Fraction:
-        """Return by what the layer norm after attention multiplies."""
-        if self.variant == "paper-hard":
-            return Fraction(1)
-        width = 9 + self.positions
-        return Fraction(1 / sqrt(float(4 + 2 * mean * mean) / width + self.epsilon))
+def mean_of_signs(circuit: Circuit, symbols: Sequence[int], i: int) -> Fraction:
+    """Return the mean of the signs of the operands at position `i`, where a gate is answered."""
+    gate = gate_at(circuit, i)
+    signs = [2 * symbols[circuit.numbers[net]] - 1 for net in gate.operands] if gate is not None else [0]
+    return Fraction(sum(signs), len(signs))
 
 
 @dataclass(frozen=True)
@@ -318,12 +163,12 @@ class CircuitTruth:
             why = f"they say that their variant is {visible(self.variant)}, and their residual stream is that of another"
             raise CompileError(f"{what}, since {why}: compile the circuit again")
 
-    def specification(self, upto: int) -> CircuitSpecification:
+    def specification(self, upto: int) -> Specification:
         """Return what every subspace holds at every position, and where each head looks."""
         return self._specification
 
     @cached_property
-    def _specification(self) -> CircuitSpecification:
+    def _specification(self) -> Specification:
         return CircuitSpecification(self.circuit, self.symbols, self.variant, self.epsilon)
 
     def ending(self, decoder: Decoder) -> Ending | None:
@@ -347,17 +192,19 @@ class CircuitTruth:
     def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         """Yield the right cells at each position, one for each column; `ANY` where it does not matter what is there."""
         for i in range(self.positions):
-            values = self._specification.values(i)
-            yield tuple(self._cell(column, i, values) for column in columns)
+            yield tuple(self._cell(column, i) for column in columns)
 
-    def _cell(self, column: Column, i: int, values: Mapping[str, Any]) -> Any:
+    def _cell(self, column: Column, i: int) -> Any:
+        gate, before = gate_at(self.circuit, i), i < len(self.circuit.inputs) - 1
         if column.kind == "position":
             return i
         if column.kind == "fed":
             return str(self.symbols[i])
-        before = i < len(self.circuit.inputs) - 1
         if column.kind == "answered":
             return ANY if before else str(self.symbols[i + 1])
         if column.kind == "bits":
-            return column.named("".join(str(values[what]) for what in column.bits))
-        return ANY if before and column.holds == "mean" else values[column.holds]
+            return column.named("0" * len(column.bits) if gate is None else widened(gate))
+        if column.holds == "mean":
+            return ANY if before else mean_of_signs(self.circuit, self.symbols, i)
+        operand = operand_positions(self.circuit, i)[OPERANDS.index(column.holds.removeprefix("x_"))]
+        return self.symbols[operand] if column.holds.startswith("x_") else operand

@@ -10,9 +10,11 @@ from tm2tfr.base.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.base.choices import TURING as NAME
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.contract.blocks import BlockReference
+from tm2tfr.contract.model import SourceModel
 from tm2tfr.contract.options import TuringOptions
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -27,6 +29,13 @@ def _blocks(machine: Machine, decoder: Decoder, max_steps: int | None) -> BlockR
     from tm2tfr.sources.turing.truth import truth_for
 
     return TuringBlocks(decoder, truth_for(machine, "", decoder, max_steps), max_steps)
+
+
+def _model(machine: Machine, decoder: Decoder) -> SourceModel:
+    from tm2tfr.sources.turing.model import turing_model
+
+    repaired = option(decoder.provenance, "left_boundary") != "chapter"
+    return turing_model(machine, decoder.vocabulary, repaired=repaired, stop=decoder.stop)
 
 
 def _read(text: str, file: str) -> Machine:
@@ -86,9 +95,8 @@ SOURCE = Source(
     page=later("tm2tfr.sources.turing.page", "page"),
     prove=later("tm2tfr.sources.turing.proof.prove", "prove"),
     limit=later("tm2tfr.sources.turing.proof.prove", "limit"),
-    labelling=later("tm2tfr.sources.turing.labelling", "TuringVariables"),
+    model=_model,
     adapted=_adapted,
-    causal=later("tm2tfr.sources.turing.causal", "causal_model"),
     exported=later("tm2tfr.sources.turing.page", "ExportedMachine"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_prompt"),
 )

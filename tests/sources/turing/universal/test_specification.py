@@ -108,7 +108,7 @@ def test_a_value_ends_the_rule_of_the_key_before_it() -> None:
 def test_what_is_found_and_what_is_said_about_it() -> None:
     found, i = specification(), place("(q0,1,0)")
     values = found.values(i)
-    assert (values["r*_q"], values["r*_a"], values["out"]) == ({"q0": 1}, {"1": 1}, {"→(q1,_,+1)": 1})
+    assert (values["r*_q"], values["r*_a"], values["out"]) == ("q0", "1", "→(q1,_,+1)")
     assert (values["[r*_q=q]"], values["[r*_a=a]"], values["[left end]"], values["[one-way]"]) == (1, 1, 1, 0)
     assert found.about(i) == "the rule q0,1 →(q1,_,+1), at position 1"
     assert found.about(place("BOS")) is None

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
+from tm2tfr.contract.model import SourceModel
+from tm2tfr.sources.turing.model import turing_model
 from tm2tfr.sources.turing.proof import cases as steps
 from tm2tfr.sources.turing.proof.cases import HV, MV, NUMBERS, SIGNED, Case, Coordinates, LayerInputs, Question, V
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple, parsed
-from tm2tfr.sources.turing.truth import TuringSpecification
 from tm2tfr.transformer.residual import at
 
 
@@ -55,11 +56,11 @@ class Domain(LayerInputs):
         return self.machine.tape_alphabet
 
     @cached_property
-    def _specification(self) -> TuringSpecification:
-        return TuringSpecification(self.machine, "", ())
+    def _model(self) -> SourceModel:
+        return turing_model(self.machine, ())
 
     def holds(self, what: str, layer: int, part: str) -> bool:
-        return self._specification.holds(what, layer, part)
+        return self._model.holds(what, layer, part)
 
     @cached_property
     def subspaces(self) -> dict[str, tuple[str, ...] | None]:

@@ -12,6 +12,7 @@ from tm2tfr.base.choices import DRAWN, PICTURES, WRITABLE
 from tm2tfr.base.choices import UNIVERSAL as NAME
 from tm2tfr.base.errors import counted
 from tm2tfr.contract.blocks import BlockReference
+from tm2tfr.contract.model import SourceModel
 from tm2tfr.contract.options import UniversalOptions
 from tm2tfr.contract.shown import Page
 from tm2tfr.contract.source import Source, later
@@ -33,6 +34,13 @@ def _blocks(universal: Universal, decoder: Decoder, max_steps: int | None) -> Bl
     from tm2tfr.sources.turing.blocks import TuringBlocks
 
     return TuringBlocks(decoder, _truth(universal, "", decoder, max_steps), max_steps)
+
+
+def _model(universal: Universal, decoder: Decoder) -> SourceModel:
+    from tm2tfr.sources.turing.universal.model import universal_model
+
+    names, tapes, two_way, walled = universal.names, universal.tapes, universal.two_way, universal.walled
+    return universal_model(names, tapes, decoder.vocabulary, two_way=two_way, walled=walled, stop=decoder.stop)
 
 
 def _own_input(universal: Universal) -> str:
@@ -102,8 +110,7 @@ SOURCE = Source(
     exported=later("tm2tfr.sources.turing.universal.exported", "ExportedClass"),
     split=later("tm2tfr.sources.turing.universal.exported", "split"),
     canonical=later("tm2tfr.sources.turing.universal.compiler.compiler", "canonical"),
-    labelling=later("tm2tfr.sources.turing.universal.labelling", "UniversalVariables"),
-    causal=later("tm2tfr.sources.turing.universal.causal", "causal_model"),
+    model=_model,
     prove=later("tm2tfr.sources.turing.universal.proof.prove", "prove"),
     limit=later("tm2tfr.sources.turing.universal.proof.prove", "limit"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_weights"),

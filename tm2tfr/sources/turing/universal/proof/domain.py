@@ -18,8 +18,8 @@ from itertools import product
 from typing import ClassVar
 
 from tm2tfr.base.errors import EngineError
+from tm2tfr.contract.model import SourceModel
 from tm2tfr.contract.source import AnyRow
-from tm2tfr.contract.specification import reached
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.proof import cases as steps
@@ -37,6 +37,7 @@ from tm2tfr.sources.turing.proof.cases import (
 )
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple
 from tm2tfr.sources.turing.universal import prompt
+from tm2tfr.sources.turing.universal.model import universal_model
 from tm2tfr.sources.turing.universal.names import (
     ARROW,
     Entry,
@@ -47,7 +48,7 @@ from tm2tfr.sources.turing.universal.names import (
     value_token,
 )
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.truth import UniversalTruth, since
+from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -82,7 +83,11 @@ class ClassDomain(LayerInputs):
         return replace(self, moving=True)
 
     def holds(self, what: str, layer: int, part: str) -> bool:
-        return reached(since(what, two_way=self.two_way), layer, part)
+        return self._model.holds(what, layer, part)
+
+    @cached_property
+    def _model(self) -> SourceModel:
+        return universal_model(self.names, self.tapes, two_way=self.two_way, walled=self.walled)
 
     @property
     def sigma(self) -> tuple[str, ...]:
