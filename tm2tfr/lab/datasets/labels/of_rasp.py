@@ -9,9 +9,9 @@ from typing import Any
 from tm2tfr.lab.datasets.labels.labeller import LabelSource, Values, batches
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs
 from tm2tfr.sources.rasp.library import ENDING, load, shipped, word_of
+from tm2tfr.sources.rasp.model.specification import numeric, shown_value
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
-from tm2tfr.sources.rasp.specification import numeric, shown_value
 from tm2tfr.sources.rasp.write import written as text_of
 
 

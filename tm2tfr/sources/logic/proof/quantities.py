@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Literal
 
 from tm2tfr.contract.specification import written
+from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.nodes import Node, Sum
-from tm2tfr.sources.logic.specification import claims
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
