@@ -31,7 +31,7 @@ from tm2tfr.engines import engine, generate
 from tm2tfr.engines.fast.session import FastSession
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof import Proof, prove
+from tm2tfr.sources.turing.proof.prove import MachineProof, prove
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual
@@ -251,7 +251,7 @@ CHANGES += (doubled, cancelling_units, rewritten, directions, outside)
 
 
 # ── what is granted ─────────────────────────────────────────────────────────────────────────────────────────
-def wrong(case: Case, decoder: Decoder, proof: Proof, all_granted: Granted, chance: random.Random) -> str | None:
+def wrong(case: Case, decoder: Decoder, proof: MachineProof, all_granted: Granted, chance: random.Random) -> str | None:
     """Return in words where a certificate does not hold, None if nothing is found."""
     for (name, dtype), granted in all_granted.items():
         run = min(MOST_EXACT if name == "exact" else MOST_RUN, len(case.tokens))
@@ -290,7 +290,13 @@ def _latest(decoder: Decoder) -> int:
 
 
 def _far(
-    decoder: Decoder, proof: Proof, positions: int, head: int | None, dtype: str, compares: bool, chance: random.Random
+    decoder: Decoder,
+    proof: MachineProof,
+    positions: int,
+    head: int | None,
+    dtype: str,
+    compares: bool,
+    chance: random.Random,
 ) -> str | None:
     """Return in words which scores at the far end of a certificate are not in the right order."""
     if dtype == "rational":

@@ -31,7 +31,7 @@ from tm2tfr.sources.circuit.formats import registry as formats
 from tm2tfr.sources.circuit.inputs import random_cases, read_input, shown_outputs
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.proof import prove
+from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.transformer.weights import Decoder
 
 TEXT = "abc"
@@ -72,7 +72,7 @@ def sha256(*, dense: bool) -> None:
     line("  fast, every bit compared", f"{fast:.2f} s", "at most 5 s")
     rows, trace = timed(lambda: check(decoder, bits, machine=circuit, engine="fast", max_steps=None))
     line(f"  fast, all {trace.compared:,} cells of the table compared", f"{rows:.1f} s", "at most 5 s")
-    proving, certificate = timed(lambda: prove(decoder, circuit).certificate("fast"))
+    proving, certificate = timed(lambda: CircuitProof(decoder, circuit).certificate("fast"))
     if not certificate.granted:
         raise RuntimeError(str(certificate))
     line("  certificate for all 2^512 blocks", f"{proving:.1f} s", "at most 10 s")

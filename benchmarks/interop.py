@@ -21,7 +21,7 @@ from benchmarks.machines import five_states
 from benchmarks.run import line, seconds
 from tm2tfr.api.targets import export_to
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import check
+from tm2tfr.runs.comparison import check
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.targets.common.comparison import Model, compared
 from tm2tfr.targets.onnx.target import OnnxRunning as InOnnx

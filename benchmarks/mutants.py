@@ -55,8 +55,8 @@ TARGETS = {
         "large or brute or below or within or every_machine or wrong_is_certified or transformed or attack",
     ),
     "check": Target(
-        (*_in("tm2tfr/runs/trace/", "check"), *_in("tm2tfr/runs/", "blocks long_run")),
-        (*_in("tests/trace/test_", "check edges sabotage"), LONG_RUN),
+        _in("tm2tfr/runs/", "comparison blocks long_run"),
+        (*_in("tests/runs/test_", "check edges sabotage"), LONG_RUN),
         "random or sabotage or blocks_of or residual or new_run",
     ),
     "fast": Target(

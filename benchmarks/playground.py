@@ -12,8 +12,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from tm2tfr.web.playground.answer import answer, read
-from tm2tfr.web.playground.pages import ran
+from tm2tfr.web.playground.answer import answer, ran, read
 from tm2tfr.web.playground.query import Query
 from tm2tfr.web.playground.shipped import shipped_text
 

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.machines import five_states, large, runner
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import check
+from tm2tfr.runs.comparison import check
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine

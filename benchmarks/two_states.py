@@ -18,8 +18,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tm2tfr.api.datasets import sweep
-from tm2tfr.lab.datasets.pool import cores
-from tm2tfr.lab.datasets.sweep import sweep_report
+from tm2tfr.lab.datasets.make import sweep_report
+from tm2tfr.runs.choose import cores
 
 
 def main() -> None:

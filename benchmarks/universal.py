@@ -19,8 +19,8 @@ from benchmarks.long import SHORT, WHOLE, megabytes
 from benchmarks.machines import five_states
 from benchmarks.run import line
 from tm2tfr.engines.fast import Fast
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.long_run import LongRun
-from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler import compile_universal

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.strategies import DEPTH, some
 
+pytest.register_assert_rewrite("tests.golden")
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")

@@ -19,13 +19,13 @@ import tm2tfr
 from tests import pins
 from tests.explorer.reading import buffer, column, embedded
 from tests.renaming import STYLES, Renamed, nameless, renamed
+from tests.runs.test_sabotage import sabotages
 from tests.strategies import machines_with_inputs, some
-from tests.trace.test_sabotage import sabotages
 from tm2tfr.base.errors import ExportError
+from tm2tfr.certificates.kit import Questions
 from tm2tfr.lab.softness.report import report as softness_report
 from tm2tfr.sources.turing.compiler import compile_machine
-from tm2tfr.sources.turing.proof import prove
-from tm2tfr.sources.turing.proof.report import report
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.storage import dumps, loads
 from tm2tfr.transformer.weights import Decoder, digest, matrices, replaced
@@ -273,7 +273,7 @@ def test_certificates(case: str, style: str) -> None:
     decoder, machine, _ = compiled(case)
     found = renamed(decoder, style)
     right, proof = prove(decoder, machine), prove(found.decoder, machine)
-    wanted, given = (report(each, max_head=9).certificates for each in (right, proof))
+    wanted, given = (each.report(Questions(max_head=9)).certificates for each in (right, proof))
     assert [(c.engine, c.dtype, c.positions) for c in given] == [(c.engine, c.dtype, c.positions) for c in wanted]
     for one, other in zip(wanted, given, strict=True):
         assert [replace(b, where="") for b in other.bounds] == [replace(b, where="") for b in one.bounds]

@@ -1,18 +1,14 @@
 from ._version import __version__ as __version__
-from .api.attention import attention_of, plot_head, scores_of
-from .api.batches import check_batch, run_batch
-from .api.cases import check_many
+from .api.attention import attention_of, draw_requests, draw_run, plot_head, scores_of
+from .api.batches import check_batch, check_many, run_batch
 from .api.checking import check
 from .api.datasets import make_dataset, normal_form, sweep
-from .api.drawings import draw_requests, draw_run
 from .api.figure_1 import figure_1
 from .api.hidden import claim_template, disguise, make_suite, score_claim, verify_disguise
 from .api.interventions import causal_variables, intervene, intervene_many
 from .api.labels import make_labels
-from .api.machines import convert, formula, load, to_graph
-from .api.moments import animate, frames
-from .api.pages import explore
-from .api.prompts import prompt_of, read_prompt
+from .api.machines import convert, formula, load, prompt_of, read_prompt, to_graph
+from .api.pages import animate, explore, frames
 from .api.runs import (
     activations,
     certify,
@@ -32,9 +28,9 @@ from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_expor
 from .api.training import compare, train, train_grid, training_examples
 from .base.errors import SpecError, SpecWarning, Tm2tfrError
 from .lab.interventions.intervened import From
+from .runs.comparison import Trace
 from .runs.options import RunOptions
 from .runs.plan import CheckReport, Plan, Soft
-from .runs.trace.check import Trace
 from .sources.circuit.netlist import Circuit, Gate
 from .sources.turing.library import shipped
 from .sources.turing.spec import Example, Machine, Rule

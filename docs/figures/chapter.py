@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import tm2tfr
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.cause import observe
+from tm2tfr.runs.cause import observe
 
 BEST, OTHER, INK = "#d9480f", "#4c6ef5", "#7a7f87"
 INKED = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor")

@@ -13,8 +13,8 @@ from matplotlib.path import Path as MplPath
 
 import tm2tfr
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.cause import observe
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.cause import observe
+from tm2tfr.runs.comparison import Trace
 
 MACHINE, WORD = "binary-increment", "11"
 """The run that is drawn: it has few rules, reads what was given and what was written, and halts."""

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
-from tm2tfr.base.resources import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, shelf
+from tm2tfr.base.resources import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, files_of
 from tm2tfr.cli import main
 from tm2tfr.cli.guarded import COMPLETION
 from tm2tfr.sources.circuit.library.registry import GENERATORS
@@ -39,7 +39,7 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     (tmp_path / "palace.yaml").touch()
     (tmp_path / "parts").mkdir()
     (tmp_path / ".hidden").touch()
-    programs = [name for kind in (PROGRAMS, ATTENTION_PROGRAMS, FORMULAS) for name in shelf(kind)]
+    programs = [name for kind in (PROGRAMS, ATTENTION_PROGRAMS, FORMULAS) for name in files_of(kind)]
     known = list(dict.fromkeys([*shipped(), *GENERATORS, *programs]))
     names = [name for name in known if name.startswith("pa")]
     assert completed("tm2tfr trace pa", tmp_path) == [*names, "palace.yaml", "parts/"]
@@ -55,10 +55,12 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     assert completed("tm2tfr list circuit:ma", tmp_path) == ["circuit:majority"]
     assert completed("tm2tfr trace prog:par", tmp_path) == []
     assert completed("tm2tfr prom", tmp_path) == ["prompt"]
-    assert completed("tm2tfr sweep two", tmp_path) == [name for name in shelf(SPECS) if name.startswith("two")]
+    assert completed("tm2tfr sweep two", tmp_path) == [name for name in files_of(SPECS) if name.startswith("two")]
     assert completed("tm2tfr trace --engine f", tmp_path) == ["fast"]
     assert completed("tm2tfr trace -o ro", tmp_path) == []
     assert "--temperature" in completed("tm2tfr table --t", tmp_path)
+    assert completed("tm2tfr trace full-adder --s", tmp_path) == ["--step", "--seed"]
+    assert completed("tm2tfr trace --formula Q[a] --s", tmp_path) == ["--step", "--steep"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

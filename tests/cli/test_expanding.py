@@ -12,10 +12,10 @@ import typer
 from typer.main import get_command
 
 from tests.house.reading import MODULES, name_of, text_of
-from tm2tfr.cli import expanding
-from tm2tfr.cli.expanding import But, expanded
+from tm2tfr.cli import parameters
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.cli.options import count, option
+from tm2tfr.cli.parameters import But, expanded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +36,14 @@ class Outer:
 
 @pytest.fixture(autouse=True)
 def _ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expanding, "__package__", "tests.cli")
-    expanding._fields.cache_clear()
+    monkeypatch.setattr(parameters, "__package__", "tests.cli")
+    parameters._fields.cache_clear()
 
 
 def names(command: Any) -> list[str]:
     """The options of a command, each with its first names."""
-    parameters = inspect.signature(expanded(command)).parameters.values()
-    infos = [get_args(each.annotation)[1] for each in parameters if each.name != "context"]
+    options = inspect.signature(expanded(command)).parameters.values()
+    infos = [get_args(each.annotation)[1] for each in options if each.name != "context"]
     return [" ".join(info.param_decls) for info in infos]
 
 
@@ -91,4 +91,4 @@ def test_the_command_line_is_typer_alone() -> None:
     }
     assert [name for name, found in imports.items() if any(each.split(".")[0] == "click" for each in found)] == []
     inner = [name for name, found in imports.items() if any(each.startswith("typer._") for each in found)]
-    assert inner == ["tm2tfr.cli.usage"]
+    assert inner == ["tm2tfr.cli.guarded"]

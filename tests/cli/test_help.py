@@ -43,8 +43,7 @@ def test_every_command_is_there_with_an_example_that_can_be_read_again(name: str
     command = LISTED[name].command
     assert command.name == name
     assert command.make_context(name, shlex.split(LISTED[name].example)).params
-    assert command.help is not None
-    assert command.help.endswith(f"Example: tm2tfr {name} {LISTED[name].example}")
+    assert command.example == LISTED[name].example
 
 
 def test_the_help_of_trace_begins_with_what_is_wanted_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,6 +81,21 @@ def test_the_help_behind_a_source_has_its_own_options(
     assert "name the source before --help" not in text
     assert [words for words in own if words not in text] == []
     assert [words for words in others if f" {words} " in text] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "example"),
+    [
+        ("trace full-adder", "tm2tfr trace full-adder"),
+        ("trace palindromes", "tm2tfr trace palindromes --input abba"),
+        ("compile --formula 'once Q[a]'", "tm2tfr compile --formula 'once Q[a]' -o chapter.safetensors"),
+        ("intervene full-adder", ""),
+    ],
+)
+def test_the_example_is_about_the_source_that_is_named(line: str, example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(" ".join(tm2tfr_here(capsys, *shlex.split(line), "--help")[1]).split())
+    assert text.count("Example: ") == bool(example)
+    assert not example or f"Example: {example} " in text
 
 
 def test_the_help_behind_nothing_that_can_be_read_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:

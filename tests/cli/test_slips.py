@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.lines import EVERY, said
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
-from tm2tfr.cli.arguments import whole_number
+from tm2tfr.cli.options import whole_number
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import tm2tfr as library
 from tests.cli.lines import said
 from tests.cli.test_commands import failed, tm2tfr
 from tm2tfr.cli import main
-from tm2tfr.lab.softness.figure_1 import measured
+from tm2tfr.lab.softness import figure_1
 from tm2tfr.transformer.storage import dumps, loads
 from tm2tfr.transformer.weights import matrices
 
@@ -96,7 +96,7 @@ def test_soft_weights_are_not_softened_again(tmp_path: Path) -> None:
 def test_a_figure_is_measured_under_its_older_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(measured, "CASES", measured.CASES[:1])
+    monkeypatch.setattr(figure_1, "CASES", figure_1.CASES[:1])
     printed = []
     for line in (["figure-1", "--length", "8"], ["soften", "--figure", "1", "--length", "8"]):
         with pytest.raises(SystemExit):

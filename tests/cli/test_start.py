@@ -64,7 +64,7 @@ def test_the_list_of_commands_imports_none_of_them(tmp_path: Path) -> None:
 def test_a_short_run_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     found = imported("trace", "--input", "11", cwd=tmp_path)
     assert found & HEAVY == set()
-    assert {"numpy", "yaml", "tm2tfr.runs.trace.check"} <= found
+    assert {"numpy", "yaml", "tm2tfr.runs.comparison"} <= found
     parts = r"explorer|dataset|softness|targets|tables\.stream|runs\.recording"
     assert {m for m in found if re.match(rf"tm2tfr\.({parts})\b", m)} == set()
 

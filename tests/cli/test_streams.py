@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.base.errors import OutputError
-from tm2tfr.cli import cautions, main, output
+from tm2tfr.cli import main, output
 
 ROOT = Path(__file__).parents[2]
 GREEK = """\
@@ -254,7 +254,7 @@ def test_a_name_that_is_a_formula_is_warned_of_and_written_as_it_is(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("f.yaml").write_text(FORMULA, encoding="utf-8")
-    cautions.warn_once.cache_clear()
+    output.warn_once.cache_clear()
     code, data, said = run(arguments, monkeypatch, Console("utf-8"))
     assert (code, WARNING in said) == (0, warned), said
     assert "warning" not in said.replace(WARNING, "")

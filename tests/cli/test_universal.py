@@ -9,7 +9,7 @@ import pytest
 
 import tm2tfr as library
 from tests.cli.test_commands import failed, tm2tfr
-from tm2tfr.cli.cautions import warn_once
+from tm2tfr.cli.output import warn_once
 from tm2tfr.transformer.storage import load
 from tm2tfr.transformer.weights import matrices
 

@@ -27,7 +27,7 @@ from tm2tfr.engines.dense_parts import Cache, LinearMap
 from tm2tfr.engines.fast import Fast, available
 from tm2tfr.engines.fast import session as sessions
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.runs.trace.rows import Readout
+from tm2tfr.runs.rows import Readout
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine

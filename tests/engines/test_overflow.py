@@ -21,7 +21,7 @@ from tm2tfr.engines import engine
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.overflow import check_weights, nearest, reach
-from tm2tfr.runs.trace.activations import activations
+from tm2tfr.runs.activations import activations
 from tm2tfr.sources.turing.library import shipped
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import save

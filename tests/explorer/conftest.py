@@ -12,7 +12,7 @@ import pytest
 import tm2tfr
 from tests.explorer import browser
 from tests.explorer.browser import Open
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 
 
 @pytest.fixture(scope="module")

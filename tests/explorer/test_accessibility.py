@@ -9,7 +9,7 @@ import pytest
 import tm2tfr
 from tests.explorer import accessibility, browser
 from tests.explorer.browser import Open
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [
     pytest.mark.slow,

@@ -19,10 +19,10 @@ from tests.installed import NO_DOT
 from tests.readme import ROOT
 from tm2tfr.engines.decode import Observation, observe
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import CHECKED
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [
     pytest.mark.slow,

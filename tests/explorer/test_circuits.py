@@ -23,7 +23,7 @@ from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.page import page
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 from tm2tfr.web.explorer.weights_data import PackedColumns
 
 in_browser = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))

@@ -11,7 +11,7 @@ import tm2tfr
 from tests.explorer import firefox
 from tests.explorer.firefox import ENTER, Firefox
 from tests.explorer.reading import SHOWN, comparable, recorded
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [
     pytest.mark.slow,

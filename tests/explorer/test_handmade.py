@@ -13,7 +13,7 @@ from tests.explorer.browser import Open, settled
 from tests.explorer.reading import buffer, column, embedded
 from tests.handmade import HANDMADE
 from tm2tfr.cli import main
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 
 in_browser = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
 

@@ -14,7 +14,7 @@ from tests.explorer.browser import Open, position, settled
 from tests.explorer.reading import embedded, recorded, rerun
 from tm2tfr.base.errors import Tm2tfrError
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [
     pytest.mark.slow,

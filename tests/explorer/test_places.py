@@ -11,9 +11,9 @@ import pytest
 import tm2tfr
 from tests.explorer import browser
 from tests.explorer.browser import Open, follow, gone_to, position, settled
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.tables.sheet import Line, Stretch, lines
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [
     pytest.mark.slow,

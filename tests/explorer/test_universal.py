@@ -11,7 +11,7 @@ from tests.explorer import browser
 from tests.explorer.browser import Open, follow, position
 from tests.explorer.reading import embedded
 from tm2tfr.transformer.weights import matrices, replaced
-from tm2tfr.web.explorer import Explorer
+from tm2tfr.web.explorer.document import Explorer
 
 EVERY = tm2tfr.Universal(states=8, symbols=4)
 in_a_browser = [

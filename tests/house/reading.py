@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,8 @@ from pathlib import Path
 import tm2tfr
 
 ROOT = Path(tm2tfr.__file__).parent
+_BY_LAST_NAME = re.compile(r"""import_module\(f["']\{__(package|name)__\}""")
+"""An import of a module of the same package by its last name."""
 MODULES = sorted(ROOT.rglob("*.py"))
 
 
@@ -21,6 +24,7 @@ class Facts:
     Args:
         imports: its statements that import, wherever they stand.
         words: its texts that may be names of modules of this package.
+        siblings: where it imports modules of its own package by their last names, its texts, which may be such names.
         asserts: the lines of its assertions.
         unpacked: what is unpacked as keywords in calls, as text.
         top: its statements at the top that define a class, or name something.
@@ -28,6 +32,7 @@ class Facts:
 
     imports: tuple[ast.Import | ast.ImportFrom, ...]
     words: frozenset[str]
+    siblings: frozenset[str]
     asserts: tuple[int, ...]
     unpacked: tuple[str, ...]
     top: tuple[ast.ClassDef | ast.Assign | ast.AnnAssign, ...]
@@ -44,21 +49,23 @@ def facts(source: str) -> Facts:
     """What a source says."""
     tree = ast.parse(source)
     imports: list[ast.Import | ast.ImportFrom] = []
-    words: set[str] = set()
+    texts: set[str] = set()
     asserts: list[int] = []
     unpacked: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             imports.append(node)
         elif isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and node.value.startswith("tm2tfr"):
-                words.add(node.value)
+            if isinstance(node.value, str):
+                texts.add(node.value)
         elif isinstance(node, ast.Assert):
             asserts.append(node.lineno)
         elif isinstance(node, ast.Call):
             unpacked += [ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg is None]
     top = tuple(node for node in tree.body if isinstance(node, ast.ClassDef | ast.Assign | ast.AnnAssign))
-    return Facts(tuple(imports), frozenset(words), tuple(asserts), tuple(unpacked), top)
+    words = frozenset(text for text in texts if text.startswith("tm2tfr"))
+    siblings = frozenset(texts) if _BY_LAST_NAME.search(source) else frozenset()
+    return Facts(tuple(imports), words, siblings, tuple(asserts), tuple(unpacked), top)
 
 
 @cache

@@ -16,9 +16,9 @@ import tm2tfr
 from tests.cli.lines import params
 from tests.house.reading import ROOT, facts, text_of
 from tm2tfr.cli import main
+from tm2tfr.runs.comparison import check
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.trace.check import check
 
 PARTS = ("api", "cli", "web/explorer", "runs", "lab/softness")
 OWN = {

@@ -15,9 +15,9 @@ from tests.house.reading import MODULES, ROOT, facts, name_of, source_texts, tex
 
 BASE = {"base", "options", "_version"}
 MODEL = BASE | {"transformer"}
-CONTRACT = {"blocks", "specification", "labelling", "causality", "wired"}
-RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "trace"}
-WHOLE = RUN | {"registry", "compiler", "proof", "tables", "runs", "targets"}
+CONTRACT = {"blocks", "specification", "model"}
+RUN = MODEL | {"contract", "blocks", "specification", "columns", "sources", "truth", "engines", "comparison"}
+WHOLE = RUN | {"certificates", "registry", "compiler", "proof", "tables", "runs", "targets"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "base": {"_version"},
@@ -25,23 +25,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": BASE,
     "rasp": {"base", "sources"},
     "transformer": BASE,
+    "certificates": {"base", "transformer"},
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
-    "contract": {"base", "specification", "blocks", "transformer"},
-    "labelling": {"base", "transformer"},
-    "causality": {"base"},
-    "wired": {"causality", "transformer"},
+    "contract": {"base", "certificates", "specification", "blocks", "transformer"},
+    "model": {"base", "specification", "transformer"},
     "columns": {"contract", "sources"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
-    "trace": MODEL | {"contract", "specification", "columns", "engines"},
-    "proof": RUN,
+    "comparison": MODEL | {"contract", "specification", "columns", "engines"},
+    "proof": RUN | {"certificates"},
     "exported": RUN | {"proof"},
-    "registry": RUN | {"compiler", "proof", "exported"},
+    "registry": RUN | {"certificates", "compiler", "proof", "exported"},
     "tables": RUN,
     "runs": RUN | {"registry", "tables"},
-    "targets": RUN | {"registry", "compiler", "proof", "exported"},
+    "targets": RUN | {"certificates", "registry", "compiler", "proof", "exported"},
     "lab": WHOLE | CONTRACT,
     "web": WHOLE,
     "api": WHOLE | {"lab", "web"},
@@ -56,7 +55,8 @@ ROOMS = {
     "compiler": "compiler",
     "proof": "proof",
     "source": "registry",
-    "page": "registry",
+    "page": "exported",
+    "exported": "exported",
     "columns": "columns",
     "truth": "truth",
     "blocks": "truth",
@@ -64,9 +64,14 @@ ROOMS = {
     "labelling": "truth",
     "causal": "truth",
     "model": "truth",
-    "exported": "exported",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
+
+CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality", "wired"), "model")
+"""The rooms of the contract that are one part: variables with their equations, and what follows from them."""
+
+COMPARISON = {"rows", "activations", "comparison", "cause"}
+"""The modules of `runs` that compare any decoder with any reference, and so know no construction; proofs use them."""
 
 DOORS = {"from_yaml", "from_automata", "to_automata", "load"}
 """The one exception to `test_imports_form_no_circle`: methods of `Machine` that lead to its formats, for users alone."""
@@ -76,9 +81,11 @@ def part_of(module: str) -> str:
     """The part of the package that a dotted name belongs to; ``tm2tfr`` itself is ``__init__``; see also `ROOMS`."""
     parts = module.split(".")
     if parts[1:2] == ["contract"]:
-        return parts[2] if parts[2:3] and parts[2] not in ("source", "shown") else "contract"
-    if parts[1:3] in (["runs", "trace"], ["web", "playground"]):
+        return "contract" if parts[2:3] in ([], ["source"], ["shown"]) else CONTRACTS.get(parts[2], parts[2])
+    if parts[1:3] == ["web", "playground"]:
         return parts[2]
+    if parts[1:2] == ["runs"] and COMPARISON.issuperset(parts[2:3]) and parts[2:]:
+        return "comparison"
     if parts[1:2] == ["sources"]:
         own = [
             part for part in parts[3:] if part != "universal"
@@ -113,17 +120,27 @@ def imported_by(path: Path) -> set[str]:
 
 
 def graph(sources: Mapping[str, str]) -> nx.DiGraph[str]:
-    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.runs.trace import check`` is one."""
+    """The modules by name, with an arrow to each one that they import; ``from tm2tfr.runs import comparison`` is one.
+
+    Whoever imports a module of another package runs the ``__init__`` of that package, too.
+    """
+    packages = {name.rpartition(".")[0] for name in sources} & set(sources) - {"tm2tfr"}
     found: nx.DiGraph[str] = nx.DiGraph()
     for module, source in sources.items():
-        known = facts(source)
-        found.add_edges_from((module, name) for name in known.words if name in sources)
+        known, package = facts(source), module if module in packages else module.rpartition(".")[0]
+        used = {name for name in known.words if name in sources}
+        used |= {f"{package}.{name}" for name in known.siblings}
         for node in known.imports:
             if isinstance(node, ast.Import):
-                found.add_edges_from((module, alias.name) for alias in node.names)
+                used |= {alias.name for alias in node.names}
             else:
-                exact = [f"{node.module}.{alias.name}" for alias in node.names]
-                found.add_edges_from((module, name if name in sources else str(node.module)) for name in exact)
+                up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+                base = ".".join([*up, *([node.module] if node.module else [])])
+                exact = [f"{base}.{alias.name}" for alias in node.names]
+                used |= {name if name in sources else base for name in exact}
+        run = {name for name in packages if any(each.startswith(f"{name}.") for each in used)}
+        used |= {name for name in run if not f"{module}.".startswith(f"{name}.")}
+        found.add_edges_from((module, name) for name in used)
     return found.subgraph(sources)
 
 
@@ -166,6 +183,7 @@ def test_no_import_runs_back_up() -> None:
 
 
 RIGHT = (
+    "tm2tfr.certificates",
     "tm2tfr.sources.turing.simulator",
     "tm2tfr.sources.turing.blocks",
     "tm2tfr.sources.turing.causal",
@@ -177,7 +195,9 @@ RIGHT = (
     "tm2tfr.sources.turing.universal.prompt",
     "tm2tfr.sources.turing.universal.proof",
     "tm2tfr.sources.turing.universal.truth",
-    "tm2tfr.runs.trace",
+    "tm2tfr.runs.cause",
+    "tm2tfr.runs.comparison",
+    "tm2tfr.runs.rows",
     "tm2tfr.sources.circuit.blocks",
     "tm2tfr.sources.circuit.causal",
     "tm2tfr.sources.circuit.columns",
@@ -191,9 +211,11 @@ RIGHT = (
     "tm2tfr.sources.rasp.model",
     "tm2tfr.sources.rasp.evaluate",
     "tm2tfr.sources.rasp.truth",
-    "tm2tfr.sources.rasp.truth",
-    "tm2tfr.sources.logic.truth",
     "tm2tfr.contract.blocks",
+    "tm2tfr.contract.evaluation",
+    "tm2tfr.contract.model",
+    "tm2tfr.contract.modelled",
+    "tm2tfr.contract.wired",
     "tm2tfr.contract.source",
     "tm2tfr.sources.turing.labelling",
     "tm2tfr.sources.turing.universal.labelling",
@@ -244,7 +266,7 @@ def test_no_folder_has_too_many_files() -> None:
 
 
 def test_imports_form_no_circle() -> None:
-    """Within functions and for type checkers neither."""
+    """Not within functions, for type checkers, by names as text or by way of a package's ``__init__`` either."""
     assert circles({**source_texts(), SPEC: without(source_texts()[SPEC], DOORS)}) == []
 
 
@@ -267,6 +289,17 @@ def test_circles_are_found_wherever_an_import_stands() -> None:
     }
     for source, found in way_back.items():
         assert circles({"tm2tfr.a": source, "tm2tfr.b": "from tm2tfr.a import f", "tm2tfr.c": ""}) == found
+    back = "from tm2tfr.p.a import f"
+    for source in (
+        "from . import b",
+        "from .b import x",
+        "from ..p import b",
+        "import_module(f'{__package__}.{names[0]}')",
+    ):
+        texts = {"tm2tfr.p": "", "tm2tfr.p.a": f"names = ['b']\n{source}", "tm2tfr.p.b": back}
+        assert circles(texts) == [["tm2tfr.p.a", "tm2tfr.p.b"]], source
+    texts = {"tm2tfr.p": "import tm2tfr.b", "tm2tfr.p.a": "", "tm2tfr.b": back}
+    assert circles(texts) == [["tm2tfr.b", "tm2tfr.p"]]
 
 
 def test_nothing_is_asserted_and_no_file_is_too_long() -> None:
@@ -285,7 +318,7 @@ def test_nothing_is_asserted_and_no_file_is_too_long() -> None:
         ("from . import matrix", "tm2tfr.transformer.weights", ["tm2tfr.transformer"]),
         ("from ..sources.turing.spec import Machine", "tm2tfr.transformer.weights", ["tm2tfr.sources.turing.spec"]),
         ("import_module('tm2tfr.cli')", "tm2tfr.x", ["tm2tfr.cli"]),
-        ("if TYPE_CHECKING:\n    from tm2tfr.runs.trace import check", "tm2tfr.x", ["tm2tfr.runs.trace"]),
+        ("if TYPE_CHECKING:\n    from tm2tfr.runs.comparison import check", "tm2tfr.x", ["tm2tfr.runs.comparison"]),
         ("from tm2tfrs import x\n'see tm2tfr.cli'", "tm2tfr.x", []),
     ],
 )

@@ -14,8 +14,7 @@ import pytest
 import tm2tfr
 from tm2tfr.base.choices import CIRCUIT_FORMATS
 from tm2tfr.web.explorer.document import document, page_of
-from tm2tfr.web.playground.answer import answer
-from tm2tfr.web.playground.pages import ran
+from tm2tfr.web.playground.answer import answer, ran
 from tm2tfr.web.playground.query import Query
 from tm2tfr.web.playground.shipped import shipped_text
 

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.runs.checking import check
+from tests.runs.test_sabotage import CASES, sabotages
 from tests.strategies import machines_with_inputs
-from tests.trace.checking import check
-from tests.trace.test_sabotage import CASES, sabotages
 from tm2tfr.base.errors import EngineError, InputError
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.state import ENTRIES
 from tm2tfr.runs import long_run
 from tm2tfr.runs.blocks import RowBlock, as_rows
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.long_run import LongRun
-from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.blocks import TuringBlocks, TuringRun
 from tm2tfr.sources.turing.columns import CHECKED, Row
 from tm2tfr.sources.turing.compiler import compile_machine

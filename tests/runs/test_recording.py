@@ -20,11 +20,11 @@ from tm2tfr.base.errors import CheckpointError, EngineError, Interrupted, Output
 from tm2tfr.cli.progress import hearing
 from tm2tfr.runs import recording
 from tm2tfr.runs import saved as checkpoint
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.recording import in_blocks
 from tm2tfr.runs.saved import About, load, save, weights_digest
-from tm2tfr.runs.trace.check import Trace
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine

@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.runs.test_long_run import carried_out, plain, right_rows
+from tests.runs.test_sabotage import sabotages
 from tests.strategies import machines_with_inputs, tries
-from tests.trace.test_sabotage import sabotages
 from tm2tfr.base.errors import CheckpointError
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs import long_run
 from tm2tfr.runs import run as runs
 from tm2tfr.runs.blocks import RowBlock, as_rows
+from tm2tfr.runs.comparison import Trace, check
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
-from tm2tfr.runs.trace.check import Trace, check
 from tm2tfr.sources.turing.blocks import TuringBlocks
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.library import load

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tm2tfr.api.moments import moments
+from tm2tfr.api.pages import moments
 from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.engines import engine
 from tm2tfr.engines.decode import observe_all

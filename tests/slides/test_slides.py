@@ -13,7 +13,7 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import said
-from tm2tfr.api.moments import moments
+from tm2tfr.api.pages import moments
 from tm2tfr.base.errors import EngineError, OutputError
 from tm2tfr.base.text import svg
 from tm2tfr.cli import main

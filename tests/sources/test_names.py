@@ -12,7 +12,7 @@ from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.base.errors import NotFoundError, Tm2tfrError
 from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.sources import names
-from tm2tfr.web.playground import opened
+from tm2tfr.web.playground import shipped
 from tm2tfr.web.playground.shipped import shipped_text
 
 PARITY = ("machine:parity", "circuit:parity", "program:parity")
@@ -74,11 +74,6 @@ def test_what_is_not_shipped_is_told_with_what_may_be_meant(given: str, said: st
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said}\n")
 
 
-def test_a_shipped_one_has_a_format_already() -> None:
-    with pytest.raises(Tm2tfrError, match="^program:parity: what is shipped has a format already: omit 'yaml'$"):
-        tm2tfr.load("program:parity", format="yaml")
-
-
 @pytest.mark.slow
 def test_commands_say_which_was_taken_and_list_shows_all(tmp_path: Path) -> None:
     done = command("convert", "parity", cwd=tmp_path)
@@ -110,7 +105,7 @@ def test_a_spec_can_be_made_of_them(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_playground_opens_each() -> None:
-    found = {each: opened.given(each) for each in (*PARITY, "formula:since-b")}
+    found = {each: shipped.opening_source(each) for each in (*PARITY, "formula:since-b")}
     assert {each: (given["name"], given["format"]) for each, given in found.items()} == {
         "machine:parity": ("parity", "yaml"),
         "circuit:parity": ("parity.yaml", "yaml"),
@@ -119,4 +114,4 @@ def test_the_playground_opens_each() -> None:
     }
     assert found["program:parity"]["source"] == shipped_text("parity.rasp")
     with pytest.raises(Tm2tfrError, match="^circuit:sha256: its text is longer than a source of the playground may be: "):
-        opened.given("circuit:sha256")
+        shipped.opening_source("circuit:sha256")

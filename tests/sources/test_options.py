@@ -10,7 +10,6 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import params
-from tm2tfr.base.errors import CompileError, UsageError
 from tm2tfr.cli.asked import PARAMETERS
 from tm2tfr.contract.options import (
     EVERY,
@@ -40,10 +39,6 @@ def test_a_subject_takes_the_same_options_as_keywords_and_as_a_dictionary() -> N
     assert one.decoder.positions == other.decoder.positions == tm2tfr.compile("parity", bits=5).positions
     assert one.options == {"variant": "lookup"}
     assert tm2tfr.Subject.of("length", unbounded=False).options == {}
-    with pytest.raises(UsageError, match=r"no option 'varient' \(did you mean 'variant'\?\): use one of variant, "):
-        tm2tfr.Subject.of("parity", options={"varient": "lookup"})
-    with pytest.raises(CompileError, match="parity is a circuit, and an s-op is one of a RASP program: omit --sop"):
-        tm2tfr.Subject.of("circuit:parity", sop="x")
 
 
 def test_the_constructions_have_the_classes_of_the_table() -> None:
@@ -71,22 +66,6 @@ def test_every_option_says_whose_it_is_and_every_shown_one_what_it_does() -> Non
         assert all(each.about.help for each in known if not (each.about.hidden or each.about.aside)), name
 
 
-@pytest.mark.parametrize(
-    ("kind", "options", "said"),
-    [
-        (RaspOptions, {"mask": "past"}, "unknown mask 'past': use none or future"),
-        (LogicOptions, {"compare": "sing"}, "unknown way to compare 'sing' (did you mean 'sign'?): use lookup or sign"),
-        (RaspOptions, {"max_length": 0}, "--max-length must be a whole number from 1 to 10,000, not 0: use for example 10"),
-        (RaspOptions, {"max_values": True}, "--max-values must be a whole number from 1 to 1,000,000,000, not True"),
-        (LogicOptions, {"steep": "True", "mask": "none"}, "--steep is for decoders: omit --mask none"),
-    ],
-)
-def test_what_is_no_option_is_told(kind: type, options: dict[str, object], said: str) -> None:
-    with pytest.raises(CompileError) as caught:
-        read_options(kind, options)
-    assert str(caught.value).startswith(said)
-
-
 def test_options_are_read_as_weights_state_them() -> None:
     assert read_options(RaspOptions, {"max_length": "12", "unbounded": "False"}) == RaspOptions(max_length=12)
     assert read_options(LogicOptions, {"steep": "True", "define": None, "unknown": 1}) == LogicOptions(steep=True)
@@ -99,12 +78,3 @@ def test_the_playground_is_asked_for_flags() -> None:
 def test_the_library_takes_them_as_keywords() -> None:
     assert list(inspect.signature(tm2tfr.compile).parameters) == ["subject", "options"]
     assert tm2tfr.compile("parity", bits=3).positions == tm2tfr.compile("parity", bits=3, variant=None).positions
-    with pytest.raises(tm2tfr.Tm2tfrError, match="compile has no option 'varient' .did you mean 'variant'"):
-        tm2tfr.compile("parity", varient="paper")  # type: ignore[call-arg]
-    for source in ("palindromes", "full-adder", "histogram", "every-a-answered"):
-        with pytest.raises(tm2tfr.Tm2tfrError, match="compile has no option 'attention': use one of "):
-            tm2tfr.compile(source, attention="softmax")  # type: ignore[call-arg]
-    with pytest.raises(
-        tm2tfr.Tm2tfrError, match="palindromes is not a shipped circuit, and only these have parameters: omit --bits"
-    ):
-        tm2tfr.compile("palindromes", bits=3)

@@ -22,9 +22,10 @@ import pytest
 import tm2tfr
 from tests.tables.examples import NASTY_SYMBOLS, broken, chapter, nasty, traced
 from tm2tfr.base.errors import OutputError, ShapeError
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import COLUMNS, Row
-from tm2tfr.tables.stream import EXTENSIONS, Coded, Columns, open_rows
+from tm2tfr.tables.stream import EXTENSIONS, open_rows
+from tm2tfr.tables.stream_text import Coded, Columns
 from tm2tfr.tables.table import plain, table
 
 pyarrow = pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[parquet]'")
@@ -173,7 +174,7 @@ def test_no_rows_at_all(tmp_path: Path, extension: str) -> None:
 
 @pytest.mark.slow
 def test_the_columns_of_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tm2tfr.tables.stream_parquet.GROUP", 1000)
+    monkeypatch.setattr("tm2tfr.tables.stream.GROUP", 1000)
     rows, path = some(2500), tmp_path / "a.parquet"
     with open_rows(path) as writer:
         writer.write(rows[:700])
@@ -289,7 +290,7 @@ from tm2tfr.base.errors import OutputError
 from tm2tfr.tables.stream import open_rows
 if sys.argv[2] == "limit":
     resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))
-import tm2tfr.tables.stream_parquet as p
+import tm2tfr.tables.stream as p
 p.GROUP = 5000
 rows, n = some(1000), 0
 try:
@@ -347,7 +348,7 @@ def test_a_disk_that_fills_up(tmp_path: Path, extension: str) -> None:
 
 def test_a_parquet_file_that_was_torn_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where room cannot be reserved, a group may be cut off in the middle."""
-    monkeypatch.setattr("tm2tfr.tables.stream_parquet.GROUP", 1000)
+    monkeypatch.setattr("tm2tfr.tables.stream.GROUP", 1000)
     monkeypatch.delattr(os, "posix_fallocate", raising=False)
     writer = open_rows(tmp_path / "a.parquet")
     writer.write(some(1000))

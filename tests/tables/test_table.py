@@ -20,7 +20,7 @@ from tests.recordings import recorded_text
 from tests.strategies import machines_with_inputs
 from tests.tables.examples import CASES, GOLDEN, NASTY_SYMBOLS, SUFFIXES, broken, chapter, made, nasty, traced
 from tm2tfr.base.errors import OutputError
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import COLUMNS
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.tables.table import FORMATS, format_for, table

@@ -14,7 +14,7 @@ import tm2tfr
 from tests.html import Cells
 from tests.installed import NO_LATEX
 from tests.tables.test_latex import compiled
-from tm2tfr.runs.trace.check import Divergence, Trace
+from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.tables.table import table
 

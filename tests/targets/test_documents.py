@@ -18,7 +18,7 @@ from tests.readme import ROOT, shown
 from tm2tfr.api.targets import export_to
 from tm2tfr.cli import main
 from tm2tfr.contract.source import ANSWER
-from tm2tfr.runs.trace.rows import FED_TOKEN
+from tm2tfr.runs.rows import FED_TOKEN
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule
@@ -165,7 +165,9 @@ def test_a_model_card_of_a_class_of_machines_is_true(to: str, held: str | None, 
 
 
 def _model(to: str) -> Any:
-    return getattr(import_module(f"tm2tfr.targets.{to}.running"), f"{to.capitalize()}Running")
+    return getattr(
+        import_module(f"tm2tfr.targets.{to}.{'running' if to == 'gpt2' else 'target'}"), f"{to.capitalize()}Running"
+    )
 
 
 def test_how_far_runs_are_generated_is_what_the_page_says() -> None:

@@ -99,7 +99,7 @@ def test_prompts_are_made_from_the_signs_of_the_vocabulary() -> None:
 # ── a check that can fail ───────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("to", TAKERS)
 def test_a_model_that_answers_otherwise_is_not_written(tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    running = {"torch": "torch.running.TorchRunning", "onnx": "onnx.running.OnnxRunning"}[to]
+    running = {"torch": "torch.target.TorchRunning", "onnx": "onnx.target.OnnxRunning"}[to]
     monkeypatch.setattr(f"tm2tfr.targets.{running}.answers", lambda _self, tokens: [0] * len(tokens))
     with pytest.raises(ExportError, match="the exported model is not right on '01'"):
         exported(tmp_path / "x", to, majority())

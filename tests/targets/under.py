@@ -47,7 +47,7 @@ def _first_wrong(program: str, positions: int, head: int | None, dtype: str, opt
     from tm2tfr.targets.common.comparison import compared
     from tm2tfr.targets.gpt2.running import Gpt2Running as Gpt2
     from tm2tfr.targets.gpt2.tensors import PAD, UNK
-    from tm2tfr.targets.lens.running import LensRunning as Lens
+    from tm2tfr.targets.lens.target import LensRunning as Lens
 
     machine, word = (runner(), "") if head is None else (rewriter(), "1" * (head - 1))
     made, attention = options.pop("generated", 0), options.pop("attention", None)

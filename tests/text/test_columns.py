@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.base.text.columns import aligned, width
+from tm2tfr.base.text.shown import aligned, width
 
 
 @pytest.mark.parametrize(("text", "columns"), [("", 0), ("abc", 3), ("⊥…⋮▸≠␣", 6), ("あ", 2), ("e\u0301", 1), ("😀x", 3)])

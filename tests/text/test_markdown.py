@@ -13,10 +13,10 @@ import pytest
 
 from tests.targets.matrices.programs import right_of
 from tm2tfr.api.targets import export_to
-from tm2tfr.base.text.markdown import block, code, escaped, quoted
-from tm2tfr.lab.datasets.folder import card as dataset_card
+from tm2tfr.base.text.shown import block, code, escaped, quoted
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
-from tm2tfr.lab.datasets.tally import Tally
+from tm2tfr.lab.datasets.make import card as dataset_card
+from tm2tfr.lab.datasets.shard import Tally
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.targets.common import card

@@ -19,17 +19,17 @@ from tm2tfr.lab.softness.run import soft_run
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load as load_circuit
-from tm2tfr.sources.circuit.proof import prove as prove_circuit
+from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.tables.scores import attention_map
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.targets.lens.target import lens_recipe
-from tm2tfr.targets.matrices.recipe import fitted
+from tm2tfr.targets.matrices.contents import fitted
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, parts
@@ -192,7 +192,7 @@ def test_certificates_refuse_labellers_by_name() -> None:
         (unmasked(compiled), "heads that look ahead"),
         (dataclasses.replace(compiled, outputs=(Output("bit", ("0", "1")),)), "outputs by name"),
     ):
-        refused = prove_circuit(wrong, circuit).certificate().refusals[0]
+        refused = CircuitProof(wrong, circuit).certificate().refusals[0]
         assert (refused.what, refused.witness) == ("the construction has no such part", f"these weights have {part}")
 
 

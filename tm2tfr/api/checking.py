@@ -18,8 +18,8 @@ from tm2tfr.runs.plan import NOBODY, CheckReport, Finding, Plan
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.engines import Engine
+    from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.plan import Watcher
-    from tm2tfr.runs.trace.check import Progress, Trace
     from tm2tfr.sources.turing.formats.bbchallenge import ListedMachine
 
 LISTED_STEPS = 1_000

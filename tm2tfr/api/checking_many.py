@@ -13,10 +13,10 @@ from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.runs.many import ComparedRuns
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Plan, Watcher
-    from tm2tfr.runs.trace.check import Trace
 
 LONGEST = 40
 """The most symbols of a random input."""
@@ -142,7 +142,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
 
 def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) -> Iterator[Finding]:
     """Yield what is said of a circuit on all inputs, or on so many random ones."""
-    from tm2tfr.api.cases import check_many
+    from tm2tfr.api.batches import check_many
 
     if subject.examples:
         yield _about_examples(subject)
@@ -173,7 +173,7 @@ def together(
 ) -> Iterator[Trace] | None:
     """Return the runs on many inputs, made in a few calls and compared; None: they are to be made one by one."""
     from tm2tfr.runs.choose import for_cases
-    from tm2tfr.runs.trace.rows import is_turing
+    from tm2tfr.runs.rows import is_turing
 
     words = [subject.word(word) for word in words]
     few = len(words) < (MANY if run.engine == AUTO else 2)

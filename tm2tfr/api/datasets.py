@@ -10,11 +10,10 @@ from tm2tfr.base.errors import DatasetError, OutputError
 from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
-    from tm2tfr.lab.datasets.folder import ShardProgress
     from tm2tfr.lab.datasets.machines.family import Members
-    from tm2tfr.lab.datasets.make import Dataset
+    from tm2tfr.lab.datasets.make import Dataset, Sweep
     from tm2tfr.lab.datasets.spec import DatasetSpec
-    from tm2tfr.lab.datasets.sweep import Sweep
+    from tm2tfr.lab.line.folder import ShardProgress
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.transformer.weights import Decoder
 
@@ -116,7 +115,7 @@ def sweep(
             these and `max_steps`, if the spec is of circuits; if it is of a program or a formula, see `tm2tfr.check`.
     """
     from tm2tfr.lab.datasets.library import spec_of
-    from tm2tfr.lab.datasets.sweep import sweep as swept
+    from tm2tfr.lab.datasets.make import sweep as swept
 
     wanted = spec_of(spec)
     _check(workers, engine)
@@ -151,7 +150,7 @@ def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: 
     Raises:
         DatasetError: if there are too many to be listed.
     """
-    from tm2tfr.lab.datasets.machines.tree import NormalForm
+    from tm2tfr.lab.datasets.machines.family import NormalForm
 
     for name, value, least in (("states", states, 1), ("symbols", symbols, 2), ("steps", steps, 1)):
         if not is_count(value, least):

@@ -9,7 +9,7 @@ from tm2tfr.base.errors import CompileError
 from tm2tfr.runs.options import is_count
 
 if TYPE_CHECKING:
-    from tm2tfr.lab.softness.figure_1.measured import Figure, MeasuredOn
+    from tm2tfr.lab.softness.figure_1 import Figure, MeasuredOn
 
 
 def figure_1(
@@ -21,21 +21,21 @@ def figure_1(
     """Measure Figure 1 of Yang et al.: how the temperature and the position embedding of each logic grow with the length.
 
     >>> import tm2tfr
-    >>> from tm2tfr.lab.softness.figure_1.measured import CASES
+    >>> from tm2tfr.lab.softness.figure_1 import CASES
     >>> found = tm2tfr.figure_1(lengths=(4, 8), cases=CASES[:1])
     >>> round(found.rows[0].needed, 2) == 0, round(found.rows[0].entries, 2)
     (True, 2.0)
 
     Args:
         lengths: of the words; by default 8, 16, 32 and 64.
-        cases: the rows, by default all of `tm2tfr.lab.softness.figure_1.measured.CASES`.
+        cases: the rows, by default all of `tm2tfr.lab.softness.figure_1.CASES`.
         progress: called before each row with what it is about.
 
     Raises:
         CompileError: for lengths that are not positive numbers.
     """
     from tm2tfr.contract.options import LogicOptions, read_options
-    from tm2tfr.lab.softness.figure_1.measured import CASES, LENGTHS, Figure, row_of
+    from tm2tfr.lab.softness.figure_1 import CASES, LENGTHS, Figure, row_of
     from tm2tfr.sources.logic.compiler import compile_program
     from tm2tfr.sources.logic.library import load
     from tm2tfr.sources.logic.read import formula

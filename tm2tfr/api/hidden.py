@@ -89,9 +89,8 @@ def score_claim(key: Key | str | Path, claim: HiddenClaim | str | Path | bytes) 
         DisguiseError: if one of them cannot be read.
         SpecError: with every complaint about the claim, at its place.
     """
-    from tm2tfr.lab.hidden.claim import decoded_claim, load_claim
+    from tm2tfr.lab.hidden.claim import answer, decoded_claim, load_claim
     from tm2tfr.lab.hidden.score import score
-    from tm2tfr.lab.hidden.truth import answer
 
     truth = answer(_key(key))
     if isinstance(claim, bytes):
@@ -105,34 +104,41 @@ def claim_template(key: Key | str | Path) -> str:
     Raises:
         DisguiseError: if the key cannot be read.
     """
-    from tm2tfr.lab.hidden.claim import template
-    from tm2tfr.lab.hidden.truth import answer
+    from tm2tfr.lab.hidden.claim import answer, template
 
     return template(answer(_key(key)))
 
 
 def make_suite(
-    folder: str | Path, *, seed: int = 0, progress: Callable[[int, int], None] | None = None, resume: bool = False
+    folder: str | Path,
+    *,
+    seed: int = 0,
+    workers: int | None = 1,
+    progress: Callable[[int, int], None] | None = None,
+    resume: bool = False,
 ) -> Path:
     """Write forty hidden models of all sources in three grades to a new folder, the keys in a folder of their own.
 
     Args:
         seed: 0 or more; the same seed gives the same bytes.
+        workers: the number of processes; None: one per core.
         progress: called with how many models are made, and how many there are.
         resume: keep the finished models of a suite that was stopped, if their files have their digests.
 
     Raises:
-        OutputError, DisguiseError: if the folder cannot be written, or is not empty; for what is no seed; to resume, for a
-            folder that is no unfinished suite of this seed.
+        OutputError: if the folder cannot be written, or is in use.
+        DatasetError: if it cannot be resumed: it has something else, or a suite of another seed or version.
+        DisguiseError: for an invalid seed.
     """
     from tm2tfr.lab.hidden.suite import make_suite as made
 
     _check_seed(seed)
 
-    def hide(member: Member, grade: int, own: int) -> Disguised:
-        return disguise(Subject.of(member.name, options=member.options), grade=grade, seed=own)
+    return made(folder, _hide, seed=seed, workers=workers, progress=progress, resume=resume)
 
-    return made(folder, hide, seed=seed, progress=progress, resume=resume)
+
+def _hide(member: Member, grade: int, seed: int) -> Disguised:
+    return disguise(Subject.of(member.name, options=member.options), grade=grade, seed=seed)
 
 
 def _key(given: Key | str | Path) -> Key:

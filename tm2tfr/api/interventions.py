@@ -15,11 +15,10 @@ from tm2tfr.base.errors import CompileError, EngineError, InputError, Tm2tfrErro
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
-    from tm2tfr.lab.datasets.folder import ShardProgress
-    from tm2tfr.lab.interventions.intervened import Base, ColumnPlaces
+    from tm2tfr.lab.interventions.intervened import Base, ColumnPlaces, VariableList
     from tm2tfr.lab.interventions.intervention import Intervention
-    from tm2tfr.lab.interventions.listed import VariableList
     from tm2tfr.lab.interventions.pairs import Tried
+    from tm2tfr.lab.line.folder import ShardProgress
     from tm2tfr.transformer.weights import Decoder
 
 MOST_POSITIONS = 200
@@ -82,7 +81,7 @@ def causal_variables(subject: Given, word: str | None = None) -> VariableList:
     Raises:
         CompileError, InputError: see `intervene`.
     """
-    from tm2tfr.lab.interventions.listed import listed
+    from tm2tfr.lab.interventions.intervened import listed
 
     return listed(bases(subject, engine="dense", dtype=None, max_positions=MOST_POSITIONS)(word))
 

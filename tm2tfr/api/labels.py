@@ -13,8 +13,8 @@ from tm2tfr.runs.options import check_steps, is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
-    from tm2tfr.lab.datasets.folder import ShardProgress
     from tm2tfr.lab.labels.make import MadeLabels
+    from tm2tfr.lab.line.folder import ShardProgress
 
 MAX_STEPS = 1_000
 

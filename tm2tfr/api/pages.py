@@ -1,21 +1,215 @@
-"""A run for the browser."""
+"""A run, recorded position by position: as a page for the browser, for the terminal, and as slides."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.base.errors import CompileError, EngineError, Tm2tfrError
-from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps
+from tm2tfr.runs.options import MAX_STEPS, check_engine, check_steps, needed_path
+from tm2tfr.runs.plan import HARD, Soft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from tm2tfr.api.subject import Given
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.base.choices import FrameFormat
+    from tm2tfr.engines.decode import Observation
+    from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.transformer.weights import Decoder
-    from tm2tfr.web.explorer import Explorer
+    from tm2tfr.web.explorer.document import Explorer
+    from tm2tfr.web.explorer.moments import Moments
+    from tm2tfr.web.explorer.record import Recording
 
+
+MOST_LABELLED = 500
+"""The most positions of a labeller, whose heads have a score for each pair of them."""
+
+
+def moments(
+    subject: Given,
+    word: str | None = None,
+    *,
+    machine: Given | None = None,
+    dtype: str | None = None,
+    max_steps: int | None = MAX_STEPS,
+    window: int = 15,
+    soft: Soft = HARD,
+    progress: Progress | None = None,
+) -> Moments:
+    """Run a decoder with the dense engine, check and record it, and return the run by position.
+
+    Args:
+        subject, word, machine, max_steps, progress: see `tm2tfr.check`; without a machine the run is not
+            checked.
+        dtype: ``float64`` (the default) or ``float32``.
+        window: the most cells of the tape that are shown.
+        soft: the attention that is asked for; none but hard attention can be shown.
+
+    Raises:
+        CompileError, InputError: see `tm2tfr.check`; also for soft weights.
+        EngineError: for a labeller with more than 500 positions, which are recorded all at once.
+    """
+    from tm2tfr.web.explorer.moments import Moments
+    from tm2tfr.web.explorer.record import replayed
+
+    check_steps(max_steps)
+    check_engine("dense", dtype)
+    found, judge = judged(for_run(Subject.of(subject), soft, word, max_steps), machine)
+    if found.decoder.soft:
+        what = f"{found.name}: these weights are soft, and only hard attention looks at positions that can be named"
+        raise CompileError(f"{what}: draw a head's weights with tm2tfr plot instead")
+    if found.decoder.labeller:
+        trace, _, seen = observed(
+            found, word, machine, dtype, most=MOST_LABELLED, what="every pair of positions is recorded"
+        )
+        recording = replayed(found.decoder, trace, seen)
+    else:
+        limit = None if found.decoder.positions is not None and max_steps == MAX_STEPS else max_steps
+        right = judge.program if machine is None else judge.right
+        recording = recorded(found, right, judge.word(word), dtype=dtype, max_steps=limit, progress=progress)
+    return Moments(recording, nets=found.nets, window=window)
+
+
+def recorded(
+    found: Subject,
+    right: Any,
+    word: str,
+    *,
+    decoder: Decoder | None = None,
+    dtype: str | None = None,
+    max_steps: int | None = None,
+    progress: Progress | None = None,
+) -> Recording:
+    """Return the recording of a decoder that generates, compared with its reference if it has one.
+
+    Args:
+        right: the program that says what is right; None: nothing does.
+        decoder: by default the subject's.
+        dtype, max_steps, progress: see `moments`.
+    """
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.runs.truths import truth_of
+    from tm2tfr.web.explorer.record import record
+
+    run = found.decoder if decoder is None else decoder
+    return record(
+        run,
+        word,
+        truth=truth_of(right, word, run, max_steps),
+        engine=engine_named("dense", dtype),
+        max_steps=max_steps,
+        progress=progress,
+        fed=found.prompt(word) if right is None else None,
+    )
+
+
+def observed(
+    found: Subject, word: str | None, machine: Given | None, dtype: str | None, *, most: int, what: str
+) -> tuple[Trace, Sequence[str], Sequence[Observation]]:
+    """Return the run of a labeller, the tokens that are fed, and what there is at each position: all computed at once.
+
+    Raises:
+        EngineError: if there are more than `most` positions; `what` says why that is too many.
+    """
+    from tm2tfr.api.checking import check
+    from tm2tfr.api.runs import run
+    from tm2tfr.engines import engine as engine_named
+    from tm2tfr.engines.decode import observe_all
+
+    given = found.word(word)
+    tokens = found.prompt(given)
+    if len(tokens) > most:
+        reason = f"{found.name}: {what}, and {len(tokens):,} positions are too many"
+        raise EngineError(f"{reason}: use at most {most:,}")
+    compared = found.program is not None or machine is not None
+    trace = check(found, given, machine=machine, dtype=dtype) if compared else run(found, given, dtype=dtype)
+    return trace, tokens, observe_all(found.decoder, tokens, engine=engine_named("dense", dtype))
+
+
+# ── The same run as pictures: a slide for each step, or an animation.
+def frames(
+    subject: Given,
+    word: str | None = None,
+    *,
+    folder: str | Path,
+    format: FrameFormat = "both",
+    machine: Given | None = None,
+    max_steps: int | None = MAX_STEPS,
+    counting: Progress | None = None,
+) -> tuple[Path, ...]:
+    """Run a decoder and write a slide of each step into a folder; return the paths of the pictures.
+
+    A slide has the tape with the head and its state (of a circuit, the gate), what is answered, the tokens with arcs to
+    where the heads look, and what each layer adds. Of a labeller there is one for each position.
+
+    Args:
+        subject, word, machine, max_steps: see `tm2tfr.check`.
+        folder: where they go, with ``frames.json``, which lists them with what each shows; it is written whole or not at
+            all. An earlier one of this kind is replaced.
+        format: ``svg``, ``png`` (extra ``plot``) or ``both``.
+        counting: called with the number of pictures that are done, and of all.
+
+    Raises:
+        CompileError, InputError: see `tm2tfr.check`; also for soft weights.
+        EngineError: if there are more than 500 of them, or 300 for an animation.
+        OutputError: if the folder cannot be written, or contains anything else; if Pillow is missing.
+    """
+    from tm2tfr.web.slides.slide import MOST_CELLS
+    from tm2tfr.web.slides.write import most_steps, write_frames
+
+    where = _checked(folder, "folder", max_steps, counting)
+    run = moments(subject, word, machine=machine, max_steps=most_steps(max_steps), window=MOST_CELLS)
+    return write_frames(run, where, format=format, counting=counting)
+
+
+def animate(
+    subject: Given,
+    word: str | None = None,
+    *,
+    path: str | Path,
+    seconds: float = 1.0,
+    machine: Given | None = None,
+    max_steps: int | None = MAX_STEPS,
+    counting: Progress | None = None,
+) -> None:
+    """Run a decoder and write the slides of `frames` as one animation (extra ``plot``).
+
+    Args:
+        subject, word, machine, max_steps, counting: see `frames`.
+        path: a .gif file, or a .apng or .png file, which is an animated PNG.
+        seconds: how long each slide is shown; the last one three times as long.
+
+    Raises:
+        CompileError, InputError, EngineError: see `frames`.
+        OutputError: for another extension, a time that cannot be, if Pillow is missing, or if the file cannot be written.
+    """
+    from tm2tfr.web.slides.slide import MOST_CELLS
+    from tm2tfr.web.slides.write import MOST_ANIMATED, check_animation, most_steps, write_animation
+
+    where = _checked(path, "path", max_steps, counting)
+    check_animation(where, seconds)
+    limit = most_steps(max_steps, MOST_ANIMATED)
+    run = moments(subject, word, machine=machine, max_steps=limit, window=MOST_CELLS)
+    write_animation(run, where, seconds=seconds, counting=counting)
+
+
+def _checked(name: object, what: str, max_steps: int | None, counting: object) -> Path:
+    """Return where pictures go.
+
+    Raises:
+        OutputError: if that is not a name.
+        EngineError: if `counting` is not a function, or `max_steps` not a number of steps.
+    """
+    if counting is not None and not callable(counting):
+        raise EngineError(f"counting must be a function, not {counting!r}: omit it, or pass one")
+    check_steps(max_steps)
+    return needed_path(name, what)
+
+
+# ── a run for the browser ───────────────────────────────────────────────────────────────────────────────────
 MOST_EXPLORED = 50_000
 """The largest number of steps in a page: the dense engine takes a minute for them, and the file has about 15 MB."""
 
@@ -50,8 +244,7 @@ def explore(
         CompileError, InputError: see `check`; also for soft weights, and for `compare` with weights.
         EngineError: if `max_steps` or a run without it is more than a page can contain.
     """
-    from tm2tfr.api.moments import recorded
-    from tm2tfr.web.explorer import explorer
+    from tm2tfr.web.explorer.document import explorer
 
     check_steps(max_steps)
     check_engine("dense", dtype)
@@ -94,8 +287,8 @@ def labelled(
         program: whether the program is drawn as well.
         live: whether the page can run other inputs.
     """
-    from tm2tfr.api.drawings import draw_run
-    from tm2tfr.api.moments import observed
+    from tm2tfr.api.attention import draw_run
+    from tm2tfr.api.pages import observed
     from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE, labeller_page
 
     _refuse_soft(found.decoder, found)

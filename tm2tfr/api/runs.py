@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from tm2tfr.api.subject import Given
+    from tm2tfr.certificates.kit import Report
     from tm2tfr.contract.options import CompileOptions
     from tm2tfr.engines import Engine
-    from tm2tfr.runs.trace.activations import Activation
-    from tm2tfr.runs.trace.check import Progress, Trace
+    from tm2tfr.runs.activations import Activation
+    from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Machine
     from tm2tfr.transformer.weights import Decoder
@@ -145,8 +146,8 @@ def activations(
     Raises:
         EngineError: if the run ends before `position`; see also `run`.
     """
+    from tm2tfr.runs.activations import activations as vectors
     from tm2tfr.runs.choose import to_watch
-    from tm2tfr.runs.trace.activations import activations as vectors
 
     check_engine(engine, dtype)
     if not is_count(position):
@@ -171,8 +172,9 @@ def certify(subject: Given, *, machine: Given | None = None, left_boundary: str 
         subject, machine, left_boundary: see `check`.
 
     Returns:
-        Of a machine a `tm2tfr.sources.turing.proof.Proof`, of a circuit a `tm2tfr.sources.circuit.proof.CircuitProof`, of a
-        formula a `tm2tfr.sources.logic.proof.LogicProof`.
+        A `tm2tfr.certificates.kit.Proof`: of a machine a `tm2tfr.sources.turing.proof.prove.MachineProof`, of a circuit a
+        `tm2tfr.sources.circuit.proof.certificate.CircuitProof`, of a formula a
+        `tm2tfr.sources.logic.proof.certificate.LogicProof`.
 
     Raises:
         CompileError: if no program is stored with a decoder and none is given.
@@ -273,7 +275,7 @@ def certificate(
     input_length: int | None = None,
     max_positions: int | None = None,
     max_head: int | None = None,
-) -> Any:
+) -> Report[Any]:
     """Prove from the weights, for every input, and report how far it reaches.
 
     Args:
@@ -285,7 +287,7 @@ def certificate(
         max_head: only runs with |h| up to this.
 
     Returns:
-        A report with ``granted``, ``text()`` and ``json()``.
+        The report.
 
     Raises:
         UsageError: for questions that cannot be combined, or that are not about such a program.
@@ -295,12 +297,12 @@ def certificate(
         raise UsageError("tm2tfr certify: --max-steps and --max-positions cannot be combined: omit one of them")
     if input_length is not None and max_steps is None:
         raise UsageError("tm2tfr certify: --input-length only applies with --max-steps: add it, or omit --input-length")
-    from tm2tfr.contract.shown import Questions
+    from tm2tfr.certificates.kit import Questions
 
     found = Subject.of(subject)
-    if found.construction is None or found.construction.report is None:
-        return certify(found)  # which says why there is none
     symbols = len(found.word(None)) if max_steps is not None and input_length is None else input_length or 0
-    asked = Questions(engine, dtype, max_steps, symbols, max_positions, max_head)
-    report = found.construction.report(found.name, asked)
-    return report(certify(found))
+    questions = Questions(engine, dtype, max_steps, symbols, max_positions, max_head)
+    if found.construction is not None and found.construction.check_questions is not None:
+        found.construction.check_questions(found.name, questions)
+    report: Report[Any] = certify(found).report(questions)
+    return report

@@ -13,8 +13,7 @@ from tm2tfr.runs.options import is_count
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
-    from tm2tfr.targets.common.exported import Exported
-    from tm2tfr.targets.common.verdict import Verdict
+    from tm2tfr.targets.common.verdict import Exported, Verdict
     from tm2tfr.targets.gpt2.export import Gpt2Exported
 
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tm2tfr.api.subject import Subject
+    from tm2tfr.runs.activations import Activation
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Watcher
-    from tm2tfr.runs.trace.activations import Activation
-    from tm2tfr.runs.trace.check import Trace
 
 
 # ── What nothing proves of a run, and what another program would misread of a file: warnings, in words.
@@ -73,7 +73,7 @@ def slow(run: RunOptions) -> str | None:
 
 def formulas_in(subject: Subject, format: str | None) -> str | None:
     """Return the warning for a CSV file in which a spreadsheet takes a state's name, or another's label, for a formula."""
-    from tm2tfr.runs.trace.rows import columns_of, is_turing
+    from tm2tfr.runs.rows import columns_of, is_turing
     from tm2tfr.tables.table import formulas
 
     if format != "csv":

@@ -6,20 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tm2tfr.base.errors import TrainingError
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import TrainingError, required
 
 if TYPE_CHECKING:
     from tm2tfr.lab.datasets.spec import DatasetSpec
-    from tm2tfr.lab.training.compare.measured import AttentionComparison
+    from tm2tfr.lab.training.comparison import AttentionComparison
     from tm2tfr.lab.training.examples import Examples
-    from tm2tfr.lab.training.grid.reader import TrainingGrid
-    from tm2tfr.lab.training.grid.run import GridResult
+    from tm2tfr.lab.training.grid import GridResult, TrainingGrid
     from tm2tfr.lab.training.loop import TrainingProgress
     from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
     from tm2tfr.lab.training.record import TrainingRun
     from tm2tfr.lab.training.task import TaskOptions
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
 
 
 def train(
@@ -80,7 +78,7 @@ def training_examples(
     (48, 16, 8)
 
     Args:
-        spec: ``binary-adder`` is the paper's task, see `tm2tfr.lab.training.adder`; otherwise what `tm2tfr.make_dataset`
+        spec: ``binary-adder`` is the paper's task, see `tm2tfr.lab.training.examples`; otherwise what `tm2tfr.make_dataset`
             takes, or the folder of a data set that it has made.
         task: any of these options.
         regime: ``strong`` (the default): the steps are shown and scored; ``medium``: shown, not scored; ``weak``: the
@@ -88,7 +86,7 @@ def training_examples(
         label: of a program or a formula, the s-op or node whose values are learned; by default its own.
         program: of several machines or circuits, the name of one.
         bits, order, intermediates, examples, test_examples, data_seed: of the paper's task, see
-            `tm2tfr.lab.training.adder.adder_examples`.
+            `tm2tfr.lab.training.examples.adder_examples`.
 
     Raises:
         TrainingError: if there are no such examples, or an option does not apply to them.
@@ -122,13 +120,13 @@ def train_grid(
 
     Raises:
         SpecError, NotFoundError, ReadError: if the grid cannot be read.
-        TrainingError: if torch is missing, an option is out of range, or the folder has other runs.
-        DatasetError: if Dask is missing, or the cluster is lost.
-        OutputError: if the folder cannot be written.
+        TrainingError: if torch is missing, or an option is out of range.
+        DatasetError: if Dask is missing, the cluster is lost, or the folder has other runs.
+        OutputError: if the folder cannot be written, or is in use.
     """
     required("training needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
-    from tm2tfr.lab.training.grid.reader import load_grid
-    from tm2tfr.lab.training.grid.run import train_grid as trained
+    from tm2tfr.lab.training.grid import load_grid
+    from tm2tfr.lab.training.grid import train_grid as trained
 
     found = load_grid(grid, data=spec) if isinstance(grid, str | Path) else grid
     return trained(found, folder, workers=workers, scheduler=scheduler, resume=resume, progress=progress)
@@ -145,7 +143,7 @@ def compare(run: TrainingRun | str | Path, *, inputs: int = 100) -> AttentionCom
         TrainingError: if torch is missing, the run is unfinished or damaged, or there is nothing to compare it with.
     """
     required("a comparison needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
-    from tm2tfr.lab.training.compare.measured import compared_attention
+    from tm2tfr.lab.training.comparison import compared_attention
     from tm2tfr.lab.training.record import TrainingRun, load_run
     from tm2tfr.lab.training.task import task_of
     from tm2tfr.runs.options import is_count

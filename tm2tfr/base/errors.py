@@ -11,6 +11,8 @@ import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import Literal
 
 Severity = Literal["error", "warning"]
@@ -192,10 +194,10 @@ def spaced(symbol: str) -> str:
     return visible(symbol).replace(" ", "␣")
 
 
-def shortened(tape: str, most: int = 60) -> str:
-    """Return a tape's text in quotes, shortened in the middle if it is long."""
-    if len(tape) > most:
-        half = most // 2 - 1
+def shortened(tape: str) -> str:
+    """Return a tape's text in quotes, shortened in the middle to 58 cells if it has more than 60."""
+    if len(tape) > 60:
+        half = 29
         return f"'{spaced(tape[:half])} … {spaced(tape[-half:])}' ({len(tape):,} cells)"
     return f"'{spaced(tape)}'"
 
@@ -203,3 +205,25 @@ def shortened(tape: str, most: int = 60) -> str:
 def indented(text: str) -> str:
     """Return the lines of a text, those after the first one indented."""
     return text.replace("\n", "\n      ")
+
+
+# ── packages that only some commands need: imported on use ──────────────────────────────────────────────────
+def required(
+    what: str, modules: Sequence[str], extra: str, *, otherwise: str = "", error: type[Tm2tfrError] = ExportError
+) -> tuple[ModuleType, ...]:
+    """Return `modules`, imported.
+
+    Args:
+        what: the need, as a clause: ``running a GPT-2 needs torch and transformers``.
+        extra: the extra of this package that installs them.
+        otherwise: how to do without them, if possible: ``export it with --no-verify``.
+        error: what is raised.
+
+    Raises:
+        Tm2tfrError: if one of them is not installed, or its installation is broken.
+    """
+    try:
+        return tuple(import_module(module) for module in modules)
+    except Exception as fault:  # a package that is there and broken fails in any way it likes
+        remedy = f"pip install 'tm2tfr[{extra}]'" + (f", or {otherwise}" if otherwise else "")
+        raise error(f"{what} ({first_line(fault)}): {remedy}") from fault

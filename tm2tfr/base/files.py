@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from tm2tfr.base import leftovers
+from tm2tfr.base import tempfiles
 from tm2tfr.base.errors import OutputError
 
 WHY: Mapping[int, tuple[str, str]] = {
@@ -102,7 +102,7 @@ def _write(path: Path, write: Callable[[IO[bytes]], object], wanted: int | None)
     target = Path(os.path.realpath(path))
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    beside = leftovers.beside(target)
+    beside = tempfiles.beside(target)
     try:
         first = 0o666 if wanted is None else wanted  # nobody else sees it in the meantime
         with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, first)) as file:

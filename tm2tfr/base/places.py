@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tm2tfr.base import leftovers
+from tm2tfr.base import tempfiles
 from tm2tfr.base.errors import OutputError, listing
 from tm2tfr.base.files import refusal
 
@@ -112,7 +112,7 @@ def _make_nothing(folder: Path) -> None:
         with suppress(OSError):  # not every file system has files without a name
             os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600))
             return
-    beside = leftovers.beside(folder / "output")
+    beside = tempfiles.beside(folder / "output")
     with open(beside, "xb"):
         pass
     beside.unlink()

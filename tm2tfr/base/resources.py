@@ -15,7 +15,7 @@ from tm2tfr.base.text.source import MACHINE_BYTES, MAX_BYTES
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ResourceKind:
     """A kind of thing that is shipped.
 
     Args:
@@ -33,15 +33,15 @@ class Shelf:
     most: int = MAX_BYTES
 
 
-MACHINES = Shelf("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr list machines", most=MACHINE_BYTES)
-SPECS = Shelf("specs", "spec")
-PROGRAMS = Shelf("programs", "program", (".rasp",), "tm2tfr list programs")
-FORMULAS = Shelf("formulas", "formula", (".tl",), "tm2tfr list formulas")
-ATTENTION_PROGRAMS = Shelf("programs", "program", (".srasp",), "tm2tfr list formulas")
+MACHINES = ResourceKind("machines", "machine", (".yaml", ".yml", ".jff", ".tm"), "tm2tfr list machines", most=MACHINE_BYTES)
+SPECS = ResourceKind("specs", "spec")
+PROGRAMS = ResourceKind("programs", "program", (".rasp",), "tm2tfr list programs")
+FORMULAS = ResourceKind("formulas", "formula", (".tl",), "tm2tfr list formulas")
+ATTENTION_PROGRAMS = ResourceKind("programs", "program", (".srasp",), "tm2tfr list formulas")
 
 
 @cache
-def shelf(kind: Shelf) -> Mapping[str, Traversable]:
+def files_of(kind: ResourceKind) -> Mapping[str, Traversable]:
     """Return the shipped files of a kind by name, sorted."""
     package = files("tm2tfr")
     folder: Traversable = package / f"_{kind.folder}"
@@ -52,26 +52,26 @@ def shelf(kind: Shelf) -> Mapping[str, Traversable]:
     return dict(sorted((f.name.removesuffix(ending), f) for f in found))
 
 
-def shipped(kind: Shelf) -> tuple[str, ...]:
+def shipped(kind: ResourceKind) -> tuple[str, ...]:
     """Return the names of the shipped things of a kind, sorted."""
-    return tuple(shelf(kind))
+    return tuple(files_of(kind))
 
 
-def shipped_text(kind: Shelf, name: str) -> str:
+def shipped_text(kind: ResourceKind, name: str) -> str:
     """Return the text of a shipped thing.
 
     Raises:
         NotFoundError: if none of that name is shipped.
     """
-    if name not in shelf(kind):
+    if name not in files_of(kind):
         what = f"{name!r}: no {kind.noun} of this name is shipped{did_you_mean(name, shipped(kind))}"
         raise NotFoundError(f"{what}: name {_known(kind)}")
-    return shelf(kind)[name].read_text(encoding="utf-8")
+    return files_of(kind)[name].read_text(encoding="utf-8")
 
 
-def on_shelf(kind: Shelf, name: str) -> bool:
+def is_shipped(kind: ResourceKind, name: str) -> bool:
     """Return whether `name`, given by a user, is that of a shipped thing; a file of the same name takes precedence."""
-    return name in shelf(kind) and not Path(name).is_file()
+    return name in files_of(kind) and not Path(name).is_file()
 
 
 def display(name: str) -> str:
@@ -79,7 +79,7 @@ def display(name: str) -> str:
     return name if name and name.isprintable() else repr(name)
 
 
-def contents(kind: Shelf, name: str) -> bytes:
+def contents(kind: ResourceKind, name: str) -> bytes:
     """Return the contents of the file called `name`: no more than it takes to see that it is too large.
 
     Raises:
@@ -102,7 +102,7 @@ def contents(kind: Shelf, name: str) -> bytes:
         raise NotFoundError(f"{shown}: no file can have this name: remove the invalid characters") from None
 
 
-def _not_found(kind: Shelf, name: str) -> str:
+def _not_found(kind: ResourceKind, name: str) -> str:
     """Return what is missing, what may be meant (a shipped thing, a file in that folder), and what to do."""
     path, known = Path(name), shipped(kind)
     is_path = bool(path.suffix) or path.name != name
@@ -114,7 +114,7 @@ def _not_found(kind: Shelf, name: str) -> str:
     return f"{missing}{unknown}{close}: name a file, or {_known(kind)}"
 
 
-def _known(kind: Shelf) -> str:
+def _known(kind: ResourceKind) -> str:
     """Return what can be named, as part of a remedy."""
     if kind.command:
         return f"a {kind.noun} that '{kind.command}' lists"
@@ -128,6 +128,6 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _first_in(kind: Shelf, folder: str) -> str:
+def _first_in(kind: ResourceKind, folder: str) -> str:
     found = sorted(name for name in _names_in(Path(folder)) if name.endswith(kind.endings))
     return f", for example {str(Path(folder, found[0]))!r}" if found else ""

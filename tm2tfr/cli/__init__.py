@@ -58,7 +58,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
             "chapter -o chapter.safetensors",
         ),
         "prompt": (
-            "universal.prompts:prompt",
+            "exports:prompt",
             "Write a machine as the prompt of a universal decoder",
             "palindromes --input abba",
         ),
@@ -72,23 +72,23 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     },
     "Research": {
         "labels": (
-            "research.labels:labels",
+            "datasets:labels",
             "Write what every position and head of many runs holds",
             "palindromes --random 1000 -o labels",
         ),
         "intervene": (
-            "research.intervene:intervene",
+            "datasets:intervene",
             "Set variables of a run, in the reference and in the weights",
             "chapter --input 11 --set 'q@5=q1'",
         ),
         "disguise": (
-            "research.hidden:disguise",
+            "hidden:disguise",
             "Hide a model's answer in its weights, with a key",
             "busy-beaver-5 --seed 7 -o hidden.safetensors --key key.json",
         ),
-        "score": ("research.hidden:score", "Score a claim about hidden weights", "key.json claim.json"),
-        "train": ("research.train:train", "Train a transformer on runs", "binary-adder --bits 8 -o run"),
-        "compare": ("research.train:compare", "Compare learned attention with compiled", "run --plot figure-2.svg"),
+        "score": ("hidden:score", "Score a claim about hidden weights", "key.json claim.json"),
+        "train": ("train:train", "Train a transformer on runs", "binary-adder --bits 8 -o run"),
+        "compare": ("train:compare", "Compare learned attention with compiled", "run --plot figure-2.svg"),
     },
 }
 """The panels of the help, and their commands: the function of each, its line there, and an example of what is behind it."""

@@ -1,29 +1,34 @@
-"""What a command is about, as it was asked for: a name, a file, or a text given as an option, with what goes with it."""
+"""What a command is about, as it was asked for: a name, a file, or a text given as an option, and the help on it."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from tm2tfr.base.choices import CIRCUIT_FORMATS, LOGIC_LANGUAGES, READABLE
 from tm2tfr.base.errors import Tm2tfrError, UsageError, visible
-from tm2tfr.cli import arguments
-from tm2tfr.cli.expanding import But, value
-from tm2tfr.cli.options import MACHINE_HELP, SOURCES, argument, choice, count, option
-from tm2tfr.cli.universal.options import UniversalGroup
+from tm2tfr.cli.options import MACHINE_HELP, SOURCES, UNIVERSAL, argument, choice, count, machines, metavar_of, option
+from tm2tfr.cli.parameters import But, escaped, value
+from tm2tfr.cli.universal import UniversalGroup
 from tm2tfr.contract.options import (
     CIRCUITS,
     CONSTRUCTION,
     EVERY,
+    FORMULAS,
+    PROGRAMS,
     CircuitOptions,
     Declaration,
     LogicOptions,
     TuringOptions,
     everything,
+    fields_of,
 )
 
 FORMATS = (*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES)
@@ -78,6 +83,8 @@ COMPILED = {
 }
 """The options of the constructions, but for those of a universal decoder."""
 if TYPE_CHECKING:
+    from typer.core import TyperCommand
+
     ConstructionGroup: TypeAlias = Any
     ParameterGroup: TypeAlias = Any
 else:
@@ -99,9 +106,7 @@ class Asked:
         UsageError: if more than one thing is named.
     """
 
-    machine: Annotated[str | None, argument("MACHINE", arguments.machines, help=f"{MACHINE_HELP}. Default: chapter.")] = (
-        None
-    )
+    machine: Annotated[str | None, argument("MACHINE", machines, help=f"{MACHINE_HELP}. Default: chapter.")] = None
     from_: FromOption = None
     expression: Annotated[
         str | None, option('A circuit as an expression, such as "a ^ b & ~c".', "-e", metavar="TEXT", panel=SOURCES)
@@ -219,3 +224,78 @@ def options_class(context: Any) -> type[Any] | None:
         found = Subject.read(str(asked.machine), format=asked.from_).construction
         return next((kind for kind in EVERY.values() if found is not None and issubclass(kind, found.options)), None)
     return None
+
+
+# ── the help: the options that apply to every source, and to the one that is named before --help ────────────
+AnyCommand = TypeVar("AnyCommand", bound="TyperCommand")
+TITLES = {kind: name[0].upper() + name[1:] for name, kind in EVERY.items()}
+"""The class of a construction's options -> what its sources are called."""
+OWN = dict(zip(EVERY.values(), (UNIVERSAL, CIRCUITS, PROGRAMS, FORMULAS), strict=True))
+"""The class of a construction's options -> the panel of what only its sources have."""
+WRITTEN = ("-o", "--key", "--seed", "--random")
+"""The options of an example that are there for every source."""
+MORE = "Machines, circuits, RASP programs and formulas have further options: name the source before --help, as in"
+
+
+def of_source(command: AnyCommand, context: Any) -> tuple[AnyCommand, type[Any] | None]:
+    """Return a command with the options that apply to the source in the line that was typed, and the class of these.
+
+    Where no source is named, or it cannot be read, all options are there, and there is no class.
+    """
+    kind = options_class(context) if any(param.name == "expression" for param in command.params) else None
+    if kind is None:
+        return command, None
+    shown = copy(command)
+    shown.params = [copy(param) for param in command.params if kind in (kinds_of(param) or [kind])]
+    for param in shown.params:
+        if kinds_of(param):
+            _of_kind(param, kind)
+    return shown, kind
+
+
+def for_help(command: AnyCommand, context: Any, example: str) -> AnyCommand:
+    """Return a command as its help shows it, by the line that was typed, ``context.obj``; its help ends with an example."""
+    found, kind = of_source(command, context)
+    shown = copy(found)
+    if kind is not None:
+        example = _example_for([word for word in context.obj if word not in context.help_option_names], example)
+    elif any(param.name == "expression" for param in command.params):  # it takes every kind of source
+        shown.params = [param for param in command.params if not kinds_of(param)]
+        shown.epilog = f"{MORE}: {context.command_path} palindromes --help"
+    if example:
+        shown.help = f"{command.help}\n\n" + escaped(f"Example: tm2tfr {command.name} {example}")
+    return shown
+
+
+def _example_for(typed: Sequence[str], example: str) -> str:
+    """Return what stands behind a command in an example for the source that was typed: with the outputs of `example`.
+
+    An example for another source has its input, its heads and its variables: none of them is meant here.
+    """
+    first, *rest = shlex.split(example)
+    if [first] == list(typed):
+        return example
+    if "--set" in rest:
+        return ""
+    outputs = [word for option, value in pairwise(rest) if option in WRITTEN for word in (option, value)]
+    return shlex.join([*typed, *outputs])
+
+
+def _of_kind(param: Any, kind: type[Any]) -> None:
+    """Have an option speak of one construction alone, in its panel."""
+    if param.rich_help_panel == UNIVERSAL:
+        return
+    known = fields_of(kind).get(param.name)
+    if known is not None and known.about.help:
+        param.help = escaped(known.about.help)
+        param.metavar = metavar_of(known.words) if known.words else param.metavar
+    param.rich_help_panel = TITLES[kind]
+
+
+def kinds_of(param: Any) -> list[type[Any]]:
+    """Return the constructions that an option is for, each as the class of its options; none: for every one."""
+    panel = param.rich_help_panel
+    if panel != CONSTRUCTION and panel not in OWN.values():
+        return []
+    named = [kind for kind in OWN if param.name in fields_of(kind) or (kind is CircuitOptions and param.name in PARAMETERS)]
+    return named or [kind for kind, own in OWN.items() if own == panel]

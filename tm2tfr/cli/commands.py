@@ -13,8 +13,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tm2tfr.base.errors import OutputError, UsageError, did_you_mean
-from tm2tfr.cli import usage
-from tm2tfr.cli.reading import Argument, Option, escaped
+from tm2tfr.cli.guarded import Misunderstood, stray_arguments, unknown_command
+from tm2tfr.cli.parameters import Argument, Option, escaped
 
 HELP = ("-h", "--help")
 OLDER = {"verify-checkpoint": "verify-export", "machines": "list", "figure-1": "soften --figure 1"}
@@ -39,7 +39,9 @@ class OwnParameters:
 
 
 class Command(OwnParameters, TyperCommand):
-    """A command whose help is about the source that is named before ``--help``."""
+    """A command whose help is about the source that is named before ``--help``, and ends with an example."""
+
+    example = ""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line.
@@ -52,18 +54,26 @@ class Command(OwnParameters, TyperCommand):
         ctx.obj, ctx.allow_extra_args = given, True
         try:
             rest = super().parse_args(ctx, list(given))
-        except usage.Misunderstood as error:
+        except Misunderstood as error:
             error.ctx = error.ctx or ctx  # not all errors have a context
             raise
         if rest and not ctx.resilient_parsing:
-            raise usage.stray_arguments(ctx, given, rest)
+            raise stray_arguments(ctx, given, rest)
         return rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
-        from tm2tfr.cli.pages import for_help
+        from tm2tfr.cli.asked import for_help
 
-        super(Command, for_help(self, ctx)).format_help(ctx, formatter)
+        super(Command, for_help(self, ctx, self.example)).format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return how a word goes on: an option among those that apply to the source in the line."""
+        from tm2tfr.cli.asked import of_source
+
+        found, _ = of_source(self, ctx)
+        words: list[Any] = super(Command, found).shell_complete(ctx, incomplete)
+        return words
 
 
 def _renamed(word: str, older: Mapping[str, str]) -> str:
@@ -79,7 +89,7 @@ def _with_values(words: Sequence[str]) -> Iterator[str]:
     """
     from tm2tfr.cli.options import ALL
     from tm2tfr.cli.subject import names_machine
-    from tm2tfr.cli.universal.options import SIZES
+    from tm2tfr.cli.universal import SIZES
 
     for n, word in enumerate(words):
         yield word
@@ -107,17 +117,19 @@ class Later(TyperCommand):
     @cached_property
     def command(self) -> Command:
         """The command itself."""
-        from tm2tfr.cli.expanding import expanded
+        from tm2tfr.cli.parameters import expanded
 
         module, _, name = self.function.partition(":")
         function = getattr(import_module(f"tm2tfr.cli.{module}"), name)
         paragraphs = [" ".join(each.split()) for each in (function.__doc__ or "").split("\n\n")]
         app = typer.Typer(add_completion=False)
-        help = escaped("\n\n".join([*paragraphs, f"Example: tm2tfr {self.name} {self.example}"]))
+        help = escaped("\n\n".join(paragraphs))
         app.command(self.name, cls=Command, help=help, context_settings={"help_option_names": list(HELP)})(
             expanded(function)
         )
-        return cast(Command, get_command(app))
+        command = cast(Command, get_command(app))
+        command.example = self.example
+        return command
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Read the command line, see `typer.core.TyperCommand.make_context`."""
@@ -161,7 +173,7 @@ class Group(OwnParameters, TyperGroup):
                 typer.echo(f"warning: {name} is now called {OLDER[name]}", err=True)
             name, rest = new, [*options, *rest]
         if not ctx.resilient_parsing and name not in self.commands and not name.startswith("-"):
-            raise usage.unknown_command(name, rest, self.commands)
+            raise unknown_command(name, rest, self.commands)
         return super().resolve_command(ctx, [name, *rest])
 
 

@@ -1,19 +1,37 @@
-"""Commands for many runs at once: ``dataset``, ``sweep``."""
+"""Commands that write many runs as data: ``dataset``, ``sweep``, ``labels``, ``intervene``."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tm2tfr.base.choices import LEFT_BOUNDARIES
-from tm2tfr.cli.arguments import specs
-from tm2tfr.cli.cautions import echoed
-from tm2tfr.cli.expanding import But
-from tm2tfr.cli.options import RUN, EngineOption, SchedulerOption, WorkersOption, argument, choice, count, file, option
+from tm2tfr.base.choices import DTYPES, LEFT_BOUNDARIES
+from tm2tfr.base.errors import ReadError, UsageError
+from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
+from tm2tfr.cli.options import (
+    RUN,
+    DtypeOption,
+    EngineOption,
+    SchedulerOption,
+    WordOption,
+    WorkersOption,
+    argument,
+    choice,
+    count,
+    file,
+    option,
+    seed_number,
+    specs,
+)
+from tm2tfr.cli.output import echoed, write_data
+from tm2tfr.cli.parameters import But
 from tm2tfr.cli.progress import counting
-from tm2tfr.cli.universal.options import UniversalGroup
+from tm2tfr.cli.subject import subject
+from tm2tfr.cli.universal import UniversalGroup
 from tm2tfr.contract.options import CONSTRUCTION
 
 SPEC_HELP = (
@@ -77,7 +95,7 @@ def sweep(
 ) -> None:
     """Compare decoders with the reference on every program and every input of a spec; show the first counter-example."""
     from tm2tfr.api.datasets import sweep
-    from tm2tfr.lab.datasets.sweep import sweep_report
+    from tm2tfr.lab.datasets.make import sweep_report
 
     universal = decoder.options()
     with echoed(), counting() as progress:
@@ -95,3 +113,211 @@ def sweep(
         )
     typer.echo(sweep_report(found))
     raise typer.Exit(1 if found.failure else 0)
+
+
+_LENGTHS = re.compile(r"([0-9]{1,6})(?:(?: *- *| to )([0-9]{1,6}))?")
+
+
+def labels(
+    *,
+    output: Annotated[Path, file("The folder to create.", "-o", metavar="DIR")],
+    words: Annotated[list[str] | None, option("An input; can be repeated.", "--input", "-i", metavar="WORD")] = None,
+    file: Annotated[Path | None, file("A file with an input on each line.", "--inputs-from")] = None,
+    all_up_to: Annotated[
+        int | None,
+        count(
+            "All inputs of up to N tokens; of a circuit all, if they have no more bits. With --random, random ones as well."
+        ),
+    ] = None,
+    count: Annotated[
+        int | None,
+        count(
+            "K different random inputs, with --seed. Default, if nothing else is asked for: 1,000, or all there are.",
+            "--random",
+            least=1,
+            metavar="K",
+        ),
+    ] = None,
+    lengths: Annotated[str | None, option("Random inputs of A to B tokens. Default: up to 10.", metavar="A-B")] = None,
+    max_steps: Annotated[int | None, count("Stop after N steps of a machine. Default: 1,000.", panel=RUN)] = None,
+    positions: Annotated[
+        int | None, count("The longest run of the exports that hooks.json is about. Default: that of 'export'.", least=1)
+    ] = None,
+    dtype: Annotated[str, choice("The numbers of these exports. Default: float64.", of=DTYPES)] = "float64",
+    shard_size: Annotated[int, count("The runs in a file. Default: 10,000.", least=1, panel=RUN)] = 10_000,
+    resume: Annotated[bool, option("Resume a folder: make only what is missing.")] = False,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    engine: EngineOption = "auto",
+    asked: Annotated[Asked, But(draws=True, seed=seed("", RANDOM_SEED))],
+) -> None:
+    """Write tokens, every variable, and where each head looks, for many runs: Parquet that datasets.load_dataset reads.
+
+    The folder also says which variable each hook point of the exported models carries (hooks.json).
+    """
+    from tm2tfr.base.places import check_folder
+
+    check_folder(output, reading=(*asked.reading, file))
+    for name, given in (("--all-up-to", all_up_to), ("--random", count)):
+        for other, there in (("--input", words), ("--inputs-from", file)):
+            if given is not None and there:
+                raise UsageError(f"tm2tfr labels: {name} and {other} cannot be combined: omit one of them")
+    if lengths is not None and count is None:
+        raise UsageError("tm2tfr labels: --lengths is about random inputs: add --random K")
+    chosen = None if lengths is None else _lengths(lengths)
+    listed = (*(words or ()), *(() if file is None else _lines(file)))
+    found = subject(asked, seeded=count is not None)
+    if max_steps is not None and found.machine is None:
+        raise UsageError(f"tm2tfr labels: --max-steps is for machines, and this is a {found.noun}: omit it")
+    from tm2tfr.api.labels import make_labels
+    from tm2tfr.lab.labels.make import labels_report
+
+    with counting("resume it with --resume") as progress:
+        made = make_labels(
+            found,
+            output,
+            inputs=listed or None,
+            all_up_to=all_up_to,
+            random=count,
+            lengths=chosen,
+            seed=0 if count is None else seed_number(asked.parameters.get("seed", 0), "tm2tfr labels"),
+            max_steps=max_steps,
+            positions=positions,
+            dtype=dtype,
+            shard_size=shard_size,
+            engine=engine,
+            workers=workers,
+            scheduler=scheduler,
+            resume=resume,
+            progress=progress,
+        )
+    typer.echo(labels_report(made))
+    raise typer.Exit(1 if made.failure or made.broken else 0)
+
+
+def _lengths(text: str) -> tuple[int, int]:
+    said = _LENGTHS.fullmatch(text)
+    shortest, longest = (int(said[1]), int(said[2] or said[1])) if said else (1, 0)
+    if shortest > longest:
+        raise UsageError(f"tm2tfr labels: --lengths: {text[:40]!r} is no range of lengths: write for example 1-10")
+    return shortest, longest
+
+
+def _lines(path: Path) -> tuple[str, ...]:
+    """Return the inputs in a file, one on each line.
+
+    Raises:
+        ReadError: if it cannot be read, is not UTF-8, or has no line.
+    """
+    try:
+        found = tuple(path.read_text(encoding="utf-8-sig").splitlines())
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror}): give a file with an input on each line") from error
+    except UnicodeDecodeError as error:
+        raise ReadError(f"{path}: is not UTF-8: save it as such") from error
+    if not found:
+        raise ReadError(
+            f"{path}: there is no input in this file: write one on each line (an empty line is the empty input)"
+        )
+    return found
+
+
+RANDOM = "Random interventions"
+"""The panel of the help."""
+
+
+def intervene(
+    *,
+    word: WordOption = None,
+    texts: Annotated[
+        list[str] | None,
+        option(
+            "Set a variable at a position: 'q@5=q3', or 'h@6 from 111@6' for its value in another run. Can be repeated.",
+            "--set",
+            metavar="VAR@POS=VALUE",
+        ),
+    ] = None,
+    variables: Annotated[
+        bool, option("List the variables that can be set, with their names in weights, tables and labels.")
+    ] = False,
+    as_json: Annotated[bool, option("Print JSON.", "--json")] = False,
+    engine: Annotated[str, choice("Run with numpy, or exact rationals.", of=("dense", "exact"), panel=RUN)] = "dense",
+    dtype: DtypeOption = None,
+    max_positions: Annotated[
+        int | None, count("Stop each run after N positions. Default: 200.", least=1, panel=RUN)
+    ] = None,
+    count: Annotated[
+        int | None, count("N random ones, with --seed, on random inputs, or --input.", "--random", least=1, panel=RANDOM)
+    ] = None,
+    output: Annotated[
+        Path | None, file("Write the random interventions to this folder, as data.", "-o", metavar="DIR", panel=RANDOM)
+    ] = None,
+    parquet: Annotated[bool, option("Write Parquet files beside the JSON Lines.", panel=RANDOM)] = False,
+    resume: Annotated[bool, option("Resume the folder: make only what is missing.", panel=RANDOM)] = False,
+    asked: Annotated[Asked, But(draws=True, seed=seed(RANDOM, RANDOM_SEED))],
+) -> None:
+    """Set variables of a run at a position, and compare what must come out with what the weights answer.
+
+    The reference says what must come out, since each variable has a meaning; the weights are run with the subspace of the
+    variable overwritten. Exit code 1 if they differ. A variable is called what its subspace holds, or as the column of the
+    table or of 'tm2tfr labels'; --variables lists all names.
+    """
+    from tm2tfr.api.interventions import MOST_POSITIONS, causal_variables, intervene, intervene_many
+
+    if variables:
+        others = {"--set": bool(texts), "--random": count is not None, "-o": output is not None}
+        _refuse({**others, "--parquet": parquet, "--resume": resume}, "--variables sets nothing", "omit it")
+        named = causal_variables(subject(asked), word)
+        _tell(named.as_dict() if as_json else str(named))
+        return
+    most = max_positions or MOST_POSITIONS
+    if count is None:
+        folder = {"-o": output is not None, "--parquet": parquet, "--resume": resume}
+        _refuse(folder, "this is about random interventions", "add --random N, or omit it")
+        from tm2tfr.lab.interventions.intervened import read_settings
+
+        done = intervene(
+            subject(asked), word, read_settings(tuple(texts or ())), engine=engine, dtype=dtype, max_positions=most
+        )
+        _tell(done.as_dict() if as_json else str(done))
+        raise typer.Exit(0 if done.agrees else 1)
+    if texts:
+        raise UsageError("tm2tfr intervene: --random draws what is set, and --set says it: omit one of them")
+    if output is None and (parquet or resume):
+        raise UsageError(f"tm2tfr intervene: {'--parquet' if parquet else '--resume'} is about a folder: add -o DIR")
+    if output is not None:
+        from tm2tfr.base.places import check_folder
+
+        check_folder(output, reading=asked.reading)
+    words, number = None if word is None else [word], _seed(asked)
+    with counting("resume it with --resume" if output else "") as progress:
+        tried = intervene_many(
+            subject(asked, seeded=True),
+            count,
+            words=words,
+            seed=number,
+            folder=output,
+            parquet=parquet,
+            resume=resume,
+            engine=engine,
+            dtype=dtype,
+            max_positions=most,
+            progress=progress,
+        )
+    _tell(tried.as_dict() if as_json else str(tried))
+    raise typer.Exit(0 if tried.agrees else 1)
+
+
+def _seed(asked: Asked) -> int:
+    """Return the seed, 0 if none is given: with a universal decoder it is that of the order of rules as well."""
+    return seed_number(asked.parameters.get("seed", asked.options.get("seed", 0)), "tm2tfr intervene")
+
+
+def _refuse(given: dict[str, bool], why: str, do: str) -> None:
+    wrong = next((option for option, there in given.items() if there), None)
+    if wrong is not None:
+        raise UsageError(f"tm2tfr intervene: {wrong}: {why}: {do}")
+
+
+def _tell(found: object) -> None:
+    write_data(f"{found}\n" if isinstance(found, str) else json.dumps(found, ensure_ascii=False, indent=2) + "\n")

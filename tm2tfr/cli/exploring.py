@@ -10,19 +10,31 @@ import typer
 
 from tm2tfr.base.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
 from tm2tfr.base.errors import UsageError
-from tm2tfr.cli import colour, wording
-from tm2tfr.cli.arguments import machines, seconds
+from tm2tfr.cli.about import verdict
 from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.expanding import But
-from tm2tfr.cli.options import SLIDES, DtypeOption, SoftGroup, WordOption, argument, choice, count, file, option, steps
-from tm2tfr.cli.output import write
+from tm2tfr.cli.options import (
+    SLIDES,
+    DtypeOption,
+    SoftGroup,
+    WordOption,
+    argument,
+    choice,
+    count,
+    file,
+    machines,
+    option,
+    seconds,
+    steps,
+)
+from tm2tfr.cli.output import judged, write
+from tm2tfr.cli.parameters import But
 from tm2tfr.cli.progress import drawing, showing
 from tm2tfr.cli.subject import subject
 from tm2tfr.runs.options import MAX_STEPS
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.comparison import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +97,7 @@ class SlidesGroup:
 
     def drawn(self, found: Subject, word: str | None, *, dtype: str | None, max_steps: int) -> Trace:
         """Run, draw, and return the run."""
-        from tm2tfr.api.moments import moments
+        from tm2tfr.api.pages import moments
         from tm2tfr.web.slides.slide import MOST_CELLS
         from tm2tfr.web.slides.write import MOST_ANIMATED, MOST_FRAMES, most_steps, write_animation, write_frames
 
@@ -154,7 +166,7 @@ def explore(
     for name, trace in zip((first, compare), traces, strict=False):
         if compare is not None:
             typer.echo(f"left boundary: {name}")
-        typer.echo(colour.judged(wording.verdict(trace, found)))
+        typer.echo(judged(verdict(trace, found)))
     for written in (output, *slides.written):
         if written is not None:
             typer.echo(f"wrote {written}", err=True)
@@ -178,12 +190,12 @@ def playground(
 
     A named file is read once and never written to: save what you change with the buttons of the page.
     """
-    from tm2tfr.base.extras import required
+    from tm2tfr.base.errors import required
 
     required("the playground needs starlette and uvicorn", ["starlette", "uvicorn"], "playground", error=UsageError)
-    from tm2tfr.web.playground import opened, server
+    from tm2tfr.web.playground import server, shipped
 
-    given = None if source is None else opened.given(source)
+    given = None if source is None else shipped.opening_source(source)
     found = server.playground(server.PORT if port is None else port, given=given)
 
     def started() -> None:

@@ -19,12 +19,10 @@ from tm2tfr.base.choices import (
     HaltVerdict,
 )
 from tm2tfr.base.errors import UsageError
-from tm2tfr.cli.arguments import listed, machines
 from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
-from tm2tfr.cli.colour import styled
-from tm2tfr.cli.expanding import But
-from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, option
-from tm2tfr.cli.output import tell, write
+from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, listed, machines, option
+from tm2tfr.cli.output import styled, tell, write
+from tm2tfr.cli.parameters import But
 from tm2tfr.cli.subject import subject
 from tm2tfr.contract.options import CIRCUITS, PROGRAMS
 
@@ -136,7 +134,7 @@ def _draw_run(
             f"tm2tfr graph: --draws draws runs on the inputs that the program names, without weights: omit {other}"
         )
     check_file(output, reading=asked.reading, what="runs", endings=(".svg",))
-    from tm2tfr.api.drawings import draw_requests, draw_run
+    from tm2tfr.api.attention import draw_requests, draw_run
 
     found = subject(asked)
     svg = draw_requests(found) if draws else draw_run(found, word, attention=attention)

@@ -1,22 +1,31 @@
-"""Standard output: data as UTF-8 whatever the console's encoding, text with a note on characters that it cannot show.
+"""What a command prints: data, text for people, colours, and warnings on standard error.
 
-Also handles a reader that goes away, and a full disk.
+Data is UTF-8 whatever the console's encoding, text has a note on characters that it cannot show; a reader that goes away
+and a full disk are handled as well.
 """
 
 from __future__ import annotations
 
 import codecs
 import errno
+import functools
 import io
 import os
+import re
 import sys
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tm2tfr.base.errors import OutputError, counted
+from tm2tfr.base.errors import OutputError, SpecWarning, counted
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Subject
+
 
 _NOTED = "tm2tfr-noted"
 """The name of the error handler that writes ``?`` for what an encoding lacks, and remembers it."""
@@ -167,3 +176,82 @@ def _decoded(word: str) -> str:
     with suppress(UnicodeError):
         return word.encode(sys.getfilesystemencoding(), "surrogateescape").decode()
     return word
+
+
+# ── colours at a terminal: never in data ────────────────────────────────────────────────────────────────────
+CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
+
+
+def styled(text: str, style: str, *, err: bool = False) -> str:
+    """Return text in a style if it goes to a terminal that shows colours and ``NO_COLOR`` is not set."""
+    return f"\x1b[{CODES[style]}m{text}\x1b[0m" if text and coloured(err=err) else text
+
+
+def coloured(*, err: bool = False) -> bool:
+    """Return whether standard output, or standard error, is a terminal that shows colours, and they are wanted."""
+    stream = sys.stderr if err else sys.stdout
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream is not None and stream.isatty()
+
+
+def judged(text: str) -> str:
+    """Return the lines about a check, green for what agrees and red for what differs, where colours are shown."""
+    if not coloured():
+        return text
+    text = re.sub(r"\ball agree\b|^ok\b|^certified\b", lambda found: styled(found[0], "green"), text, flags=re.MULTILINE)
+    wrong = r"\bFAILED\b|^FAIL\b|^NOT certified\b|^▸|^cause:|!\S+?≠\S+"
+    return re.sub(wrong, lambda found: styled(found[0], "red"), text, flags=re.MULTILINE)
+
+
+def cautioned(text: str) -> str:
+    """Return a warning for standard error with the word "warning" in yellow, where colours are shown."""
+    return re.sub(r"\bwarning:", lambda found: styled(found[0], "yellow", err=True), text, count=1)
+
+
+# ── warnings on standard error ──────────────────────────────────────────────────────────────────────────────
+LARGE = 2**29
+"""An export with at least so many bytes is announced."""
+
+
+@contextmanager
+def echoed() -> Iterator[None]:
+    """Write each `SpecWarning` that a function of the library issues to standard error, as a line of its own."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", SpecWarning)
+        yield
+    for warning in found:
+        if isinstance(warning.message, SpecWarning):
+            typer.echo(cautioned(str(warning.message)), err=True)
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def tell_of_homonyms(name: str) -> None:
+    """Say on standard error which of several shipped things of a name is taken, and how the others are named."""
+    from tm2tfr.sources import names
+
+    if found := names.homonyms(name):
+        what = f"note: {name!r} names {len(found)} shipped things, and this is {found[0]}"
+        typer.echo(cautioned(f"{what}: use {' or '.join(found[1:])} for another"), err=True)
+
+
+def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
+    """Say on standard error how large the GPT-2 of a class of machines becomes, if that is large.
+
+    Raises:
+        ExportError: if it is too large.
+    """
+    if to not in ("gpt2", "lens") or subject.construction is None or subject.construction.split is None:
+        return
+    from tm2tfr.targets.common.reference import reference_of
+    from tm2tfr.targets.gpt2.prompted import least
+
+    right = reference_of(subject.program, subject.decoder)
+    size = least(right, dtype).bytes
+    if size >= LARGE:
+        typer.echo(f"{right.named()} becomes a GPT-2 of {size / 2**30:.2f} GiB: this takes a while", err=True)
+
+
+@functools.cache
+def warn_once(warning: str) -> None:
+    """Print a warning on standard error, unless it has been printed before."""
+    typer.echo(cautioned(warning), err=True)

@@ -1,27 +1,32 @@
-"""A progress line on a terminal, and the message when a run is interrupted."""
+"""A progress line on a terminal, the message when a run is interrupted, and what is said of a run or a check as it goes."""
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
+import typer
+
 from tm2tfr.base import interrupts
 from tm2tfr.base.errors import Interrupted
+from tm2tfr.cli.output import cautioned, judged, tell, warn_once
+from tm2tfr.runs.plan import Finding, Shown, Watcher
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from rich.progress import Progress as Bar
 
+    from tm2tfr.runs.comparison import Progress
     from tm2tfr.runs.plan import Shown
-    from tm2tfr.runs.trace.check import Progress
 
 
 WAITING = " (starting the fast engine; its first use compiles it)"
@@ -287,3 +292,47 @@ def line(text: str) -> Bar:
 
 _lines: WeakSet[Bar] = WeakSet()
 """All lines that are there, shown or not."""
+
+
+# ── the terminal as one who watches ─────────────────────────────────────────────────────────────────────────
+class Terminal(Watcher):
+    """Shows lines of progress on standard error, and prints what is said.
+
+    Args:
+        as_json: print it as data, one object on each line.
+    """
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self._json = as_json
+
+    @contextmanager
+    def run(self, max_steps: int | None) -> Iterator[Shown]:
+        """Show tokens and steps, and hear Ctrl-C."""
+        with showing(max_steps) as shown:
+            yield shown
+
+    @contextmanager
+    def inputs(self) -> Iterator[Progress | None]:
+        """Show finished inputs."""
+        with counting_inputs() as progress:
+            yield progress
+
+    def hear(self, said: Finding) -> None:
+        """Print it: notes and warnings on standard error, and there what failed and has no data, too."""
+        if said.note:
+            warn([said.text])
+        elif not self._json:
+            tell(judged(said.text), as_json=False)
+        elif said.data is not None:
+            tell(json.dumps(said.data(), ensure_ascii=False), as_json=True)
+        elif said.good is False:
+            typer.echo(said.text, err=True)
+
+
+def warn(notes: Iterable[str]) -> None:
+    """Print notes on standard error; a warning once."""
+    for note in notes:
+        if "warning:" in note or note.startswith("the dense engine"):
+            warn_once(note)
+        else:
+            typer.echo(cautioned(note), err=True)

@@ -10,11 +10,10 @@ import typer
 
 from tm2tfr.base.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
 from tm2tfr.base.errors import UsageError
-from tm2tfr.cli import colour
 from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import DtypeOption, OutputOption, WordOption, choice, count, file, option, steps
-from tm2tfr.cli.output import write
+from tm2tfr.cli.output import judged, write
+from tm2tfr.cli.parameters import But
 from tm2tfr.cli.subject import subject
 
 # ── What ``soften --figure`` measures: the figures of papers.
@@ -26,14 +25,14 @@ SOFT_STEPS = 200
 def figure_1(format: str, output: Path | None, plot: Path | None, length: int | None) -> None:
     """Measure Figure 1 of Yang et al. on compiled weights: temperature and position embedding by the length of words."""
     from tm2tfr.api.figure_1 import figure_1 as measured
-    from tm2tfr.lab.softness.figure_1.report import report
+    from tm2tfr.lab.softness.figure_1 import report
 
     found = measured(
         lengths=_lengths(LONGEST if length is None else length), progress=_told if sys.stderr.isatty() else None
     )
     write(report(found, format), output, "")
     if plot is not None:
-        from tm2tfr.lab.softness.figure_1.report import plot as drawn
+        from tm2tfr.lab.softness.figure_1 import plot as drawn
 
         drawn(found, plot)
         typer.echo(f"wrote {plot}", err=True)
@@ -100,7 +99,7 @@ def certify(
         max_positions=max_positions,
         max_head=max_head,
     )
-    typer.echo(colour.judged(done.text()), nl=False)
+    typer.echo(judged(done.text()), nl=False)
     if output is not None:
         write(done.json(), output, asked.argument)
     raise typer.Exit(0 if done.granted else 1)
@@ -153,7 +152,7 @@ def soften(
     check_file(plot, reading=asked.reading)
     check_apart(output, plot, "--plot")
     if plot is not None:
-        from tm2tfr.lab.softness import plot as soft_plot
+        from tm2tfr.lab.softness import report as soft_plot
 
         soft_plot.checked(plot)
     if figure is not None:

@@ -14,10 +14,8 @@ import typer
 
 from tm2tfr.base.choices import TABLES
 from tm2tfr.base.errors import OutputError, UsageError
-from tm2tfr.cli import colour, wording
-from tm2tfr.cli.arguments import seed_number
+from tm2tfr.cli.about import heading, input_line, vectors, verdict
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
-from tm2tfr.cli.expanding import But
 from tm2tfr.cli.options import (
     ALL,
     BYTES,
@@ -33,8 +31,10 @@ from tm2tfr.cli.options import (
     count,
     file,
     option,
+    seed_number,
 )
-from tm2tfr.cli.output import write
+from tm2tfr.cli.output import judged, write
+from tm2tfr.cli.parameters import But
 from tm2tfr.cli.progress import showing
 from tm2tfr.cli.subject import bytes_in, check_places, listed, subject
 from tm2tfr.contract.options import CIRCUITS, CONSTRUCTION
@@ -43,9 +43,9 @@ from tm2tfr.runs.plan import Plan
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
     from tm2tfr.api.tracing import Traced
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.runs.options import RunOptions
     from tm2tfr.runs.plan import Soft
-    from tm2tfr.runs.trace.check import Trace
 
 
 # ── ``trace --step``: what it is refused for, and the run that it shows.
@@ -60,7 +60,7 @@ def check_step(run: RunOptions, others: Mapping[str, bool]) -> None:
         OutputError: if Textual is missing.
     """
     from tm2tfr.base.choices import AUTO
-    from tm2tfr.base.extras import required
+    from tm2tfr.base.errors import required
 
     recorded = {"--output": run.out, "--checkpoint": run.checkpoint, "--resume": run.resume}
     given = [name for name, there in (*others.items(), *recorded.items()) if there]
@@ -84,9 +84,9 @@ def stepped(found: Subject, word: str | None, run: RunOptions, soft: Soft) -> Tr
     Raises:
         CompileError: for soft weights.
     """
-    from tm2tfr.api.moments import moments
+    from tm2tfr.api.pages import moments
     from tm2tfr.api.tracing import Traced
-    from tm2tfr.cli.step.app import StepApp
+    from tm2tfr.cli.step import StepApp
 
     window = max(5, min(61, shutil.get_terminal_size().columns // 4))
     with showing(run.max_steps) as shown:
@@ -122,7 +122,7 @@ def compile(
     if explain is not None:
         typer.echo(listing(found.decoder, None if explain == ALL else explain), nl=False)
     else:
-        typer.echo(wording.heading(found))
+        typer.echo(heading(found))
         typer.echo(summary(found.decoder), nl=False)
     if output is not None:
         from tm2tfr.transformer.storage import save
@@ -150,7 +150,7 @@ def trace(
     That is the simulator of machines, the evaluator of circuits and formulas, the interpreter of RASP programs.
     """
     from tm2tfr.api.tracing import traced
-    from tm2tfr.cli.watching import Terminal, warn
+    from tm2tfr.cli.progress import Terminal, warn
 
     if step:
         check_step(run, {"--quiet": quiet, "--all": everything, "--at": at is not None})
@@ -163,16 +163,16 @@ def trace(
     done = stepped(found, word, run, soft) if step else traced(found, word, run, soft=soft, at=at, watch=Terminal())
     warn(done.warnings)
     if quiet or step:
-        typer.echo(wording.input_line(done.trace))
+        typer.echo(input_line(done.trace))
     else:
         from tm2tfr.tables.table import table
 
         elide = None if everything else 40
-        typer.echo(colour.judged(table(done.trace, "text", elide=elide, description=everything)))
-    typer.echo(colour.judged(wording.verdict(done.trace, done.subject)))
+        typer.echo(judged(table(done.trace, "text", elide=elide, description=everything)))
+    typer.echo(judged(verdict(done.trace, done.subject)))
     warn(done.written)
     if done.vectors is not None and at is not None:
-        typer.echo("\n" + wording.vectors(done.vectors, done.subject, at))
+        typer.echo("\n" + vectors(done.vectors, done.subject, at))
     _exit(done.trace)
 
 
@@ -194,7 +194,7 @@ def table(
     """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
     from tm2tfr.api.tracing import traced
     from tm2tfr.base.places import check_file
-    from tm2tfr.cli.watching import Terminal, warn
+    from tm2tfr.cli.progress import Terminal, warn
     from tm2tfr.tables.table import format_for
     from tm2tfr.tables.table import table as table_of
 
@@ -207,7 +207,7 @@ def table(
     done = traced(found, bytes_in(found, contents, word), run, soft=softness.soft, watch=Terminal())
     warn(done.warnings)
     text = table_of(done.trace, named, description=everything)
-    write(colour.judged(text) if named == "text" and output is None else text, output, asked.argument)
+    write(judged(text) if named == "text" and output is None else text, output, asked.argument)
     warn(done.misread(named))
     if done.trace.divergence is not None:
         typer.echo(f"the check failed: {done.trace.divergence}", err=True)
@@ -254,7 +254,7 @@ def check(
 ) -> None:
     """Compare the decoder with its reference at every position: simulator, evaluator, or interpreter."""
     from tm2tfr.api.checking import check as checked
-    from tm2tfr.cli.watching import Terminal
+    from tm2tfr.cli.progress import Terminal
 
     check_places(asked.reading, plan)
     drawn = plan.random is not None

@@ -11,9 +11,8 @@ import typer
 
 from tm2tfr.base.choices import UNIVERSAL_TAPES
 from tm2tfr.base.errors import CompileError, ReadError, SpecError, UsageError, visible
-from tm2tfr.cli.cautions import tell_of_homonyms
-from tm2tfr.cli.colour import cautioned
-from tm2tfr.cli.universal.options import class_alone, prompted
+from tm2tfr.cli.output import cautioned, tell_of_homonyms
+from tm2tfr.cli.universal import class_alone, prompted
 
 if TYPE_CHECKING:
     from tm2tfr.api.checking import MachineList

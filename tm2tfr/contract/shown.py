@@ -1,4 +1,4 @@
-"""What a construction brings for people: what a page says of a program, and what is asked of a certificate."""
+"""What a construction brings for people: what a page says of a program."""
 
 from __future__ import annotations
 
@@ -42,22 +42,3 @@ class Page:
     examples: Sequence[str] = ()
     texts: Sequence[str] = ()
     reference: Callable[[Any], Mapping[str, Any] | None] = lambda _: None
-
-
-@dataclass(frozen=True)
-class Questions:
-    """What is asked of a certificate.
-
-    Args:
-        engine, dtype: for these alone; None: for all.
-        steps, symbols: whether all runs of at most this many steps, on inputs of this many symbols, are certified.
-        positions: whether all runs of at most this many positions are.
-        max_head: only runs with |h| up to this.
-    """
-
-    engine: str | None = None
-    dtype: str | None = None
-    steps: int | None = None
-    symbols: int = 0
-    positions: int | None = None
-    max_head: int | None = None

@@ -10,8 +10,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.base.text.words import InputSpace
+from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
-from tm2tfr.contract.shown import AttentionOf, Page, Questions
+from tm2tfr.contract.shown import AttentionOf, Page
 from tm2tfr.contract.specification import Specification
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -310,9 +311,9 @@ class Source(Generic[_Program]):
         enumerated: (program, the number of random inputs or None: all, seed) -> inputs, where all have one length.
         cases: (program, the most) -> inputs to try an export on, and whether there are no others; None: it has its own.
         compile: (program, options) -> weights. Raises CompileError for options that do not apply to the program.
-        prove: (decoder, program) -> its certificate; None: there is none.
+        prove: (decoder, program) -> what is proved about them; None: there are no certificates.
         limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
-        report: (name of the subject, questions) -> its proof -> the report. Raises UsageError for questions of others.
+        check_questions: (name of the subject, questions): refuse those that its proof cannot answer. Raises UsageError.
         truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
         blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.contract.blocks`; None: of
         words. labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
@@ -365,9 +366,9 @@ class Source(Generic[_Program]):
     cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
     # weights
     compile: Callable[[_Program, Mapping[str, Any]], Decoder]
-    prove: Callable[[Decoder, _Program], Any] | None = None
+    prove: Callable[[Decoder, _Program], Proof[Any]] | None = None
     limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
-    report: Callable[[str, Questions], Callable[[Any], Any]] | None = None
+    check_questions: Callable[[str, Questions], None] | None = None
     # what is right
     truth: Callable[[_Program, str, Decoder, int | None], Truth]
     blocks: Callable[[_Program, Decoder, int | None], BlockReference] | None = None

@@ -37,10 +37,10 @@ class ProgramText(Protocol):
     def alphabet(self) -> Sequence[Any]: ...
 
 
-Program = TypeVar("Program", bound=ProgramText)
+ProgramKind = TypeVar("ProgramKind", bound=ProgramText)
 
 
-class WiredWeights(Generic[Program]):
+class WiredWeights(Generic[ProgramKind]):
     """What is the same for all runs of a program's weights: the wiring, and what comes together in runs.
 
     Attributes:
@@ -48,13 +48,13 @@ class WiredWeights(Generic[Program]):
         learning: whether what comes together is noted, instead of compared with what was noted.
     """
 
-    def __init__(self, program: Program, decoder: Decoder) -> None:
+    def __init__(self, program: ProgramKind, decoder: Decoder) -> None:
         self.program, self.decoder = program, decoder
         self.spaces, self.wires, self.outputs = wiring(decoder)
         self.learning = True
         self._together: dict[str, set[Any]] = {}
 
-    def of(self, program: Program, decoder: Decoder) -> bool:
+    def of(self, program: ProgramKind, decoder: Decoder) -> bool:
         """Return whether it is of this program and these weights: the same text, and the same matrices."""
         own = self.program
         if self.decoder is decoder and own is program:
@@ -167,10 +167,12 @@ class WiredCausal:
         return self._started(settings).run(self.variables, self._outputs)
 
 
-Weights = TypeVar("Weights", bound=WiredWeights[Any])
+WeightsKind = TypeVar("WeightsKind", bound=WiredWeights[Any])
 
 
-def latest(known: list[Weights], program: ProgramText, decoder: Decoder, make: Callable[[], Weights]) -> Weights:
+def latest(
+    known: list[WeightsKind], program: ProgramText, decoder: Decoder, make: Callable[[], WeightsKind]
+) -> WeightsKind:
     """Return what is known of these weights, or make it: what occurs in their runs is found once.
 
     Args:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import EngineError
 from tm2tfr.contract.source import Column
 from tm2tfr.engines.reading import plain_number
-from tm2tfr.runs.trace.rows import columns_of, row_type
+from tm2tfr.runs.rows import columns_of, row_type
 from tm2tfr.transformer.weights import Decoder
 
 Codes = NDArray[np.int32]

@@ -17,7 +17,7 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.runs.options import RunOptions
-from tm2tfr.runs.trace.rows import is_turing
+from tm2tfr.runs.rows import is_turing
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder
 

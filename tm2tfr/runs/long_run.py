@@ -25,9 +25,9 @@ from tm2tfr.engines.fast.snapshot import array_of, damaged
 from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.runs.blocks import Labels, RowBlock, as_rows, probes_of
 from tm2tfr.runs.choose import cores
+from tm2tfr.runs.comparison import Divergence, Trace, difference, ending_divergence, ends_of
+from tm2tfr.runs.rows import Readout, columns_of
 from tm2tfr.runs.saved import Arrays
-from tm2tfr.runs.trace.check import Divergence, Trace, difference, ending_divergence, ends_of
-from tm2tfr.runs.trace.rows import Readout, columns_of
 from tm2tfr.runs.truths import blocks_of, truth_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.parts import refuse_parts

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tm2tfr.base.errors import OutputError
 from tm2tfr.contract.source import RunResult
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 
 
 class SinkRun(NamedTuple):

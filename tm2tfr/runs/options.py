@@ -13,7 +13,7 @@ from tm2tfr.base.errors import EngineError, OutputError
 
 if TYPE_CHECKING:
     from tm2tfr.engines.decode import Engine
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
 
 MAX_STEPS = 10_000
 """The default limit on the steps of a run."""

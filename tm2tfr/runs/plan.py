@@ -11,7 +11,7 @@ from tm2tfr.base.errors import InputError, UsageError, counted
 from tm2tfr.runs.options import RunOptions, is_count
 
 if TYPE_CHECKING:
-    from tm2tfr.runs.trace.check import Progress
+    from tm2tfr.runs.comparison import Progress
 
 
 class Soft(NamedTuple):

@@ -18,12 +18,13 @@ from tm2tfr.base.files import write_whole
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs import saved as checkpoints
 from tm2tfr.runs.blocks import Labels, RowBlock, as_rows
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.saved import About
-from tm2tfr.runs.trace.check import Trace
 from tm2tfr.runs.truths import blocks_of
-from tm2tfr.tables.stream import Coded, Columns, RowWriter, open_rows
+from tm2tfr.tables.stream import RowWriter, open_rows
+from tm2tfr.tables.stream_text import Coded, Columns
 from tm2tfr.transformer.weights import Decoder
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.engines.decode import Engine
+from tm2tfr.runs import comparison
 from tm2tfr.runs.choose import engines
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
-from tm2tfr.runs.trace import check as checking
-from tm2tfr.runs.trace.check import Trace
-from tm2tfr.runs.trace.rows import columns_of, is_turing
+from tm2tfr.runs.rows import columns_of, is_turing
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.weights import Decoder
@@ -49,7 +49,7 @@ def carried_out(
         else:
             truth = truth_of(program, word, decoder, limit)
             fed = word if fed is None else fed
-            run = partial(checking.run, decoder, fed) if truth is None else partial(checking.check, decoder, truth)
+            run = partial(comparison.run, decoder, fed) if truth is None else partial(comparison.check, decoder, truth)
             keep, progress = options.keep_rows, options.progress
             with _writer(options.out, decoder) as writer:
                 sink = None if writer is None else writer.write

@@ -8,11 +8,20 @@ from pathlib import Path
 
 from tm2tfr.base.choices import LOGIC, RASP, TURING
 from tm2tfr.base.errors import NotFoundError, did_you_mean
-from tm2tfr.base.resources import ATTENTION_PROGRAMS, FORMULAS, MACHINES, PROGRAMS, Shelf, display, shipped, shipped_text
+from tm2tfr.base.resources import (
+    ATTENTION_PROGRAMS,
+    FORMULAS,
+    MACHINES,
+    PROGRAMS,
+    ResourceKind,
+    display,
+    shipped,
+    shipped_text,
+)
 
 MACHINE, CIRCUIT, PROGRAM, FORMULA = KINDS = ("machine", "circuit", "program", "formula")
 """The kinds, in the order in which a name alone is looked for."""
-TEXTS: dict[str, tuple[tuple[Shelf, tuple[str, str]], ...]] = {
+TEXTS: dict[str, tuple[tuple[ResourceKind, tuple[str, str]], ...]] = {
     MACHINE: ((MACHINES, (TURING, "yaml")),),
     CIRCUIT: (),
     PROGRAM: ((PROGRAMS, (RASP, RASP)), (ATTENTION_PROGRAMS, (LOGIC, "srasp"))),
@@ -28,7 +37,7 @@ def of_kind(kind: str) -> tuple[str, ...]:
         from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
 
         return tuple(GENERATORS)
-    return tuple(name for shelf, _ in TEXTS[kind] for name in shipped(shelf))
+    return tuple(name for resources, _ in TEXTS[kind] for name in shipped(resources))
 
 
 def every() -> tuple[str, ...]:
@@ -52,11 +61,11 @@ def file_of(kind: str, name: str) -> str:
 
 def text_of(kind: str, name: str) -> tuple[str, tuple[str, str]]:
     """Return the text of a shipped machine, program or formula, with its construction and its format."""
-    shelf, text_kind = _place(kind, name)
-    return shipped_text(shelf, name), text_kind
+    resources, text_kind = _place(kind, name)
+    return shipped_text(resources, name), text_kind
 
 
-def _place(kind: str, name: str) -> tuple[Shelf, tuple[str, str]]:
+def _place(kind: str, name: str) -> tuple[ResourceKind, tuple[str, str]]:
     return next(place for place in TEXTS[kind] if name in shipped(place[0]))
 
 

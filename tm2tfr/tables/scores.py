@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base.errors import EngineError, OutputError, ShapeError, counted, visible
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import EngineError, OutputError, ShapeError, counted, required, visible
 from tm2tfr.base.files import write_whole
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.engines.decode import Engine, generate, observable, observe, observe_all
 from tm2tfr.transformer.attention import in_sight, softmax
 from tm2tfr.transformer.weights import Decoder, Head, Mask

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from tm2tfr.base.errors import visible
 from tm2tfr.contract.source import AnyRow, Column, shown
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import TURING, Row
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.sources.turing.universal.names import ARROW

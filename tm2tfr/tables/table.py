@@ -18,11 +18,10 @@ from typing import Any
 
 from tm2tfr.base.choices import TABLES as FORMATS
 from tm2tfr.base.errors import OutputError, did_you_mean, visible
-from tm2tfr.base.text.columns import line, widths
-from tm2tfr.base.text.markdown import ESCAPES
+from tm2tfr.base.text.shown import ESCAPES, line, widths
 from tm2tfr.base.text.tex import maths, needs, text
 from tm2tfr.contract.source import BOTTOM
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import TURING
 from tm2tfr.sources.turing.tokens import parsed
 from tm2tfr.sources.turing.universal.names import ARROW

@@ -10,9 +10,8 @@ from typing import Any, Protocol, Unpack, cast
 
 from tm2tfr.base.errors import ExportError, did_you_mean
 from tm2tfr.targets.common.directory import document
-from tm2tfr.targets.common.exported import Exported
 from tm2tfr.targets.common.fitting import Options
-from tm2tfr.targets.common.verdict import Verdict
+from tm2tfr.targets.common.verdict import Exported, Verdict
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder
 
@@ -73,7 +72,7 @@ TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
         Target("gpt2", "tm2tfr-gpt2", "tm2tfr.targets.gpt2.target", frozenset({"stock"})),
-        Target("bert", "tm2tfr-bert", "tm2tfr.targets.classifier.bert", labels_alone=True),
+        Target("bert", "tm2tfr-bert", "tm2tfr.targets.classifier", labels_alone=True),
         Target("lens", "tm2tfr-lens", "tm2tfr.targets.lens.target"),
         Target("torch", "tm2tfr-torch", "tm2tfr.targets.torch.target", any_weights=True),
         Target("onnx", "tm2tfr-onnx", "tm2tfr.targets.onnx.target", any_weights=True),

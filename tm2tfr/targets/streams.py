@@ -87,7 +87,7 @@ def stream_of(
 
 
 def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
-    from tm2tfr.targets.matrices.recipe import fitted  # noqa: PLC0415
+    from tm2tfr.targets.matrices.contents import fitted  # noqa: PLC0415
     from tm2tfr.targets.torch.target import MORE, code  # noqa: PLC0415
 
     recipe = fitted(right, **options)
@@ -111,9 +111,8 @@ def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Map
 
 
 def _gpt2(made: Decoder, right: ExportReference, decoder: Decoder, options: Mapping[str, Any]) -> ExportedStream:
-    from tm2tfr.targets.classifier.export import classifier  # noqa: PLC0415
-    from tm2tfr.targets.classifier.stock import GPT2  # noqa: PLC0415
-    from tm2tfr.targets.gpt2.chosen import chosen  # noqa: PLC0415
+    from tm2tfr.targets.classifier import GPT2, classifier  # noqa: PLC0415
+    from tm2tfr.targets.gpt2.target import chosen  # noqa: PLC0415
     from tm2tfr.targets.gpt2.tensors import Gpt2  # noqa: PLC0415
     from tm2tfr.targets.gpt2.translated import translated  # noqa: PLC0415
 

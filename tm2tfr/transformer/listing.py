@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tm2tfr.base.errors import ShapeError, counted, did_you_mean, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output

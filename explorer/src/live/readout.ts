@@ -1,4 +1,4 @@
-// The columns of a decoder's table, read off the residual stream as tm2tfr/runs/trace/rows.py reads them.
+// The columns of a decoder's table, read off the residual stream as tm2tfr/runs/rows.py reads them.
 
 import type { SubspaceSpec } from "../data";
 import { sixDigits } from "./python";

@@ -1,4 +1,4 @@
-// A run in the browser: generated, read off, compared with the reference cell by cell, and recorded, as tm2tfr/runs/trace/check.py does.
+// A run in the browser: generated, read off, compared with the reference cell by cell, and recorded, as tm2tfr/runs/comparison.py does.
 
 import type { DivergenceSpec, Heading } from "../data";
 import type { Decoder } from "./decoder";

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.labels.test_rows import sabotaged
+from tests.lab.labels.test_rows import sabotaged
 from tm2tfr.api.labels import make_labels
 from tm2tfr.base.errors import EngineError
 from tm2tfr.cli import app

@@ -13,7 +13,7 @@ import pytest
 
 import tm2tfr
 from tests.cli.lines import said
-from tm2tfr.api.moments import moments
+from tm2tfr.api.pages import moments
 from tm2tfr.base.errors import OutputError, UsageError
 from tm2tfr.runs.options import RunOptions
 
@@ -22,7 +22,7 @@ from textual.widgets import DataTable, Static
 from textual.widgets._footer import FooterKey
 
 from tm2tfr.cli.runs import check_step
-from tm2tfr.cli.step.app import Jump, StepApp, layers, rows, tape, title
+from tm2tfr.cli.step import Jump, StepApp, layers, rows, tape, title
 
 ROOT = Path(tm2tfr.__file__).parent.parent
 WRONG = tm2tfr.compile("left-edge", left_boundary="chapter")

@@ -12,9 +12,9 @@ from tm2tfr.contract.source import Column
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.runs.batches.batch import REFUSED, Batch
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.runs.rows import columns_of
+from tm2tfr.runs.rows import rows as rows_of
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.trace.rows import columns_of
-from tm2tfr.runs.trace.rows import rows as rows_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.weights import Decoder
 

@@ -12,7 +12,7 @@ import pytest
 
 import tm2tfr
 from tests.cli.test_commands import ROOT, tm2tfr_here
-from tests.trace.test_sabotage import sabotages
+from tests.runs.test_sabotage import sabotages
 from tm2tfr.api import checking_many as inputs
 from tm2tfr.base.errors import UsageError
 from tm2tfr.base.native import folder

@@ -14,8 +14,8 @@ import tm2tfr
 from tests.engines.test_overflow import attacks
 from tests.handmade import majority
 from tests.runs.batches.one_by_one import assert_same, equal
+from tests.runs.test_sabotage import sabotages
 from tests.strategies import machines, tries
-from tests.trace.test_sabotage import sabotages
 from tm2tfr.base.errors import CompileError, EngineError, InputError
 from tm2tfr.runs.batches import running
 from tm2tfr.sources.turing.spec import Machine

@@ -13,7 +13,7 @@ import pytest
 import tm2tfr
 from tests.engines.labellers import labeller
 from tests.runs.batches.one_by_one import assert_same, equal
-from tests.trace.test_sabotage import sabotages
+from tests.runs.test_sabotage import sabotages
 from tm2tfr.base.errors import CompileError, EngineError, InputError
 from tm2tfr.base.text.words import written
 from tm2tfr.runs.batches import labelled, running

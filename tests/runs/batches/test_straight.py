@@ -9,7 +9,7 @@ import pytest
 import tm2tfr
 from tests.runs.batches.one_by_one import assert_same, equal
 from tests.runs.batches.test_machines import words_over
-from tests.trace.test_sabotage import sabotages
+from tests.runs.test_sabotage import sabotages
 from tm2tfr.engines.fast import many
 
 

@@ -69,9 +69,3 @@ def test_many_cases_at_once_are_each_case(circuit: Circuit, data: st.DataObject)
     assert found.dtype == np.uint8
     assert found.shape == (len(cases), len(circuit.numbers))
     assert ["".join(map(str, row)) for row in found.tolist()] == [evaluate(circuit, case).symbols for case in cases]
-
-
-@pytest.mark.parametrize("bits", ["01", "0110"])
-def test_an_input_of_the_wrong_length_is_not_cut(bits: str) -> None:
-    with pytest.raises(ValueError, match=r"zip\(\)"):
-        evaluate(FULL, bits)

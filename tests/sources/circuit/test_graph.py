@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 
 from tests.sources.circuit.random_circuits import circuits
-from tm2tfr.base.errors import UsageError
 from tm2tfr.sources.circuit.drawing import cone, to_graph
 from tm2tfr.sources.circuit.evaluate import evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases
@@ -58,14 +57,3 @@ def test_a_part_of_sha256_takes_bits() -> None:
     part = cone(load("sha256"), "h7[0]")
     assert part.encoding == ""
     assert len(part.gates) < 48_221
-
-
-def test_cones_that_there_are_not() -> None:
-    with pytest.raises(UsageError) as refused:
-        cone(load("binary-adder"), "ee8")
-    known = "'e1', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7', 'e8' and 1 more"
-    assert str(refused.value) == f"binary-adder has no output 'ee8' (did you mean 'e8'?): use one of {known}"
-    gates = (Gate("g", "10", ("a",)),)
-    circuit = Circuit(name="w", inputs=("a",), gates=gates, outputs=(("y", "a"),))
-    with pytest.raises(UsageError, match="^the output 'y' of w is an input: name an output that a gate drives$"):
-        cone(circuit, "y")

@@ -87,11 +87,6 @@ def test_an_empty_circuit_is_none() -> None:
     ]
 
 
-def test_an_input_without_a_name() -> None:
-    with pytest.raises(CircuitError, match=r"^bad: an input has an empty name: name every input$"):
-        Circuit(name="bad", inputs=("a", ""), gates=(Gate("g", "01", ("a",)),), outputs=())
-
-
 def test_gates_out_of_order_are_refused_with_the_remedy() -> None:
     gates = [Gate("g", AND, ("h", "a")), Gate("h", "01", ("a",))]
     assert complaints("a", gates, []) == [

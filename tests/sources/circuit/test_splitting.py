@@ -48,5 +48,3 @@ def test_other_gates_by_name() -> None:
         Gate("g", t, ("a",)) for t in ("01", "10", "01", "10")
     ]
     assert gate("g", "CONST1") == Gate("g", "1")
-    with pytest.raises(KeyError, match="MAJ"):
-        gate("g", "MAJ", "a")

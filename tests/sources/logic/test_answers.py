@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import tm2tfr
-from tm2tfr.base.errors import CompileError
-from tm2tfr.contract.options import LogicOptions, read_options
 
 
 def outputs(name: str, **options: Any) -> list[str]:
@@ -36,8 +32,3 @@ def test_what_is_not_answered_is_there_all_the_same() -> None:
 def test_no_constants_no_tokens_and_no_sums_of_one_term_are_answered() -> None:
     found = outputs("dyck-2-by-depth")
     assert not {"in", "in(i)", "0", "1", "true", "false"} & set(found)
-
-
-def test_another_word_is_refused() -> None:
-    with pytest.raises(CompileError, match="^unknown way to answer 'al' .did you mean 'all'..: use all or definitions$"):
-        read_options(LogicOptions, {"answers": "al"})

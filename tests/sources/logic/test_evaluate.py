@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from tests.sources.logic.random_formulas import random_programs
 from tests.strategies import tries
-from tm2tfr.base.errors import InputError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
 from tm2tfr.sources.logic.library import own_word, word_of
@@ -251,25 +249,3 @@ def test_words_are_read() -> None:
     assert own_word(program()) == "ba"
     assert own_word(program(examples=())) == "ab"
     assert own_word(program(examples=(), alphabet=("push", "pop"))) == '["push", "pop"]'
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: evaluate([a], ""), "the word is empty: formulas and programs are defined on at least one token"),
-        (lambda: evaluate(program(), ()), "first: the word is empty: give at least one token, for example --input ba"),
-        (lambda: word_of(program(), ""), "first: the word is empty: give at least one token, for example --input ba"),
-        (
-            lambda: evaluate(program(), "abca"),
-            "first: token 3 of the word, 'c', is not in the alphabet: use a, b, or compile it with another --alphabet",
-        ),
-        (
-            lambda: word_of(program(alphabet=("push", "pop")), '["pusch"]'),
-            "first: token 1 of the word, 'pusch', is not in the alphabet (did you mean 'push'?): use a JSON list of "
-            """push, pop, for example --input '["push", "pop"]', or compile it with another --alphabet""",
-        ),
-    ],
-)
-def test_words_that_are_refused(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(InputError, match=rf"^{re.escape(message)}$"):
-        call()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from tests.sources.logic.random_formulas import EVERYTHING, PAST_LTL, Kinds, constant, random_programs, words_of
 from tests.strategies import tries
-from tm2tfr.base.errors import InputError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.sources.logic import nodes as logic
 from tm2tfr.sources.logic.evaluate import evaluate
@@ -63,17 +61,3 @@ def test_random_formulas_say_something() -> None:
     assert min(operators[kind] for kind in Node.__subclasses__()) >= 8
     left = [node for program in random_programs(100, Kinds(past_only=True)) for node in program.nodes]
     assert not any(map(logic.looks_right, left))
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "the words must have one and the same length, from 1 on: evaluate them in groups"),
-        (["a", "ab"], "the words must have one and the same length, from 1 on: evaluate them in groups"),
-        ([""], "the words must have one and the same length, from 1 on: evaluate them in groups"),
-        (["ac"], "'c' is not a token of a, b: use these"),
-    ],
-)
-def test_words_that_cannot_be_evaluated(words: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=rf"^{re.escape(message)}$"):
-        ManyWords([Build()(logic.Input)], "ab")(words)

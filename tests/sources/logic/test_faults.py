@@ -17,8 +17,8 @@ from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.runs.batches.labelled import checked_words
+from tm2tfr.runs.cause import find_cause
 from tm2tfr.runs.streams import checked_streams
-from tm2tfr.runs.trace.cause import find_cause
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import formula

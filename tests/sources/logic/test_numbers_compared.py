@@ -6,7 +6,6 @@ import pytest
 
 from tests.sources.logic.compiling import weights
 from tests.sources.logic.test_streams import streamed
-from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.options import LogicOptions
 from tm2tfr.runs.streams import checked_streams
 from tm2tfr.sources.logic.program import LogicProgram
@@ -81,19 +80,6 @@ def test_quotients_among_all_positions() -> None:
 def test_one_of_each_kind_on_short_words() -> None:
     assert streamed(matching(*SQUARED[2], "<"), 3) > 500
     assert streamed(matching(*DIVIDED[2][:2], "<"), 3) > 500
-
-
-def test_what_has_no_square_is_refused_with_its_place() -> None:
-    text = """# alphabet: ab
-a(i) = in(i) in {'a'}
-na(i) = psum_j [j <= i] a(j)
-x(i) = 20 * na(i) - pos(i)
-z(i) = latest_j [j < i, x(j) = x(i)] in(j) : '?'
-"""
-    with pytest.raises(
-        CompileError, match=r"z.srasp:4:8: the key 'x' is a sum whose square no head brings: compare counts"
-    ):
-        weights(read(text, file="z.srasp").program, LogicOptions())
 
 
 def test_every_head_of_a_match_has_a_local_bound_of_order_n_log_n() -> None:

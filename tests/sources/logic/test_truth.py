@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from tm2tfr.base.errors import CompileError, InputError
 from tm2tfr.contract.source import ANY
-from tm2tfr.runs.trace.rows import columns_of
+from tm2tfr.runs.rows import columns_of
 from tm2tfr.sources.logic.nodes import AllOf as Everywhere
 from tm2tfr.sources.logic.nodes import And, Build, CountLeft, Input, OneOf, Previous, Retrieve
 from tm2tfr.sources.logic.program import LogicProgram
@@ -91,23 +88,3 @@ def test_the_specification_is_of_the_word() -> None:
     assert specification.tokens == ("BOS", "a", "b")
     assert specification.covers(decoder.layout)
     assert specification.stream(decoder.layout, 1, 0, "attention") == [0, 1, 0, 0]
-
-
-def test_weights_of_something_else_are_not_compared() -> None:
-    with pytest.raises(
-        CompileError, match=r"^x: these weights have an output 'g', which is no part of it: compile it again"
-    ):
-        LogicTruth(formula(), "ab", answering(Output("f", BITS), Output("g", BITS)))
-    with pytest.raises(CompileError, match=r"^x: no output of these weights is 'f', which is to be compared: compile it"):
-        LogicTruth(formula(), "ab", answering(Output("Q[a]", BITS)))
-    with pytest.raises(InputError, match="token 2 of the word, 'd', is not in the alphabet"):
-        LogicTruth(formula(), "ad", answering(Output("f", BITS)))
-
-
-def test_weights_without_outputs_are_refused() -> None:
-    truth = LogicTruth(formula(), "ab", answering(Output("f", BITS)))
-    truth.refuse(truth.decoder.layout)
-    with pytest.raises(
-        CompileError, match="these weights have no outputs, by which formulas and programs answer: compile it"
-    ):
-        replace(truth, decoder=answering())

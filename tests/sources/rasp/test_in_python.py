@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +16,6 @@ from tm2tfr.rasp import (
     aggregate,
     contained,
     count,
-    full_s,
     has_focus,
     indicator,
     indices,
@@ -98,52 +95,6 @@ def test_a_program_has_the_text_of_what_was_written() -> None:
 def test_widths_are_known() -> None:
     made = program("width", selector_width(same))
     assert made.widths[made.sop.number] is same.node
-
-
-@pytest.mark.parametrize(
-    ("wrong", "what"),
-    [
-        (lambda: bool(tokens == "a"), r"an s-op has a truth value at each position only: use where\(…\), &, \| and ~"),
-        (lambda: 1 if full_s else 0, "a selector has a truth value for each pair of positions only"),
-        (lambda: full_s & (indices == 0), "'and' cannot be applied to a selector and an s-op: make a selector of it"),
-        (lambda: select(indices, indices, "=<"), "'=<' is not a relation: use one of ==, !=, <"),  # type: ignore[arg-type]
-        (lambda: select(indices, [1], "=="), "list is not an s-op or a single value: use one of them"),
-        (lambda: aggregate(indices, tokens), "'aggregate' takes a selector first"),  # type: ignore[arg-type]
-        (lambda: indices + {1: 2}, r"'\+' cannot be applied to an s-op and a dictionary"),
-        (lambda: tokens["a"], "an s-op is indexed by a whole number, not by a text"),  # type: ignore[index]
-        (lambda: selector_width(tokens), "in 'selector_width': 'or' cannot be applied to a selector and an s-op"),
-        (lambda: sort(tokens), "in 'sort': 'sort' takes 2 arguments, not 1"),
-        (lambda: sort(tokens, None), "NoneType is not an s-op or a single value: use one of them"),
-        (
-            lambda: aggregate(same, tokens, None),
-            "^the default of 'aggregate' must be a text, a truth value or a number, not None: use for example 0 or '-'$",
-        ),
-        (lambda: aggregate(same, tokens, indices), "the default of 'aggregate' must be .*, not an s-op: use"),
-        (lambda: tokens.table({"a": math.inf}), "^inf is not a number that RASP has: use a finite one$"),
-        (lambda: indices * math.nan, "^nan is not a number that RASP has: use a finite one$"),
-        (
-            lambda: tokens.table(lambda token: token),  # type: ignore[arg-type]
-            r"^'table' takes a dictionary, not function: list what it gives for each value, for example \{'a': 1, 'b': 2",
-        ),
-        (lambda: tokens.table({("a", 1): 2}), "^a key of 'table' must be .*, not a list: use for example 0 or '-'$"),
-        (lambda: tokens.isin(3), r"^'isin' takes a list of values, not a number: use for example \['a', 'b'\]$"),  # type: ignore[arg-type]
-        (lambda: indices + np.arange(3), "^ndarray is not an s-op or a single value: use one of them$"),
-        (lambda: np.arange(3) + indices, "^ndarray is not an s-op or a single value: use one of them$"),
-        (lambda: tokens[1:], "^slice is not an s-op or a single value: use one of them$"),  # type: ignore[index]
-        (lambda: "a" in tokens, r"^whether a value is in an s-op depends on the input: use contained\(value, s-op\)$"),
-        (lambda: program("x", same), "^x: a program is an s-op, or a dictionary of s-ops by their names: give one"),  # type: ignore[arg-type]
-        (lambda: program("x", {}), "^x: a program is an s-op, or a dictionary of s-ops by their names: give one of them$"),
-        (lambda: program("x", indices, alphabet=3), "^x: the alphabet must be tokens, not 3: use for example 'abc'$"),  # type: ignore[arg-type]
-    ],
-)
-def test_what_cannot_be_written(wrong: Callable[[], Any], what: str) -> None:
-    with pytest.raises(CompileError, match=what):
-        wrong()
-
-
-def test_an_s_op_has_no_items() -> None:
-    with pytest.raises(TypeError, match="'SequenceOp' object is not iterable"):
-        list(tokens)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

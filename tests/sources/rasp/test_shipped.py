@@ -38,7 +38,7 @@ RESERVED = {
 """The names of the library, which no program may assign to."""
 
 
-def test_they_are_on_the_shelf() -> None:
+def test_they_are_shipped() -> None:
     assert shipped(PROGRAMS) == names()
     assert len(names()) >= 32
     PLAIN.check(names())

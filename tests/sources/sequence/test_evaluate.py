@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
 import pytest
 
 from tests.sources.sequence.evaluator import evaluate_graph
 from tests.sources.sequence.shipped import names, shipped_program, words
-from tm2tfr.base.errors import InputError
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
-from tm2tfr.sources.sequence.functions import NoValueError, whole
+from tm2tfr.sources.sequence.functions import whole
 from tm2tfr.sources.sequence.graph import (
     Apply,
     Attend,
@@ -87,34 +85,3 @@ def nearest(choice: str, sight: str, selector: object) -> Nearest:
 )
 def test_each_operation_is_as_it_says(node: Operation, values: tuple[Item, ...]) -> None:
     assert evaluate_graph([node], "abba")[node] == values
-
-
-below = Weighted(key="below", terms=((1, position),), constant=-1)
-
-
-@pytest.mark.parametrize(
-    ("node", "message"),
-    [
-        (
-            Attend(key="mean", selector=everything, values=tokens, default=0),
-            "mean: the mean of several values that",
-        ),
-        (Apply(key="half", operator="/", arguments=(position, position)), "half: "),
-        (Weighted(key="sum", terms=((1, tokens),)), "sum: token is not a whole number"),
-        (Property(key="prime", name="p", of=below, predicate="prime"), "'p': below is not a whole number from 0 on"),
-    ],
-)
-def test_what_has_no_value(node: Operation, message: str) -> None:
-    with pytest.raises(NoValueError, match=f"^{re.escape(message)}"):
-        evaluate_graph([node], "abba")
-
-
-def test_texts_and_numbers_have_no_order() -> None:
-    selector = Compare(key="less", keys=tokens, queries=position, relation="<")
-    with pytest.raises(NoValueError, match="text and a number have no order"):
-        evaluate_graph([Attend(key="mean", selector=selector, values=position, default=0)], "ab")
-
-
-def test_an_empty_word_is_refused() -> None:
-    with pytest.raises(InputError, match="the word is empty: programs are defined on at least one token"):
-        evaluate_graph([tokens], "")

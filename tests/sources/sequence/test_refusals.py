@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -94,35 +93,13 @@ def test_different_values_that_look_the_same(condition: str) -> None:
     assert "give it values of one type" in said
 
 
-def test_an_unknown_alphabet() -> None:
-    program = replace(read("n = indices + 1;"), alphabet=())
-    with pytest.raises(CompileError, match="the tokens of its inputs are not known: add the header '# alphabet: abc'"):
-        lowered(program, [("n", program.sop)])
-
-
 @pytest.mark.parametrize("length", [0, -3])
 def test_no_length(length: int) -> None:
     said = refused("n = indices + 1;", length)
     assert said == f"an input has at least 1 token, and --max-length is {length}: use a larger one"
 
 
-@pytest.mark.parametrize(("name", "option"), [("values", "--max-values"), ("units", "--max-units")])
-def test_limits_that_are_none(name: str, option: str) -> None:
-    with pytest.raises(CompileError, match=f"{option} must be 1 or more, not 0: omit it, or use a larger one"):
-        Limits(**{name: 0})
-
-
 def test_what_is_just_allowed_compiles() -> None:
     program = read(f"{HEADER}m = round(aggregate(select(tokens, tokens, ==), indices));")
     graph = lowered(program, [("m", program.sop)])
     assert compile_graph(graph, length=4, limits=Limits(values=12)).outputs[0].labels == ("0", "1", "2", "3")
-
-
-def test_tokens_that_look_the_same_together() -> None:
-    text = '# alphabet: ["a", "b", "a,b", "b,c", "c"]\n'
-    text += 'next = aggregate(select(indices, indices + 1, ==), tokens, "c");\n'
-    text += 'same = (select(tokens, tokens, ==) or select(next, "b", ==)) and select(indices, indices, <=);\n'
-    text += "w = aggregate(same, indicator(indices == 0));"
-    program = read(text)
-    with pytest.raises(CompileError, match="have different values that look the same: give them values of one type, and"):
-        compile_graph(lowered(program, [("w", program.sops["w"])]), length=3)

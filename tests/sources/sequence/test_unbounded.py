@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.program import Program, shown_atom
@@ -96,29 +95,6 @@ def test_long_inputs_are_right(name: str, n: int) -> None:
     assert answers(decoder, np.array([word]))[0].tolist() == right
     if n <= 1_000:
         assert answers(decoder, np.array([word]), "float32")[0].tolist() == right
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "x = select(indices, indices, <);\ny = aggregate(x, 1);",
-            "needs queries of n - 2 components or more",
-        ),
-        ('x = aggregate(full_s, indicator(tokens == "a"));', "is a mean over any number of positions"),
-        ('x = aggregate(select(indices, indices + 1, ==), tokens, "-");', "may say a position that there is not"),
-        ("x = 1 / aggregate(full_s, indicator(indices == 0)) * indices;", "is a function of values without bound"),
-        ("x = aggregate(full_s, indicator(indices == 0));", "is a fraction without bound"),
-        ('x = aggregate(select(tokens, "a", ==), tokens);', "may be of several positions"),
-        ('x = aggregate(select(tokens, "a", ==), indicator(indices == 0));', "does not always select position 0"),
-    ],
-)
-def test_what_has_a_bound_only_is_refused(text: str, message: str) -> None:
-    program = read(f"# alphabet: ab\n{text}", file="x.rasp").program
-    with pytest.raises(CompileError, match=message) as refused:
-        tm2tfr.compile(program, unbounded=True)
-    assert "compile it for inputs of up to some length, with --max-length" in str(refused.value)
-    assert str(refused.value).startswith("x.rasp:")
 
 
 def test_truth_values_among_numbers_are_numbers() -> None:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tests.runs.test_long_run import right_rows
 from tests.sources.turing.test_simulator import SPIN, bbchallenge, machine
 from tests.strategies import machines_with_inputs
-from tm2tfr.base.errors import EngineError, InputError
+from tm2tfr.base.errors import EngineError
 from tm2tfr.sources.turing import blocks as compiled
 from tm2tfr.sources.turing.blocks import TuringBlocks, TuringRun
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
-from tm2tfr.sources.turing.simulator import Simulation, result
+from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import TuringTruth
 
@@ -104,12 +104,6 @@ def test_the_whole_fifth_busy_beaver() -> None:
 
 
 # ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────
-def test_a_foreign_symbol_is_refused_as_by_the_plain_simulator() -> None:
-    with pytest.raises(InputError) as want:
-        Simulation(SPIN, "7")
-    with pytest.raises(InputError) as got:
-        begun(SPIN, "7")
-    assert str(got.value) == str(want.value)
 
 
 def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:

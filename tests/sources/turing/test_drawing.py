@@ -227,11 +227,6 @@ def test_formats_are_what_they_say() -> None:
     assert render(EVEN, "pdf").startswith(b"%PDF")
 
 
-def test_an_unknown_format() -> None:
-    with pytest.raises(OutputError, match=r"^drawings cannot be made as 'gif': use one of svg, png, pdf$"):
-        render(EVEN, "gif")  # type: ignore[arg-type]
-
-
 # ── without dot ─────────────────────────────────────────────────────────────────────────────────────────
 @pytest.fixture
 def no_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

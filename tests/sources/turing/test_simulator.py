@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tm2tfr.base.errors import InputError
 from tm2tfr.sources.turing.simulator import (
     Configuration,
     Result,
@@ -164,9 +163,6 @@ def test_no_steps_at_all() -> None:
 
 
 # ── inputs, tapes, configurations ───────────────────────────────────────────────────────────────────────
-def test_a_foreign_symbol_is_refused() -> None:
-    with pytest.raises(InputError, match="position 1: '7' is not in the input alphabet: use only its symbols"):
-        result(machine({("a", "0"): ("a", "0", "R")}), "07")
 
 
 def test_tapes() -> None:
@@ -208,11 +204,6 @@ def test_a_simulation_can_be_watched_and_asked() -> None:
     assert run.result() == Result(outcome="halt", steps=6, tape="1111", cells_visited=4, ones=4)
     assert (run.last.step, run.stopped) == (6, True)
     assert run.result() == result(bbchallenge("1RB1LB_1LA1RZ"))
-
-
-def test_a_simulation_refuses_an_input_before_it_runs() -> None:
-    with pytest.raises(InputError, match="position 0"):
-        Simulation(SPIN, "7")
 
 
 # ── a second simulator ──────────────────────────────────────────────────────────────────────────────────

@@ -34,7 +34,7 @@ def subject(name: str, **options: Any) -> tm2tfr.Subject:
 
 
 def running(folder: Path) -> Any:
-    from tm2tfr.targets.classifier.running import ClassifierRunning
+    from tm2tfr.targets.classifier import ClassifierRunning
 
     return ClassifierRunning(folder)
 

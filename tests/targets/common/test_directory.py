@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tm2tfr.base import leftovers
+from tm2tfr.base import tempfiles
 from tm2tfr.base.errors import OutputError
 from tm2tfr.targets.common.directory import NAMES, written
 
@@ -116,7 +116,7 @@ def test_what_is_put_into_an_export_at_the_last_moment_stays(tmp_path: Path, mon
     (old,) = tmp_path.glob(".tm2tfr-*.old")
     for path in (old, old / "x"):  # and it stays for good
         os.utime(path, (0, 0))
-    leftovers.sweep(tmp_path)
+    tempfiles.remove_abandoned(tmp_path)
     assert held(old / "x") == {"notes.txt": "mine"}
 
 
@@ -128,10 +128,10 @@ def test_an_earlier_export_comes_back_after_the_process_that_was_replacing_it_is
     run = [sys.executable, "-c", KILLED, str(folder)]
     assert subprocess.run(run, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False).returncode == -signal.SIGKILL
     assert not folder.exists()
-    if leftovers._host() is None:  # then it takes a while until it is known that the process is no more
+    if tempfiles._host() is None:  # then it takes a while until it is known that the process is no more
         for path in tmp_path.iterdir():
             os.utime(path, (0, 0))
-    monkeypatch.setattr(leftovers, "_swept", set())
+    monkeypatch.setattr(tempfiles, "_swept", set())
 
     def bad(_: Path) -> None:
         raise OutputError("not good")
@@ -149,9 +149,9 @@ def test_the_newest_comes_back_and_what_has_been_replaced_goes(tmp_path: Path) -
         written(holder.parent / "new", {NAMES: str(age), "a": ""})
         holder.mkdir()
         (tmp_path / "new").rename(holder / "x")
-        os.utime(holder, (now - age * leftovers.ASIDE,) * 2)
+        os.utime(holder, (now - age * tempfiles.ASIDE,) * 2)
     busy = tmp_path / f".tm2tfr-{'b' * 16}.old"  # it may still be in use
     busy.mkdir()
-    leftovers.sweep(tmp_path)
+    tempfiles.remove_abandoned(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [busy.name, "x"]
     assert held(tmp_path / "x") == {NAMES: "2", "a": ""}

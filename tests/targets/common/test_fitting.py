@@ -8,7 +8,7 @@ import pytest
 
 from tests.targets.common.scripted import CHAPTER, DECODER
 from tm2tfr.base.errors import ExportError
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.targets.common.fitting import Recipe, Requested, fitting, proved
 from tm2tfr.transformer.weights import matrices, replaced

@@ -9,15 +9,16 @@ import pytest
 
 from tests.targets.common.scripted import DECODER
 from tm2tfr.base.errors import ExportError
-from tm2tfr.targets.common.directory import inherited, strangers
-from tm2tfr.targets.common.settings import (
+from tm2tfr.targets.common.directory import (
     MOST_TEXT,
     check_plain,
     configured,
     differences,
+    inherited,
     mapping,
     parsed_text,
     same,
+    strangers,
     texts,
     whole,
 )

@@ -12,7 +12,7 @@ import pytest
 from tests.targets.common.scripted import CHAPTER, DECODER, VOCABULARY, Scripted
 from tests.targets.matrices.programs import right_of
 from tm2tfr.base.errors import ExportError, InputError
-from tm2tfr.runs.trace.check import Divergence
+from tm2tfr.runs.comparison import Divergence
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.verdict import Trial, Verdict, cause, differing, judged, refused, unloaded
 

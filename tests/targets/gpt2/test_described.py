@@ -6,9 +6,9 @@ import pytest
 
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
+from tm2tfr.targets.gpt2.export import described
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
-from tm2tfr.targets.gpt2.verify import described
 
 GPT2 = translated(compile_machine(load("chapter")), Gpt2Recipe(positions=32, max_head=31))
 H = GPT2.directions.index("h")

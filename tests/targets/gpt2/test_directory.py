@@ -18,8 +18,7 @@ from tm2tfr.base.errors import ExportError, OutputError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.common.directory import Look, written
-from tm2tfr.targets.common.settings import METADATA
+from tm2tfr.targets.common.directory import METADATA, Look, written
 from tm2tfr.targets.gpt2.documents import FORMAT, documents, introduction
 from tm2tfr.targets.gpt2.export import TENSORS, StoredGpt2
 from tm2tfr.targets.gpt2.export import load as load_export

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tm2tfr.base.errors import ExportError
+from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
-from tm2tfr.sources.turing.proof import prove
-from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
+from tm2tfr.sources.turing.proof.prove import prove
+from tm2tfr.sources.turing.proof.rounding import largest
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.gpt2.limits import Errors, conditions, fitted
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe

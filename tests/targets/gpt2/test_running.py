@@ -16,7 +16,7 @@ from tests.cli.test_commands import tm2tfr_here
 from tests.targets.matrices.programs import rewritten, right_of
 from tm2tfr.api.targets import export_gpt2, verify_export
 from tm2tfr.base.errors import ExportError, InputError
-from tm2tfr.runs.trace.check import Divergence
+from tm2tfr.runs.comparison import Divergence
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common import comparison

@@ -18,23 +18,24 @@ from safetensors import numpy as safetensors
 from tests.cli.test_commands import tm2tfr
 from tests.sources.turing.universal.cases import due, random_prompt
 from tests.sources.turing.universal.reference import answers
-from tm2tfr.api.prompts import prompt_of, read_prompt
+from tm2tfr.api.machines import prompt_of, read_prompt
 from tm2tfr.api.targets import export_gpt2, export_to, verify_export
 from tm2tfr.base.errors import ExportError, InputError, SpecError
+from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof.rounding import DIGITS, largest
+from tm2tfr.sources.turing.proof.rounding import largest
 from tm2tfr.sources.turing.spec import Example, Machine
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import text
-from tm2tfr.sources.turing.universal.proof import prove
+from tm2tfr.sources.turing.universal.proof.prove import prove
 from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.targets.gpt2 import tensors
-from tm2tfr.targets.gpt2.chosen import chosen
 from tm2tfr.targets.gpt2.documents import tokenizer
 from tm2tfr.targets.gpt2.prompted import PromptedGpt2Recipe, prompted_conditions
 from tm2tfr.targets.gpt2.running import Gpt2Running
+from tm2tfr.targets.gpt2.target import chosen
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.transformer.weights import matrices, replaced
@@ -420,6 +421,6 @@ def test_a_class_that_is_too_large_is_refused_before_it_is_proved(
 def test_the_size_of_a_large_export_is_told_before_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = ("export", "--universal", "2,2", "--no-verify", "--positions", "64", "-o")
     assert tm2tfr(*line, "small", cwd=tmp_path).stderr == ""
-    monkeypatch.setattr("tm2tfr.cli.cautions.LARGE", 2**20)
+    monkeypatch.setattr("tm2tfr.cli.output.LARGE", 2**20)
     told = "universal-2-2 becomes a GPT-2 of 0.03 GiB: this takes a while\n"
     assert tm2tfr(*line, "large", cwd=tmp_path).stderr == told

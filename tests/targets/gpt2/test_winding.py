@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.winding import Winding
+from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, Winding
 
 Point = tuple[int, int]
 

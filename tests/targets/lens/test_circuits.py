@@ -18,7 +18,7 @@ from tm2tfr.base.errors import ExportError, InputError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.targets.lens.running import LensRunning
+from tm2tfr.targets.lens.target import LensRunning
 
 there = pytest.mark.skipif(
     find_spec("transformer_lens") is None, reason="TransformerLens is not installed: pip install 'tm2tfr[lens]'"

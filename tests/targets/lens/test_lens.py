@@ -25,9 +25,9 @@ from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.gpt2.export import Gpt2Exported
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
-from tm2tfr.targets.lens import running, target
+from tm2tfr.targets.lens import target
 from tm2tfr.targets.lens.native import Native
-from tm2tfr.targets.lens.running import LensRunning
+from tm2tfr.targets.lens.target import LensRunning
 
 MISSING = "TransformerLens is not installed: pip install 'tm2tfr[lens]'"
 there = pytest.mark.skipif(find_spec("transformer_lens") is None, reason=MISSING)
@@ -109,7 +109,7 @@ def test_every_weight_is_one_of_the_gpt2s() -> None:
 def test_without_transformer_lens_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformer_lens.model_bridge", None)
     with pytest.raises(ExportError, match=r"needs TransformerLens .*: pip install 'tm2tfr\[lens\]'$"):
-        running.required()
+        target.required()
 
 
 @pytest.mark.parametrize(

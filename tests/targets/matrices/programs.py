@@ -21,9 +21,8 @@ from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.matrices.documents import names
+from tm2tfr.targets.matrices.contents import names, tensors
 from tm2tfr.targets.matrices.export import Program
-from tm2tfr.targets.matrices.recipe import tensors
 from tm2tfr.transformer.weights import Decoder
 
 HAS_TORCH = find_spec("torch") is not None

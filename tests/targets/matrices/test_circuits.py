@@ -21,7 +21,7 @@ from tm2tfr.base.errors import CompileError, ExportError, InputError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.targets.common import tabled
+from tm2tfr.targets.common import fitting
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.reference import reference_of
 
@@ -224,7 +224,7 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ):
         with pytest.raises(ExportError, match=words):
             exported("onnx", tmp_path / "x", **options)
-    monkeypatch.setattr(tabled, "MOST_POSITIONS", 13)
+    monkeypatch.setattr(fitting, "MOST_POSITIONS", 13)
     with pytest.raises(ExportError, match="it has 14 positions, and exports have at most 13: run it with tm2tfr"):
         exported("onnx", tmp_path / "x")
     assert list(tmp_path.iterdir()) == []

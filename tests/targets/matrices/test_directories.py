@@ -21,15 +21,15 @@ from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError, OutputError
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import Divergence
+from tm2tfr.runs.comparison import Divergence
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.targets.common import comparison
+from tm2tfr.targets.common.directory import METADATA
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.common.settings import METADATA
-from tm2tfr.targets.matrices.recipe import fitted
+from tm2tfr.targets.matrices.contents import fitted
 from tm2tfr.targets.torch.target import code
 from tm2tfr.transformer.soft import softened
 

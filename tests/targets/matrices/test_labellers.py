@@ -24,7 +24,7 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.read import formula
-from tm2tfr.targets.common import tabled
+from tm2tfr.targets.common import fitting
 from tm2tfr.targets.common.labels import first_wrong, inputs, read_labels, tokens_of
 from tm2tfr.transformer.local import locally_softened
 from tm2tfr.transformer.weights import Decoder
@@ -181,7 +181,7 @@ def test_a_changed_mask_is_found(to: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", BOTH)
 def test_a_model_that_answers_otherwise_is_not_written(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    running = {"torch": "torch.running.TorchRunning", "onnx": "onnx.running.OnnxRunning"}[to]
+    running = {"torch": "torch.target.TorchRunning", "onnx": "onnx.target.OnnxRunning"}[to]
     monkeypatch.setattr(
         f"tm2tfr.targets.{running}.labelled", lambda _self, _decoder, tokens: [("a", 0.0, "no") for _ in tokens]
     )
@@ -208,7 +208,7 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ExportError, match="the input has 9 tokens, and this export is for at most 8: use a shorter one, or "
     ):
         verify_export(folder, word="a" * 9)
-    monkeypatch.setattr(tabled, "MOST_POSITIONS", 7)
+    monkeypatch.setattr(fitting, "MOST_POSITIONS", 7)
     with pytest.raises(ExportError, match="exports have at most 7 positions, not 8: run these weights with tm2tfr, or com"):
         exported("torch", tmp_path / "y", made)
 

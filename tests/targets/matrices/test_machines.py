@@ -21,7 +21,7 @@ from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.matrices.documents import as_json, names
+from tm2tfr.targets.matrices.contents import as_json, names
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 

@@ -20,7 +20,7 @@ from tm2tfr.api.targets import export_to
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.targets.matrices.recipe import features, fitted, tensors
+from tm2tfr.targets.matrices.contents import features, fitted, tensors
 
 Array = NDArray[Any]
 EACH = [(order, fused) for order in ORDERS for fused in (False, True) if not (fused and order == "pairwise")]

@@ -11,9 +11,9 @@ from tests.targets.matrices.programs import right_of
 from tm2tfr.base.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.targets.matrices import recipe
-from tm2tfr.targets.matrices.documents import names
-from tm2tfr.targets.matrices.recipe import described, features
+from tm2tfr.targets.common.fitting import Recipe
+from tm2tfr.targets.matrices import contents
+from tm2tfr.targets.matrices.contents import described, features, fitted, names
 
 MACHINE = load("chapter")
 DECODER = compile_machine(MACHINE)
@@ -51,16 +51,16 @@ def test_position_features_are_rounded_once() -> None:
 
 def test_the_temperature_is_the_largest_power_of_two_that_theorem_26_allows() -> None:
     """For 64 positions, where the smallest gap is the tie-break's, 1/128, it allows 4.44e-05."""
-    assert names(DECODER, recipe.Recipe(positions=64, max_head=63), "x")["temperature"] == 2.0**-15
+    assert names(DECODER, Recipe(positions=64, max_head=63), "x")["temperature"] == 2.0**-15
 
 
 def test_float32_takes_half_as_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipe, "LARGEST", DECODER.parameters * 4)
-    assert recipe.fitted(right_of(MACHINE), positions=9, dtype="float32").positions == 9
+    monkeypatch.setattr(contents, "LARGEST", DECODER.parameters * 4)
+    assert fitted(right_of(MACHINE), positions=9, dtype="float32").positions == 9
     with pytest.raises(
         ExportError, match="chapter: its matrices would have 0.0 GiB with their zeros, but at most 0 GiB are allow"
     ):
-        recipe.fitted(right_of(MACHINE), positions=9)
-    monkeypatch.setattr(recipe, "LARGEST", DECODER.parameters * 4 - 1)
+        fitted(right_of(MACHINE), positions=9)
+    monkeypatch.setattr(contents, "LARGEST", DECODER.parameters * 4 - 1)
     with pytest.raises(ExportError, match="export a smaller machine"):
-        recipe.fitted(right_of(MACHINE), positions=9, dtype="float32")
+        fitted(right_of(MACHINE), positions=9, dtype="float32")

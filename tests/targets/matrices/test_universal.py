@@ -12,8 +12,7 @@ from tests.targets.matrices.programs import needs_torch
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.targets.common.fitting import Recipe
-from tm2tfr.targets.matrices.documents import names
-from tm2tfr.targets.matrices.recipe import tensors
+from tm2tfr.targets.matrices.contents import names, tensors
 
 README = "write a machine as README.md says"
 RULE = "write rules as a state and a symbol, then what is answered; then the input"

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tm2tfr.base.errors import EngineError
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import EngineError, required
 from tm2tfr.base.native import folder
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from html import escape
 from typing import Literal
 
 from tm2tfr.base.errors import visible
-from tm2tfr.base.text.columns import width
+from tm2tfr.base.text.shown import width
 
 Anchor = Literal["start", "middle", "end"]
 ADVANCE = 0.61

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import counted, visible
-from tm2tfr.base.text.markdown import quoted
-from tm2tfr.cli.colour import styled
+from tm2tfr.base.text.shown import quoted
+from tm2tfr.cli.output import styled
 
 if TYPE_CHECKING:
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.sources.circuit.library.registry import Generator, Parameter
     from tm2tfr.sources.circuit.netlist import Bus, Circuit
     from tm2tfr.transformer.weights import Decoder

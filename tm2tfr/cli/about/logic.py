@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import counted, listing, visible
-from tm2tfr.base.text.markdown import quoted
-from tm2tfr.cli.about.shape import concluded, ended, inputs_of, shape
-from tm2tfr.cli.colour import styled
+from tm2tfr.base.text.shown import quoted
+from tm2tfr.cli.about import concluded, ended, inputs_of, shape
+from tm2tfr.cli.output import styled
 
 __all__ = ["concluded", "described", "ended", "heading", "listed"]
 
@@ -58,10 +58,10 @@ def _made_of(program: LogicProgram) -> str:
 def listed(language: Language, *, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped formula, or program."""
     from tm2tfr.base.resources import shipped, shipped_text
-    from tm2tfr.base.text.headers import title_in
-    from tm2tfr.sources.logic.library import ENDINGS, SHELVES, load
+    from tm2tfr.base.text.words import title_in
+    from tm2tfr.sources.logic.library import ENDINGS, KINDS, load
 
-    kind = SHELVES[ENDINGS.index(f".{language}")]
+    kind = KINDS[ENDINGS.index(f".{language}")]
     names, noun = shipped(kind), "formula" if language == "tl" else "program"
     if as_json:
         return [json.dumps(_facts(load(f"{name}.{language}").program), ensure_ascii=False) for name in names]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import listing, visible
-from tm2tfr.base.text.markdown import quoted
-from tm2tfr.cli.about.shape import concluded, ended, inputs_of, shape, with_heads
-from tm2tfr.cli.colour import styled
+from tm2tfr.base.text.shown import quoted
+from tm2tfr.cli.about import concluded, ended, inputs_of, shape, with_heads
+from tm2tfr.cli.output import styled
 
 __all__ = ["concluded", "described", "ended", "heading", "listed"]
 
@@ -38,15 +38,15 @@ def heading(program: Program, decoder: Decoder) -> str:
 
 def listed(*, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped program."""
-    from tm2tfr.base import resources as shelf
-    from tm2tfr.base.text.headers import title_in
+    from tm2tfr.base import resources
+    from tm2tfr.base.text.words import title_in
     from tm2tfr.sources.rasp.library import load, shipped
 
     names = shipped()
     if as_json:
         return [json.dumps(_facts(load(f"{name}.rasp").program), ensure_ascii=False) for name in names]
     width = max(map(len, names))
-    lines = [f"{n:<{width}}  program  {visible(title_in(shelf.shipped_text(shelf.PROGRAMS, n)))}" for n in names]
+    lines = [f"{n:<{width}}  program  {visible(title_in(resources.shipped_text(resources.PROGRAMS, n)))}" for n in names]
     return ["", *lines] if heading else lines
 
 

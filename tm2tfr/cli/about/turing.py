@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import counted, shortened, spaced, visible
-from tm2tfr.cli.colour import styled
+from tm2tfr.cli.output import styled
 
 if TYPE_CHECKING:
-    from tm2tfr.runs.trace.check import Trace
+    from tm2tfr.runs.comparison import Trace
     from tm2tfr.sources.turing.simulator import Result
     from tm2tfr.sources.turing.spec import Example, Machine
     from tm2tfr.transformer.weights import Decoder
@@ -130,7 +130,7 @@ def _verdicts(machine: Machine) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _rules(argument: str, machine: Machine) -> Iterator[str]:
     """Yield δ as a table with one row per state that has rules, or if it is large, the command that shows it."""
-    from tm2tfr.base.text.columns import line, widths
+    from tm2tfr.base.text.shown import line, widths
     from tm2tfr.sources.turing.spec import MOVE_LETTERS
 
     states = [q for q in machine.states if q not in machine.halting_states]
@@ -165,6 +165,6 @@ def _commands(argument: str, machine: Machine) -> Iterator[str]:
 
 
 def _command(*words: str) -> str:
-    from tm2tfr.base.text.markdown import quoted
+    from tm2tfr.base.text.shown import quoted
 
     return " ".join(["tm2tfr", *map(quoted, words)])

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from tm2tfr.base.errors import Tm2tfrError, visible
-from tm2tfr.base.text.nodes import Map, Node, Scalar
-from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base.text.nodes import Map, Node, Reading, Scalar, Section
 from tm2tfr.base.text.words import number_of
 from tm2tfr.lab.datasets.spec import FORMATS, FORMS, MOST_WORDS, Inputs, Random
 

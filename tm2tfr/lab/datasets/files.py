@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.lab.datasets.jobs import Tokens, arrow_or_error
+from tm2tfr.lab.line.writing import arrow_or_error, parquet
 from tm2tfr.transformer.matrix import Ints
+
+TokenCodes = NDArray[np.int32]
+
+
+# ── The tokens of training examples are collected as numbers, and written all at once.
+@dataclass
+class Tokens:
+    """Numbers for the tokens of several vocabularies."""
+
+    number: dict[str, int] = field(default_factory=dict)
+
+    def of(self, vocabulary: Sequence[str]) -> TokenCodes:
+        """Return the numbers of the tokens in a vocabulary."""
+        number = self.number
+        return np.array([number.setdefault(token, len(number)) for token in vocabulary], dtype=np.int32)
 
 
 # ── Examples as columns of numbers.
@@ -72,15 +87,6 @@ _GROUP = 2**16
 """Examples of a row group."""
 _SCHEMA = "ARROW:schema"
 """The key under which PyArrow keeps its own names of the columns' types in a file."""
-_OPTIONS: dict[str, Any] = {
-    "compression": "zstd",
-    "compression_level": 3,
-    "version": "2.6",
-    "data_page_version": "1.0",
-    "use_dictionary": True,
-    "write_statistics": True,
-    "store_schema": False,  # it would say that tokens are dictionaries: another one is put there, with texts
-}
 
 
 def encoded(columns: ExampleColumns, tokens: Tokens, format: str) -> bytes:
@@ -133,15 +139,19 @@ def _parquet(columns: ExampleColumns, tokens: Tokens) -> bytes:
             kinds[name] = arrow.int64()
     told = base64.b64encode(arrow.schema(list(kinds.items())).serialize())
     kinds |= {name: arrow.list_(arrow.dictionary(number, text)) for name in TOKENS}
-    schema, sink = arrow.schema(list(kinds.items())), io.BytesIO()
-    every = max(map(_number, columns.values()))
-    with arrow.parquet.ParquetWriter(sink, schema, **_OPTIONS) as writer:
-        writer.add_key_value_metadata({_SCHEMA: told})
-        for first in range(0, every, _GROUP):
-            some = slice(first, min(first + _GROUP, every))
-            arrays = [_array(arrow, column, some, kinds[name], texts.get(name)) for name, column in columns.items()]
-            writer.write_table(arrow.table(arrays, schema=schema), row_group_size=_GROUP)
-    return sink.getvalue()
+    schema, every = arrow.schema(list(kinds.items())), max(map(_number, columns.values()))
+    parts = (slice(first, min(first + _GROUP, every)) for first in range(0, every, _GROUP))
+    arrays = ([_array(arrow, c, part, kinds[name], texts.get(name)) for name, c in columns.items()] for part in parts)
+    return parquet(
+        (arrow.table(some, schema=schema) for some in arrays),
+        schema,
+        level=3,
+        group=_GROUP,
+        metadata={_SCHEMA: told},
+        use_dictionary=True,
+        write_statistics=True,
+        store_schema=False,  # it would say that tokens are dictionaries: another one is put there, with texts
+    )
 
 
 def _number(column: ExampleColumn) -> int:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.errors import DatasetError, NotFoundError, SpecWarning
 from tm2tfr.base.text.words import number_of
 from tm2tfr.lab.datasets.reader import read
@@ -73,20 +73,20 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> DatasetSpe
     if (is_program(where) or is_logic(where)) and name not in machines() and name not in GENERATORS:
         return _of_labeller(name, max_length)
     if max_length is not None:
-        what = f"{shelf.display(name)}: a longest word to train on is that of a program or a formula"
+        what = f"{resources.display(name)}: a longest word to train on is that of a program or a formula"
         raise DatasetError(f"{what}: omit --max-length, or write 'split by: length' in the spec")
-    if isinstance(where, str) and shelf.on_shelf(shelf.SPECS, name):
-        return read(shelf.shipped_text(shelf.SPECS, name), file=f"{name}.yaml")
+    if isinstance(where, str) and resources.is_shipped(resources.SPECS, name):
+        return read(resources.shipped_text(resources.SPECS, name), file=f"{name}.yaml")
     if isinstance(where, str) and name in GENERATORS and not Path(name).is_file():
         return _of_circuit(name, built(name, {}).program)
     if (listed := load_list(where)) is not None:
         if (note := repeated(listed)) is not None:
-            warnings.warn(f"{shelf.display(name)}: warning: {note}", SpecWarning, stacklevel=2)
+            warnings.warn(f"{resources.display(name)}: warning: {note}", SpecWarning, stacklevel=2)
         machines_of = json.dumps([each.text for each in listed])
         return read(f"machines: {machines_of}\ninputs: ['']\n", file=f"{Path(name).stem}.yaml")
     if _is_circuit_file(name):
         return _of_circuit(name, loaded(where).program)
-    return read(shelf.contents(shelf.SPECS, name), file=shelf.display(name), folder=Path(name).parent)
+    return read(resources.contents(resources.SPECS, name), file=resources.display(name), folder=Path(name).parent)
 
 
 def _plain(where: str | Path) -> str | Path:
@@ -103,7 +103,7 @@ def _is_circuit_file(name: str) -> bool:
     format = by_ending(name)
     if format is None or not Path(name).is_file():
         return False
-    return format.name != "yaml" or recognised(shelf.contents(shelf.SPECS, name)) is format
+    return format.name != "yaml" or recognised(resources.contents(resources.SPECS, name)) is format
 
 
 def _of_circuit(name: str, circuit: Circuit) -> DatasetSpec:

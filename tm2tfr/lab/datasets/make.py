@@ -1,22 +1,27 @@
-"""Making a data set: the folder, its finished shards, the missing jobs, the manifest."""
+"""Data sets and sweeps of the runs of a spec: a folder of examples, or the first run that differs from the reference's."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tm2tfr._version import __version__
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import counted
-from tm2tfr.base.files import write_text
-from tm2tfr.lab.datasets import manifest
-from tm2tfr.lab.datasets.folder import CARD, VOCABULARY, ShardProgress, card, kept, prepared, refuse_used, results
-from tm2tfr.lab.datasets.jobs import arrow_or_error
-from tm2tfr.lab.datasets.pool import pool
-from tm2tfr.lab.datasets.runs import Failure, versions
+from tm2tfr.base.text.shown import escaped
+from tm2tfr.lab.datasets.shard import Failure, How, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec
-from tm2tfr.lab.datasets.tally import Tally
+from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, production
+from tm2tfr.lab.line.manifest import MANIFEST, Record, sha256
+from tm2tfr.lab.line.plan import versions
+from tm2tfr.lab.line.pool import pool
+from tm2tfr.lab.line.writing import arrow_or_error, markdown_table, readme
+
+FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -70,33 +75,71 @@ def make(
     spec = spec.prompted(how, options)
     if "parquet" in spec.formats:
         arrow_or_error()
-    programs, every = spec.listing, list(spec.jobs())
-    head = manifest.header(spec, versions(), how, programs, len(every))
-    records = manifest.found(folder, head) if resume else []
-    refuse_used(folder, resume=resume)
-    reused, there = len(records), {record.number for record in records}
-    missing = [job for job in every if job.number not in there]
-
-    def dataset(failure: Failure | None = None) -> Dataset:
-        tally, examples, left_out = manifest.totals(records, spec)
-        return Dataset(folder, spec, how.title(spec.name), tally, examples, left_out, len(every), reused, failure)
-
-    with pool(workers, scheduler, len(missing)) as crew:  # before anything is written: the cluster may not exist
-        prepared(folder, (split for split, _ in spec.splits))
-        write_text(folder / spec.listing_file, programs)
-        if spec.vocabulary is not None:
-            write_text(folder / VOCABULARY, json.dumps(spec.vocabulary, ensure_ascii=False, indent=0) + "\n")
-        manifest.begun(folder, head, records)
-        for done in results(spec.maker, missing, spec.making(how), crew, progress, reused, len(every)):
+    jobs, programs = list(spec.jobs()), spec.listing
+    texts = {spec.listing_file: programs}
+    if spec.vocabulary is not None:
+        texts[VOCABULARY] = json.dumps(spec.vocabulary, ensure_ascii=False, indent=0) + "\n"
+    head, splits = _head(spec, how, programs, len(jobs)), [split for split, _ in spec.splits]
+    with production(
+        folder,
+        "a data set",
+        head,
+        jobs,
+        resume=resume,
+        workers=workers,
+        scheduler=scheduler,
+        folders=splits,
+        texts=texts,
+    ) as line:
+        for done in line.made(spec.maker, spec.making(how, len(jobs)), progress):
             if done.failure is not None:
-                found = dataset(done.failure)
-                found.tally.add(done.tally)
-                return found
-            records.append(kept(folder, done, len(every)))
-    found = dataset()
-    write_text(folder / CARD, card(spec, found.tally, found.examples, spec.formats))
-    manifest.written(folder, head, spec, records)
-    return found
+                tally, examples, left_out = _totals(line.records, spec)
+                tally.add(done.tally)
+                return Dataset(
+                    folder, spec, how.title(spec.name), tally, examples, left_out, len(jobs), line.reused, done.failure
+                )
+        tally, examples, left_out = _totals(line.records, spec)
+        counts = {**tally.as_dict(), "left_out": left_out}
+        own = {"name": spec.name, "seed": spec.seed, "counts": counts, "examples": examples, "spec": spec.text}
+        entries = {**own, "made": line.listed()}
+        line.close({CARD: card(spec, tally, examples, spec.formats)}, entries=entries)
+    return Dataset(folder, spec, how.title(spec.name), tally, examples, left_out, len(jobs), line.reused)
+
+
+def _head(spec: DatasetSpec, how: How, programs: str, shards: int) -> dict[str, Any]:
+    """Return what has to be the same for a folder to be resumed; programs: the text of machines.jsonl or its like."""
+    weights = how.weights_digest
+    return {
+        "format": FORMAT,
+        "versions": versions(),
+        "engine": how.engine,
+        "spec_sha256": sha256(spec.text.encode()),
+        **({} if weights is None else {"weights_sha256": weights}),
+        f"{spec.noun}s_sha256": sha256(programs.encode()),
+        "shards": shards,
+    }
+
+
+def totals(records: Iterable[Record]) -> tuple[Tally, int]:
+    """Return the counts of all shards, and the number of runs left out."""
+    tally, left_out = Tally(), 0
+    for record in records:
+        tally.add(Tally.of(record.counts))
+        left_out += record.counts["left_out"]
+    return tally, left_out
+
+
+def _totals(records: Sequence[Record], spec: DatasetSpec) -> tuple[Tally, dict[str, dict[str, int]], int]:
+    """Return the totals of all shards: runs, examples by split and form in the order of the spec, runs left out."""
+    numbers = Counter[tuple[str, str]]()
+    for record in records:
+        for split, forms in record.counts["examples"].items():
+            numbers.update({(split, form): number for form, number in forms.items()})
+    examples: dict[str, dict[str, int]] = {
+        split: {f: numbers[split, f] for f in spec.forms if numbers[split, f]} for split, _ in spec.splits
+    }
+    tally, left_out = totals(records)
+    return tally, examples, left_out
 
 
 def dataset_report(found: Dataset) -> str:
@@ -113,6 +156,84 @@ def dataset_report(found: Dataset) -> str:
         lines.append(f"left out: {spec.left_out(found.left_out)}")
     if found.reused:
         lines.append(f"reused: {found.reused:,} of {counted(found.shards, 'shard')}")
-    listed = ["manifest.json", spec.listing_file, *([] if spec.vocabulary is None else [VOCABULARY]), CARD]
+    listed = [MANIFEST, spec.listing_file, *([] if spec.vocabulary is None else [VOCABULARY]), CARD]
     lines.append(f"wrote {found.folder}: {counted(found.shards, 'shard')}, {', '.join(listed)}")
     return "\n".join(lines)
+
+
+# ── The README of a data set, for people, with the header by which `datasets.load_dataset` finds the files.
+def card(spec: DatasetSpec, tally: Tally, examples: Mapping[str, Mapping[str, int]], formats: Sequence[str]) -> str:
+    """Return the text; the folder is read in one of the `formats`, Parquet if it is among them."""
+    format, splits = max(formats), [split for split, _ in spec.splits if examples[split]]
+    files = [f'  - split: {split}\n    path: "{split}/*.{format}"' for split in splits]
+    return readme(
+        ("- config_name: default", "  data_files:", *files) if splits else (),
+        f"# {escaped(spec.name)}",
+        f"{spec.about(tally, f'made by tm2tfr {__version__}')}.",
+        markdown_table(("split", "examples"), ((split, f"{sum(examples[split].values()):,}") for split in splits)),
+        markdown_table(("column", "contents"), spec.columns.items()),
+        f"{spec.notes}`manifest.json` has the spec, seeds, counts and digests.\n"
+        f"`datasets.load_dataset` reads the {format} files of this folder.",
+    )
+
+
+# ── sweeps
+JOB = 1_000
+"""The most runs in a job: few enough for progress to be shown soon."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The result of a sweep.
+
+    Args:
+        name: what reports call it.
+        tally: the runs that agree: all, or those before the failure.
+        failure: the first run that does not agree.
+        again: a command that reproduces it.
+    """
+
+    spec: DatasetSpec
+    name: str
+    tally: Tally
+    failure: Failure | None = None
+    again: str = ""
+
+
+def sweep(
+    spec: DatasetSpec,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    engine: str = AUTO,
+    progress: ShardProgress | None = None,
+    **options: Any,
+) -> Sweep:
+    """Check every run of a spec; see `tm2tfr.sweep`.
+
+    Args:
+        options: see `DatasetSpec.how`.
+
+    Raises:
+        DatasetError, EngineError, CompileError, WeightFileError: as documented there.
+    """
+    task, how = spec.sweeper, spec.how(engine, **options)
+    title, size, tally = how.title(spec.name), min(spec.shard_size, JOB), Tally()
+    number = sum(1 for _ in spec.jobs(size))
+    with pool(workers, scheduler, number) as crew:
+        for done in carried_out(crew, task, spec.jobs(size), how, number, progress):
+            tally.add(done.tally)
+            if done.failure is not None:
+                return Sweep(spec, title, tally, done.failure, spec.again(done.failure, how))
+    tally.machines = sum(len(piece.programs) for piece in spec.pieces())
+    return Sweep(spec, title, tally)
+
+
+def sweep_report(found: Sweep) -> str:
+    """Return a line about a sweep, and one about its records, or the counterexample and how to reproduce it."""
+    spec, tally = found.spec, found.tally
+    if found.failure is None:
+        line = f"{found.name}: {counted(tally.machines, spec.noun)}, {spec.summed(tally)}, all agree"
+        return f"{line}\n{records}" if (records := spec.records(tally)) else line
+    head = f"{found.name}: FAILED after {spec.summed(tally)}, all of which agree"
+    return f"{head}\n{found.failure}\nreproduce: {found.again}"

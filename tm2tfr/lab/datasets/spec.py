@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,10 +12,8 @@ from typing import Any, ClassVar, Literal
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, counted, visible
 from tm2tfr.base.text.words import InputSpace, number_of
-from tm2tfr.lab.datasets.jobs import Job, Piece, Splitting, divided
-from tm2tfr.lab.datasets.runs import Failure, How
-from tm2tfr.lab.datasets.shard import Done, Making
-from tm2tfr.lab.datasets.tally import Tally
+from tm2tfr.lab.datasets.shard import Done, Failure, How, Making, Piece, PieceJob, Splitting, Tally, divided
+from tm2tfr.lab.line.writing import json_lines
 
 # ── Inputs: either listed, all up to a length, or random.
 MOST_WORDS = 10_000_000
@@ -153,7 +150,7 @@ class DatasetSpec(ABC):
     def pieces(self) -> list[Piece]:
         """Return all runs, in order."""
 
-    def jobs(self, size: int | None = None) -> Iterator[Job]:
+    def jobs(self, size: int | None = None) -> Iterator[PieceJob]:
         """Yield its jobs: `size` runs each (`shard_size`), fewer where another program would exceed it."""
         return divided(self.pieces(), size or self.shard_size)
 
@@ -181,12 +178,12 @@ class DatasetSpec(ABC):
 
     @property
     @abstractmethod
-    def maker(self) -> Callable[[Job, Making[Any]], Done]:
+    def maker(self) -> Callable[[PieceJob, Making[Any]], Done]:
         """The function that makes the files of a job."""
 
     @property
     @abstractmethod
-    def sweeper(self) -> Callable[[Job, Any], Done]:
+    def sweeper(self) -> Callable[[PieceJob, Any], Done]:
         """The function that checks the runs of a job.
 
         Raises:
@@ -204,10 +201,10 @@ class DatasetSpec(ABC):
         """
         return self
 
-    def making(self, how: How) -> Making[Any]:
-        """Return how its runs become files."""
+    def making(self, how: How, shards: int = 1) -> Making[Any]:
+        """Return how its runs become the files of so many shards."""
         splitting = Splitting(self.seed, self.split_by, self.splits, self.lengths)
-        return Making(how, tuple(self.columns), self.forms, self.keep_unfinished, splitting, self.formats)
+        return Making(how, tuple(self.columns), self.forms, self.keep_unfinished, splitting, self.formats, shards)
 
     def netlists(self) -> tuple[Any, ...]:
         """Return the circuits whose gates its examples generate, one after the other, if that is what they do."""
@@ -230,7 +227,7 @@ class DatasetSpec(ABC):
     @property
     def listing(self) -> str:
         """A line of JSON for each program, the contents of `listing_file`."""
-        return "".join(json.dumps(told, ensure_ascii=False) + "\n" for told in self.listed())
+        return json_lines(self.listed())
 
     @property
     def listing_file(self) -> str:

@@ -14,9 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tm2tfr.base.errors import ShapeError
-from tm2tfr.lab.hidden.cancelling import Cancelling
 from tm2tfr.lab.hidden.dead_code import Profile
-from tm2tfr.lab.hidden.decoys import Decoys
+from tm2tfr.lab.hidden.decoys import Cancelling, Decoys
 from tm2tfr.lab.hidden.dyadic import Dyadic, Turn, padded, product, rounds_for
 from tm2tfr.lab.hidden.key import LayerKey, TurnedBasis, UnitKey
 from tm2tfr.lab.hidden.wide import Room, Wide, WideHead, WideLayer, WideUnit, turned, widened

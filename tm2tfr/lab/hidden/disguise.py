@@ -75,8 +75,6 @@ def compared(
     hidden: Decoder,
     program: Any,
     *,
-    runs: int = RUNS,
-    positions: int = POSITIONS,
     fed: Sequence[Sequence[str]] | None = None,
     dtype: Float = "float64",
 ) -> FloatEquality:
@@ -92,8 +90,8 @@ def compared(
     """
     made, found = WholeDense(original), WholeDense(hidden, dtype)
     if fed is None:
-        fed = prompts_of(original, program, positions=positions, runs=runs)
-    sequences = [_fed(original, prompt, positions) for prompt in fed]
+        fed = prompts_of(original, program, positions=POSITIONS, runs=RUNS)
+    sequences = [_fed(original, prompt) for prompt in fed]
     different: list[tuple[str, ...]] = []
     largest = 0.0
     for same in _by_length(sequences):
@@ -107,11 +105,11 @@ def compared(
     return FloatEquality(len(sequences), sum(lengths), max(lengths, default=0), tuple(different), dtype, largest)
 
 
-def _fed(decoder: Decoder, prompt: Sequence[str], positions: int) -> tuple[tuple[int, ...], int]:
+def _fed(decoder: Decoder, prompt: Sequence[str]) -> tuple[tuple[int, ...], int]:
     """Return the tokens that are fed, by number, and the position from which on answers count."""
     if decoder.labeller:
         return tuple(prompted(decoder, prompt)), 0
-    steps = generate(decoder, prompt, engine=Dense(), max_positions=positions)
+    steps = generate(decoder, prompt, engine=Dense(), max_positions=POSITIONS)
     start = len(prompted(decoder, prompt)) - 1
     return tuple(decoder.numbers[step.token] for step in steps), start
 

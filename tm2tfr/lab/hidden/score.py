@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from tm2tfr.base.errors import DisguiseError
-from tm2tfr.lab.hidden.claim import HiddenClaim
+from tm2tfr.lab.hidden.claim import NOTHING, HiddenClaim, HiddenTruth, orthonormal
 from tm2tfr.lab.hidden.dyadic import Dyadic
-from tm2tfr.lab.hidden.truth import NOTHING, HiddenTruth, orthonormal
 
 COLUMNS = """\
 precision: right / claimed; recall: right / there; F1: their harmonic mean; –: nothing to divide by, or not computed

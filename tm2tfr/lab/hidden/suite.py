@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tm2tfr._version import __version__
-from tm2tfr.base.errors import DisguiseError, listing
-from tm2tfr.base.files import refusal, write_text
-from tm2tfr.lab.hidden.claim import template
+from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.disguise import GRADES, Disguised
-from tm2tfr.lab.hidden.truth import answer
-from tm2tfr.runs.trace.check import Progress
-from tm2tfr.transformer.storage import save
+from tm2tfr.lab.line.folder import production
+from tm2tfr.lab.line.plan import Job, Made
+from tm2tfr.runs.comparison import Progress
+from tm2tfr.transformer.storage import dumps
 
 MODELS, KEYS, INDEX, README = "models", "keys", "suite.json", "README.md"
-UNFINISHED = "unfinished.json"
+ENTRY = ("model", "claim", "key", "grade", "digest")
+"""What the index says of a model."""
 FORMAT = "tm2tfr-suite"
 DTYPE = "float64"
 """What hidden models are made for: in float32 some of them give other answers."""
@@ -60,75 +58,73 @@ Hide = Callable[[Member, int, int], Disguised]
 """(what, grade, seed) -> it, hidden."""
 
 
+HiddenMember = tuple[Member, int, int]
+"""What is hidden, its grade, and the seed."""
+
+
 def make_suite(
-    folder: str | Path, hide: Hide, *, seed: int, progress: Progress | None = None, resume: bool = False
+    folder: str | Path,
+    hide: Hide,
+    *,
+    seed: int,
+    workers: int | None = 1,
+    progress: Progress | None = None,
+    resume: bool = False,
 ) -> Path:
     """Write the suite to a folder, and return the folder; the same bytes for the same seed, resumed or not.
 
     It has ``models/01.safetensors`` and so on, beside each an empty claim, ``models/01.claim.json``; the keys as
-    ``keys/01.json``; and ``suite.json``, which says of which grade each model is, and not what it is. Until all are made it
-    has ``unfinished.json`` in its place, with the digest of each finished file.
+    ``keys/01.json``; and ``suite.json``, which says of which grade each model is, and not what it is.
 
     Args:
-        hide: makes one of them.
+        hide: makes one of them; with several workers, a function that is found by its name.
+        workers: the number of processes; None: one per core.
         progress: called with how many are made, and how many there are.
         resume: keep the finished models of a folder whose files are as they were written, and make the others.
 
     Raises:
-        OutputError: if it cannot be written.
-        DisguiseError: if the folder is not empty; to resume: if it is no unfinished suite of this seed and version.
+        OutputError: if the folder is in use or cannot be written.
+        DatasetError: if it cannot be resumed: it has no suite of this seed and version.
     """
     folder = Path(folder)
-    try:
-        kept = _kept(folder, seed) if resume else {}
-        if not resume:
-            _refuse_used(folder)
-        for part in (folder, folder / MODELS, folder / KEYS):
-            part.mkdir(exist_ok=True)
-        found = list(_written(folder, hide, seed, progress, kept))
-        write_text(folder / README, _readme(seed))
-        write_text(folder / INDEX, _document(seed, found))
-        (folder / UNFINISHED).unlink(missing_ok=True)
-    except OSError as error:
-        raise refusal(folder, error, folder.parent) from error
+    jobs = [Job(n, (member, grade, 1_000 * seed + n + 1)) for n, (member, grade) in enumerate(members(seed))]
+    head = {"format": FORMAT, "tm2tfr": __version__, "seed": seed}
+
+    def tell(done: int, every: int, _rows: int) -> None:
+        if progress is not None:
+            progress(done, every)
+
+    with production(folder, "hidden models", head, jobs, resume=resume, workers=workers, folders=(MODELS, KEYS)) as line:
+        for _ in line.made(hidden_model, hide, tell):
+            pass
+        models = [{name: shard[name] for name in ENTRY} for shard in line.listed()]
+        index = {"format": FORMAT, "version": "1", "seed": seed, "dtype": DTYPE, "models": models}
+        line.close({README: _readme(seed), INDEX: json.dumps(index, indent=1) + "\n"})
     return folder
 
 
-def _document(seed: int, models: Sequence[Any], **more: Any) -> str:
-    head = {"format": FORMAT, "version": "1", "seed": seed, "dtype": DTYPE}
-    return json.dumps({**head, **more, "models": models}, indent=1) + "\n"
+@dataclass
+class HiddenModel(Made):
+    """The files of a hidden model, and what the index says of it."""
+
+    entry: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Mapping[str, Any]:
+        return self.entry
 
 
-def _kept(folder: Path, seed: int) -> dict[str, dict[str, Any]]:
-    """Return the finished models of an unfinished suite, by number, all of whose files have their digests."""
-    if not folder.exists() or not os.listdir(folder):
-        return {}
-    path = folder / UNFINISHED
-    try:
-        said = json.loads(path.read_bytes())
-        stated = {name: said[name] for name in ("format", "seed", "tm2tfr")}
-        finished = {str(each["number"]): (dict(each["entry"]), dict(each["files"])) for each in said["models"]}
-    except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
-        what = f"{folder}: it is no unfinished suite: {UNFINISHED} is missing or damaged"
-        raise DisguiseError(f"{what}: omit --resume, and name another folder") from error
-    if stated != (own := {"format": FORMAT, "seed": seed, "tm2tfr": __version__}):
-        name = next(name for name in own if stated[name] != own[name])
-        what = f"{folder}: it was begun with {name} {stated[name]!r}, and this is {own[name]!r}"
-        raise DisguiseError(f"{what}: resume it with the same, or name another folder")
-    return {
-        number: {"entry": entry, "files": files}
-        for number, (entry, files) in finished.items()
-        if set(files) == set(_files(number)) and all(_sha256(folder / file) == files[file] for file in files)
+def hidden_model(job: Job[HiddenMember], hide: Hide) -> HiddenModel:
+    """Hide a model, and make its files."""
+    made, name = hide(*job.work), f"{job.number + 1:02}"
+    model, claim, key = f"{MODELS}/{name}.safetensors", f"{MODELS}/{name}.claim.json", f"{KEYS}/{name}.json"
+    files = {
+        model: dumps(made.decoder),
+        key: made.key.text().encode(),
+        claim: template(answer(made.key)).encode(),
     }
-
-
-def _files(name: str) -> tuple[str, str, str]:
-    return f"{MODELS}/{name}.safetensors", f"{MODELS}/{name}.claim.json", f"{KEYS}/{name}.json"
-
-
-def _sha256(path: Path) -> str | None:
-    """Return the digest of a file; None if there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    entry = dict(zip(ENTRY, (model, claim, key, job.work[1], made.key.digest), strict=True))
+    return HiddenModel(job.number, files, entry=entry)
 
 
 def members(seed: int) -> list[tuple[Member, int]]:
@@ -136,36 +132,6 @@ def members(seed: int) -> list[tuple[Member, int]]:
     every = list(MEMBERS)
     random.Random(f"tm2tfr suite {seed}").shuffle(every)
     return [(member, GRADES[n % len(GRADES)]) for n, member in enumerate(every)]
-
-
-def _written(
-    folder: Path, hide: Hide, seed: int, progress: Progress | None, kept: Mapping[str, dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    every, finished = members(seed), list[dict[str, Any]]()
-    for number, (member, grade) in enumerate(every, start=1):
-        name = f"{number:02}"
-        model, claim, key = files = _files(name)
-        if name in kept:
-            entry = kept[name]["entry"]
-        else:
-            made = hide(member, grade, 1_000 * seed + number)
-            save(made.decoder, folder / model)
-            made.key.save(folder / key)
-            write_text(folder / claim, template(answer(made.key)))
-            entry = {"model": model, "claim": claim, "key": key, "grade": grade, "digest": made.key.digest}
-        finished.append({"number": name, "entry": entry, "files": {file: _sha256(folder / file) for file in files}})
-        write_text(folder / UNFINISHED, _document(seed, finished, tm2tfr=__version__))
-        if progress is not None:
-            progress(number, len(every))
-        yield entry
-
-
-def _refuse_used(folder: Path) -> None:
-    """Raise DisguiseError if a folder has anything in it."""
-    if folder.is_dir() and (held := sorted(os.listdir(folder))):
-        what = f"{folder}: this folder is not empty; it contains {listing(held, most=3)}"
-        remedy = "resume it with --resume, or " if UNFINISHED in held else ""
-        raise DisguiseError(f"{what}: {remedy}choose another name, or remove it")
 
 
 def _readme(seed: int) -> str:

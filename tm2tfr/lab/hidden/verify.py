@@ -61,14 +61,15 @@ class Proved:
         return not self.refusals
 
 
-def verified(hidden: Decoder, key: Key, *, anything: bool = False) -> Proved:
-    """Return whether `hidden` is the original of `key`, for every input, in exact arithmetic.
-
-    Args:
-        anything: whether weights with another digest than the key's are looked at all the same.
-    """
-    if not anything and hidden_digest(hidden) != key.digest:
+def verified(hidden: Decoder, key: Key) -> Proved:
+    """Return whether `hidden` is the original of `key`, for every input, in exact arithmetic, and the key is its own."""
+    if hidden_digest(hidden) != key.digest:
         return Proved(("these are not the weights that this key was made with: their digests differ",), 1)
+    return proof_of(hidden, key)
+
+
+def proof_of(hidden: Decoder, key: Key) -> Proved:
+    """Return whether `hidden` is the original of `key`, for every input, in exact arithmetic, whatever its digest is."""
     try:
         found = _Checks(hidden, key)
         return Proved(tuple(found.refusals()), found.checked)

@@ -6,26 +6,26 @@ subject, the inputs, the seed and its number, so that what is there is not made 
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tm2tfr._version import __version__
-from tm2tfr.base.errors import DatasetError
-from tm2tfr.base.files import write_bytes, write_text
-from tm2tfr.base.text.markdown import code, escaped
-from tm2tfr.lab.datasets.folder import CARD, ShardProgress, prepared, refuse_used
-from tm2tfr.lab.datasets.jobs import arrow_or_error
-from tm2tfr.lab.datasets.manifest import MANIFEST, sha256
-from tm2tfr.lab.interventions.drawn import drawn
+from tm2tfr.base.errors import Tm2tfrError, UsageError
+from tm2tfr.base.text.shown import code, escaped
+from tm2tfr.contract.causality import CausalValue
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.lab.interventions.intervened import Base
-from tm2tfr.lab.interventions.intervention import Intervention, text_of_cell, text_of_stage
-from tm2tfr.lab.interventions.patched import subspace_of
+from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell, text_of_stage
+from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, production
+from tm2tfr.lab.line.manifest import MANIFEST, sha256
+from tm2tfr.lab.line.plan import Job, Made, cut, stem
+from tm2tfr.lab.line.pool import Pool
+from tm2tfr.lab.line.writing import arrow_or_error, json_lines, markdown_table, readme
+from tm2tfr.lab.line.writing import parquet as parquet_file
 from tm2tfr.transformer.weights import digest
 
 SHARD, MOST_FAILURES = 1_000, 3
@@ -93,13 +93,13 @@ class Tried:
         if not done.agrees and len(self.failures) < MOST_FAILURES:
             self.failures.append(done)
 
-    def reuse(self, counts: Mapping[str, int]) -> None:
-        """Count the interventions of a shard that is there, see `counts`."""
+    def include(self, counts: Mapping[str, int], *, reused: bool = False) -> None:
+        """Count the interventions of a shard, see `counts`; reused: whether the folder already had them."""
         self.number += counts["interventions"]
         self.left_out += counts["left_out"]
         self.causal += counts["causal"]
         self.explained += counts["explained"]
-        self.reused += counts["interventions"]
+        self.reused += counts["interventions"] if reused else 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -145,7 +145,7 @@ def tried(
         count, seed: how many; the same seed gives the same.
         folder: a new or empty one.
         parquet: whether to write Parquet files beside the JSON Lines.
-        resume: whether a folder of the same interventions is continued: shards that are there are not made again.
+        resume: whether a folder of the same interventions is resumed: its finished shards are kept.
         progress: called with the shards done, all of them, and the interventions made.
 
     Raises:
@@ -153,35 +153,79 @@ def tried(
         OutputError: if the folder is not empty, or cannot be written.
     """
     first = base(words[0])
-    found = Tried(name, first.engine.name, folder=folder)
-    starts, head, made = range(0, count, SHARD), dict[str, Any](), dict[str, Any]()
-    if folder is not None:
-        if parquet:
-            arrow_or_error()
-        head = _head(name, first, words, count, seed, parquet=parquet)
-        made = _found(folder, head) if resume else _empty(folder)
-    for number, start in enumerate(starts):
-        stem = f"{number:05}-of-{len(starts):05}"
-        if stem in made:
-            found.reuse(made[stem]["counts"])
-        else:
-            own, rows = Tried(name, first.engine.name), []
-            for run, settings in islice(drawn(words, base, seed=seed, start=start), min(SHARD, count - start)):
-                done = run.intervened(settings)
-                own.add(done)
-                found.add(done)
-                rows += [_row(done)] if folder is not None and done.known else []
-            if folder is not None:
-                if own.differing:
-                    return found  # what the weights do not do is not written
-                made[stem] = _written(folder, stem, rows, own, parquet=parquet)
-                _note(folder, head, made)
-        if progress is not None:
-            progress(number + 1, len(starts), found.number)
-    if folder is not None:
-        write_text(folder / CARD, _card(found, first, count, seed, parquet=parquet))
-        _note(folder, head, made)
+    found, jobs = Tried(name, first.engine.name, folder=folder), list(cut(range(count), SHARD))
+    how = _How(found.engine, name, words, base, seed, len(jobs), None if folder is None else parquet)
+
+    def include(made: TriedShard) -> None:
+        found.include(made.counts)
+        found.differing += made.tried.differing
+        found.failures += made.tried.failures[: MOST_FAILURES - len(found.failures)]
+
+    if folder is None:
+        for made in carried_out(Pool(), tried_shard, jobs, how, len(jobs), progress):
+            include(made)
+        return found
+    if parquet:
+        arrow_or_error()
+    head = _head(name, first, words, count, seed, parquet=parquet)
+    with production(folder, "interventions", head, jobs, resume=resume) as line:
+        for record in line.records:
+            found.include(record.counts, reused=True)
+        for made in line.made(tried_shard, how, progress):
+            include(made)
+            if made.failed:  # what the weights do not do is not written
+                return found
+        shards = {stem(s["shard"], len(jobs)): s for s in line.listed()}
+        entries = {name: {"counts": {n: s[n] for n in found.counts}, "files": s["files"]} for name, s in shards.items()}
+        line.close({CARD: _card(found, first, count, seed, parquet=parquet)}, entries={"shards": entries})
     return found
+
+
+class _How(NamedTuple):
+    """What all shards have in common; parquet: whether there are such files as well, None: there are no files at all."""
+
+    engine: str
+    subject: str
+    words: Sequence[str]
+    base: Callable[[str], Base]
+    seed: int
+    shards: int
+    parquet: bool | None
+
+
+@dataclass(kw_only=True)
+class TriedShard(Made):
+    """The interventions of a shard."""
+
+    tried: Tried
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return self.tried.counts
+
+    @property
+    def rows(self) -> int:
+        return self.tried.number
+
+    @property
+    def failed(self) -> bool:
+        return not self.tried.agrees
+
+
+def tried_shard(job: Job[Sequence[int]], how: _How) -> TriedShard:
+    """Carry out the interventions of these numbers, and make their files."""
+    made, rows = TriedShard(number=job.number, tried=Tried(how.subject, how.engine)), list[Mapping[str, Any]]()
+    for run, settings in islice(drawn(how.words, how.base, seed=how.seed, start=job.work[0]), len(job.work)):
+        done = run.intervened(settings)
+        made.tried.add(done)
+        if done.known and how.parquet is not None:
+            rows.append(_row(done))
+    if how.parquet is not None:
+        name = stem(job.number, how.shards)
+        made.files[f"{name}.jsonl"] = json_lines(rows).encode()
+        if how.parquet:
+            made.files[f"{name}.parquet"] = _as_parquet(rows)
+    return made
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,28 +247,13 @@ def _row(done: Intervention) -> dict[str, Any]:
     }
 
 
-def _written(folder: Path, stem: str, rows: Sequence[Mapping[str, Any]], own: Tried, *, parquet: bool) -> dict[str, Any]:
-    """Write the files of a shard and return what the manifest says of it."""
-    data = {f"{stem}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()}
-    if parquet:
-        data[f"{stem}.parquet"] = _parquet(rows)
-    for name, content in data.items():
-        write_bytes(folder / name, content)
-    files = {name: {"bytes": len(content), "sha256": sha256(content)} for name, content in data.items()}
-    return {"counts": own.counts, "files": files}
-
-
-def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _as_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
     arrow = arrow_or_error()
     text, texts, numbers = arrow.string(), arrow.list_(arrow.string()), arrow.list_(arrow.int32())
     kinds = dict.fromkeys(COLUMNS, texts) | {"input": text, "why": text, "first": arrow.int32()}
     kinds |= {"positions": numbers, "source_positions": numbers}
     schema = arrow.schema([arrow.field(name, kind) for name, kind in kinds.items()])
-    sink = io.BytesIO()
-    options = {"compression": "zstd", "compression_level": 3, "version": "2.6", "data_page_version": "1.0"}
-    with arrow.parquet.ParquetWriter(sink, schema, **options) as writer:
-        writer.write_table(arrow.Table.from_pylist(list(rows), schema=schema))
-    return sink.getvalue()
+    return parquet_file([arrow.Table.from_pylist(list(rows), schema=schema)], schema, level=3)
 
 
 def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *, parquet: bool) -> dict[str, Any]:
@@ -260,88 +289,105 @@ def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *,
     }
 
 
-def _note(folder: Path, head: Mapping[str, Any], made: Mapping[str, Any]) -> None:
-    write_text(
-        folder / MANIFEST, json.dumps({**head, "shards": dict(sorted(made.items()))}, ensure_ascii=False, indent=1) + "\n"
-    )
-
-
-def _empty(folder: Path) -> dict[str, Any]:
-    """Make the folder, which is new or empty.
-
-    Raises:
-        OutputError: if it is not, or cannot be made.
-    """
-    refuse_used(folder, resume=False)
-    prepared(folder, ())
-    return {}
-
-
-def _found(folder: Path, head: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the shards of a folder whose files are as they were written.
-
-    Raises:
-        DatasetError: if it has other interventions, or none.
-    """
-    try:
-        before = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        shards = dict(before["shards"])
-    except FileNotFoundError:
-        raise DatasetError(f"{folder}: there are no interventions to resume here: omit --resume") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        what = f"{folder}: the manifest here cannot be read ({type(error).__name__})"
-        raise DatasetError(f"{what}: write the interventions into another folder") from error
-    for key, value in head.items():
-        if before.get(key) != value:
-            what = f"{folder}: the interventions here have another {key.replace('_', ' ')}"
-            raise DatasetError(f"{what}: write these into another folder")
-    return {stem: shard for stem, shard in shards.items() if _sound(folder, shard)}
-
-
-def _sound(folder: Path, shard: Mapping[str, Any]) -> bool:
-    with suppress(OSError, KeyError, TypeError):
-        return all(sha256((folder / name).read_bytes()) == file["sha256"] for name, file in shard["files"].items())
-    return False
-
-
 def _card(found: Tried, base: Base, count: int, seed: int, *, parquet: bool) -> str:
-    format = "parquet" if parquet else "jsonl"
-    head = [
-        "---",
-        "configs:",
-        "- config_name: default",
-        "  data_files:",
-        f'  - split: train\n    path: "*.{format}"',
-        "---",
-        "",
-    ]
+    files = f'  - split: train\n    path: "*.{"parquet" if parquet else "jsonl"}"'
     more = f" {found.left_out:,} more were drawn and are left out: it is not known what must be answered."
-    left_out = more if found.left_out else ""
-    lines = [
+    explained = f", but for {found.explained:,} runs with cells of which nothing is known." if found.explained else "."
+    variables = (
+        (code(v.name), escaped(v.meaning), text_of_stage(v.since), escaped(v.read_by) or "nothing")
+        for v in base.model.variables.values()
+    )
+    return readme(
+        ("- config_name: default", "  data_files:", files),
         f"# Interventions on {escaped(found.subject)}",
-        "",
         f"{count - found.left_out:,} random interventions with a known answer, made by tm2tfr {__version__} with the "
         f"seed {seed}. Each sets one or two variables of a run, to values of another run (interchange interventions; "
         "Geiger et al. 2021, 2024) or to any other. What must come out is computed from the source alone; the "
         f"{found.engine} engine ran the weights with the subspaces of these variables overwritten, and every cell of every "
-        "run was as expected"
-        + (f", but for {found.explained:,} runs with cells of which nothing is known." if found.explained else "."),
-        "",
-        f"{found.causal:,} of them change an answer.{left_out}",
-        "",
-        "| column | contents |",
-        "|---|---|",
-        *(f"| {name} | {what} |" for name, what in COLUMNS.items()),
-        "",
-        "| variable | what it is | written after | read by |",
-        "|---|---|---|---|",
-        *(
-            f"| {code(v.name)} | {escaped(v.meaning)} | {text_of_stage(v.since)} | {escaped(v.read_by) or 'nothing'} |"
-            for v in base.model.variables.values()
-        ),
-        "",
+        f"run was as expected{explained}",
+        f"{found.causal:,} of them change an answer.{more if found.left_out else ''}",
+        markdown_table(("column", "contents"), COLUMNS.items()),
+        markdown_table(("variable", "what it is", "written after", "read by"), variables),
         f"`{MANIFEST}` has the directions of each variable in the residual stream, the digest of the weights, the seed "
         "and the digests of all files.",
-        "",
-    ]
-    return "\n".join([*head, *lines])
+    )
+
+
+# ── Random interventions: which run, which variable, where, and to what; the same for one seed on any machine.
+INTERCHANGED = 0.6
+"""The share of values that are taken from another run, or another position of it; the others are any that there may be."""
+SEVERAL = 0.15
+"""The share of interventions that set two variables."""
+FAR = 3
+"""By how much a number that has no largest value is drawn beyond those of the run."""
+
+
+Drawn = tuple[Base, list[VariableSetting]]
+"""A random intervention: the run that it is made on, and what is set."""
+
+
+def drawn(words: Sequence[str], base: Callable[[str], Base], *, seed: int, start: int = 0) -> Iterator[Drawn]:
+    """Yield random interventions on runs on these inputs, without end.
+
+    Each has a generator of its own, so that intervention number k is the same wherever one starts.
+
+    Args:
+        base: input -> the run on it.
+        start: the number of the first one.
+
+    Raises:
+        UsageError: if there is nothing to be set.
+    """
+    number = start
+    while True:
+        chance = random.Random(f"{seed} intervention {number}")
+        number += 1
+        yield _one(chance, words, base)
+
+
+def _one(chance: random.Random, words: Sequence[str], base: Callable[[str], Base]) -> Drawn:
+    here, source = base(chance.choice(words)), chance.choice(words)
+    variables = [variable for variable in here.model.variables.values() if not variable.unset]
+    if not variables or not here.run.cells:
+        raise UsageError(f"{here.name}: there is no variable that can be set")
+    settings: list[VariableSetting] = []
+    for _ in range(2 if chance.random() < SEVERAL else 1):
+        variable, position = chance.choice(variables), chance.randrange(len(here.run.cells))
+        if any((each.variable, each.position) == (variable.name, position) for each in settings):
+            continue
+        before: CausalValue = here.run.cells[position][variable.name]
+        origin: tuple[str, int] | None = None
+        value = _ANY
+        if chance.random() < INTERCHANGED:
+            other = base(source)
+            at = chance.randrange(len(other.run.cells))
+            value = _allowed(variable, other.run.cells[at].get(variable.name))
+            origin = other.input, at
+        if value is _ANY:
+            value, origin = _any_value(chance, variable, [cells[variable.name] for cells in here.run.cells]), None
+        settings.append(VariableSetting(variable.name, variable.name, position, value, before, origin))
+    return here, settings
+
+
+_ANY: Any = object()
+
+
+def _allowed(variable: ModelVariable, value: CausalValue) -> CausalValue:
+    """Return a value of another run, if it can be set; otherwise `_ANY`."""
+    if isinstance(value, Mapping):
+        return _ANY
+    try:
+        return variable.checked(value, "")
+    except Tm2tfrError:
+        return _ANY
+
+
+def _any_value(chance: random.Random, variable: ModelVariable, seen: Sequence[CausalValue]) -> CausalValue:
+    if variable.among:
+        return chance.choice(variable.among)
+    if variable.kind == "label":
+        return chance.choice([*variable.labels, *([None] if variable.nothing else [])])
+    numbers = [int(value) for value in seen if isinstance(value, int)] or [0]
+    least = min(numbers) - FAR if variable.least is None else variable.least
+    largest = max(numbers) + FAR if variable.largest is None else variable.largest
+    return chance.randint(least, max(least, largest))

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base.errors import InputError, visible
-from tm2tfr.base.files import write_text
+from tm2tfr._version import __version__
+from tm2tfr.base.errors import InputError, counted, visible
+from tm2tfr.base.text.shown import code, escaped
+from tm2tfr.contract.labelling import Scheme
 from tm2tfr.contract.source import Source
 from tm2tfr.contract.specification import Specification
-from tm2tfr.lab.datasets import manifest
-from tm2tfr.lab.datasets.folder import CARD, VOCABULARY, ShardProgress, kept, prepared, refuse_used, results
-from tm2tfr.lab.datasets.jobs import Job, Piece, arrow_or_error
-from tm2tfr.lab.datasets.manifest import FORMAT, Record, sha256
-from tm2tfr.lab.datasets.pool import pool
-from tm2tfr.lab.datasets.runs import Failure, versions
-from tm2tfr.lab.datasets.tally import Tally
-from tm2tfr.lab.labels.card import card
-from tm2tfr.lab.labels.hooks import Hooks, hooks_of
+from tm2tfr.lab.datasets.make import FORMAT, totals
+from tm2tfr.lab.datasets.shard import Failure, Tally
+from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, broken_promises, columns_in_weights, hooks_of
 from tm2tfr.lab.labels.inputs import LabelInputs, chosen
-from tm2tfr.lab.labels.promises import broken_promises
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.lab.labels.shard import LABELS, RUNS, Labelling, labelled_shard, longest_run
+from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, production
+from tm2tfr.lab.line.manifest import MANIFEST, sha256
+from tm2tfr.lab.line.plan import cut, versions
+from tm2tfr.lab.line.writing import arrow_or_error, markdown_table, readme
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, digest
 
 HOOKS = "hooks.json"
@@ -104,31 +105,35 @@ def make(
     left_out = broken_promises(labelled, words, hooks.since)
     labelled = replace(labelled, left_out=frozenset(left_out))
     hooks = replace(hooks, scheme=labelled.scheme, left_out=left_out)
-    every = list(_jobs(words, shard_size))
-    head = _head(decoder, noun, program, words, labelled, shard_size, len(every))
-    records = manifest.found(folder, head) if resume else []
-    refuse_used(folder, resume=resume)
-    there, reused = {record.number for record in records}, len(records)
-    missing = [job for job in every if job.number not in there]
-    found = MadeLabels(folder, program.name, noun, Tally(), 0, len(every), reused, hooks, ways=asked.ways)
-    with pool(workers, scheduler, len(missing)) as crew:
-        prepared(folder, (LABELS, RUNS))
-        carried = {**hooks.as_dict(), "variables": [variable.as_dict() for variable in labelled.scheme.variables]}
-        write_text(folder / HOOKS, json.dumps(carried, ensure_ascii=False, indent=1) + "\n")
-        write_text(folder / VOCABULARY, json.dumps(decoder.vocabulary, ensure_ascii=False, indent=0) + "\n")
-        manifest.begun(folder, head, records)
-        labelling = Labelling(labelled, shard_size)
-        for done in results(labelled_shard, missing, labelling, crew, progress, reused, len(every)):
+    jobs = list(cut(words, shard_size))
+    carried = {**hooks.as_dict(), "variables": [variable.as_dict() for variable in labelled.scheme.variables]}
+    with production(
+        folder,
+        "labels",
+        _head(decoder, noun, program, words, labelled, shard_size, len(jobs)),
+        jobs,
+        resume=resume,
+        workers=workers,
+        scheduler=scheduler,
+        folders=(LABELS, RUNS),
+        texts={
+            HOOKS: json.dumps(carried, ensure_ascii=False, indent=1) + "\n",
+            VOCABULARY: json.dumps(decoder.vocabulary, ensure_ascii=False, indent=0) + "\n",
+        },
+    ) as line:
+        made = MadeLabels(folder, program.name, noun, Tally(), 0, len(jobs), line.reused, hooks, ways=asked.ways)
+        for done in line.made(labelled_shard, Labelling(labelled, shard_size, len(jobs)), progress):
             if done.failure is not None:
-                return replace(_summed(found, records, done.tally), failure=done.failure)
-            records.append(kept(folder, done, len(every)))
-    found = replace(_summed(found, records), longest=longest_run(sorted((folder / RUNS).iterdir())))
-    write_text(folder / CARD, card(program.name, noun, labelled.scheme, found.tally, hooks, found.longest))
-    records.sort(key=lambda record: record.number)
-    counts = {**found.tally.as_dict(), "left_out": found.left_out}
-    own = {"name": program.name, "inputs": how, "seed": asked.seed, "max_steps": max_steps, "counts": counts}
-    manifest.closed(folder, {**head, **own, "made": [record.as_dict() for record in records]})
-    return found
+                tally, undefined = totals(line.records)
+                tally.add(done.tally)
+                return replace(made, tally=tally, left_out=undefined, failure=done.failure)
+        tally, undefined = totals(line.records)
+        longest = longest_run(sorted((folder / RUNS).iterdir()))
+        counts = {**tally.as_dict(), "left_out": undefined}
+        own = {"name": program.name, "inputs": how, "seed": asked.seed, "max_steps": max_steps, "counts": counts}
+        text = card(program.name, noun, labelled.scheme, tally, hooks, longest)
+        line.close({CARD: text}, entries={**own, "made": line.listed()})
+    return replace(made, tally=tally, left_out=undefined, longest=longest)
 
 
 def _specification(program: Any, decoder: Decoder, word: str) -> Specification:
@@ -136,11 +141,6 @@ def _specification(program: Any, decoder: Decoder, word: str) -> Specification:
     if truth is None:  # never: a program is given
         raise TypeError(f"{program} has no reference")
     return truth.specification(0)
-
-
-def _jobs(words: Sequence[str], size: int) -> Iterator[Job]:
-    for number, start in enumerate(range(0, len(words), size)):
-        yield Job(number, (Piece(("",), tuple(words[start : start + size])),))
 
 
 def _head(
@@ -160,8 +160,114 @@ def _head(
     }
 
 
-def _summed(found: MadeLabels, records: Sequence[Record], more: Tally | None = None) -> MadeLabels:
-    tally = Tally()
-    for each in (*(record.tally for record in records), *(() if more is None else (more,))):
-        tally.add(each)
-    return replace(found, tally=tally, left_out=sum(record.left_out for record in records))
+# ── The README of labels, for people, with the header by which `datasets.load_dataset` finds the files.
+_NODE = re.compile(r"(?<![\w.])([sc][0-9]+)(?!\w)")
+
+_FIRST = {
+    "run": "the number of the run; `runs` has its input and what came out",
+    "position": "the position in the run, from 0, and so in each exported model",
+    "token": "the token fed at it",
+    "token_id": "its number: its place in `vocabulary.json`, and so in each exported model",
+}
+
+
+def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longest: int) -> str:
+    """Return the text; longest: the most positions of a run."""
+    columns, places, layout = dict[str, str](), columns_in_weights(scheme), hooks.decoder.layout
+    if scheme.answers is not None:
+        columns |= {"answer": "what is answered at it", "answer_id": "its number, among the logits of that output"}
+    columns |= {variable.name: variable.meaning for variable in scheme.variables}
+    columns |= {
+        head.column: f"where layer {head.layer + 1}, head {head.head + 1} looks ({head.name}): {head.as_dict()['attends']}"
+        for head in scheme.heads
+        if head.seen != "all"
+    }
+    everywhere = [head for head in scheme.heads if head.seen == "all"]
+    said = "".join(f"{head.column} ({head.name}) attends to {head.as_dict()['attends']}. " for head in everywhere)
+    long = hooks.too_long(longest)
+    targets = ", ".join(hooks.streams) or "none"
+    rows = [
+        (column, what, *_held(layout, scheme, column, places.get(column))) for column, what in (_FIRST | columns).items()
+    ]
+    configs = [
+        f"- config_name: {LABELS}",
+        "  default: true",
+        f'  data_files: "{LABELS}/*.parquet"',
+        f"- config_name: {RUNS}",
+        f'  data_files: "{RUNS}/*.parquet"',
+    ]
+    contents = (
+        (_cell(column), what if column in _FIRST else escaped(what), subspaces, variables)
+        for column, what, subspaces, variables in rows
+    )
+    return readme(
+        configs,
+        f"# Labels of {escaped(name)}",
+        f"Runs of a {noun} as a transformer computes them, made by tm2tfr {__version__}: {counted(tally.runs, 'run')}, "
+        f"{tally.rows:,} positions, each compared with the reference. One row is one position: row p of a run is position "
+        f"p of every exported model, which is fed the run's tokens and nothing else. `hooks.json` says which variable each "
+        f"hook point carries, along which directions, in the exports to: {targets}.",
+        f"Attention: {long}." if long else "",
+        *(f"Left out: {code(name)}: {escaped(why)}." for name, why in hooks.left_out.items()),
+        markdown_table(("column", "contents", "subspace", "variable"), contents),
+        "Subspaces are those of the residual stream that hold the column as it is or, where that is said, something made "
+        "from it; a variable is what `tm2tfr intervene --variables` and `tm2tfr.causal_variables` call what a subspace "
+        "holds. `tm2tfr intervene` takes the names of subspaces and variables, and of columns that a subspace holds as "
+        "they are. Layers and heads count from 1; `L2H0` is head 1 of layer 3 in the notation of TransformerLens, which "
+        "counts from 0, and so does `hooks.json`.",
+        *_nodes(scheme, [text for row in rows for text in row]),
+        said.strip(),
+        f'`datasets.load_dataset(folder, "{LABELS}")` reads the rows, and `"{RUNS}"` the inputs.',
+    )
+
+
+def _held(layout: Residual, scheme: Scheme, column: str, places: InSubspaces | None) -> tuple[str, str]:
+    """Return the subspaces of a column, and the variables that these hold."""
+    whole = isinstance(places, tuple)
+    made = [name for name, held in scheme.held.items() if held is not None and held.column == column]
+    names = list(places) if isinstance(places, tuple) else made
+    start = "" if whole or not names else "from it: "
+    return tuple(start + ", ".join(map(_cell, each)) for each in (names, [layout.subspace(name).holds for name in names]))  # type: ignore[return-value]
+
+
+def _nodes(scheme: Scheme, texts: Iterable[str]) -> list[str]:
+    """Return a table of the nodes that texts have by number, and of those that these are made of."""
+    met, new = dict[str, str](), list(texts)
+    while new:
+        found = [name for text in new for name in _NODE.findall(text) if name in scheme.nodes and name not in met]
+        met |= {name: scheme.nodes[name] for name in found}
+        new = [scheme.nodes[name] for name in dict.fromkeys(found)]
+    ordered = sorted(met, key=lambda name: (int(name[1:]), name))
+    return [markdown_table(("node", "what it is"), ((_cell(name), _cell(met[name])) for name in ordered))] if met else []
+
+
+def _cell(text: str) -> str:
+    """Return text as code in a table, where a bar would begin the next cell."""
+    return code(text).replace("|", "\\|")
+
+
+# ── The result of labelling as text.
+def labels_report(found: MadeLabels) -> str:
+    """Return a few lines about labels."""
+    runs = found.tally.summed()
+    if found.failure is not None:
+        unfinished = f"the labels are not finished: {found.folder} contains nothing of this run"
+        return f"{found.name}: FAILED after {runs}\n{found.failure}\n{unfinished}"
+    scheme = found.hooks.scheme
+    variables, heads = counted(len(scheme.variables), "variable"), counted(len(scheme.heads), "head")
+    lines = [f"{found.name}: {runs}, all agree", f"labels: {variables}, {heads}"]
+    if len(found.ways) > 1:
+        lines.append(f"inputs: {', '.join(found.ways)}; each input is labelled once")
+    lines += [f"hooks: {', '.join(found.hooks.streams)}" if found.hooks.streams else "hooks: none"]
+    lines += [f"no hooks for {target}, which tm2tfr export refuses: {why}" for target, why in found.hooks.refused.items()]
+    lines += [f"left out: {name}: {why}" for name, why in found.hooks.left_out.items()]
+    if found.broken:
+        lines.append("these weights say that they were compiled, and what is left out is not what the compiler writes")
+    if long := found.hooks.too_long(found.longest):
+        lines.append(f"too long: {long}")
+    if found.left_out:
+        lines.append(f"left out: {counted(found.left_out, 'input')} on which the {found.noun} is undefined")
+    if found.reused:
+        lines.append(f"reused: {found.reused:,} of {counted(found.shards, 'shard')}")
+    listed = f"{MANIFEST}, {HOOKS}, {VOCABULARY}, {CARD}"
+    return "\n".join([*lines, f"wrote {found.folder}: {counted(found.shards, 'shard')}, {listed}"])

@@ -16,13 +16,13 @@ from tm2tfr.contract.source import Source
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.whole import WholeDense
-from tm2tfr.lab.datasets.runs import Failure
+from tm2tfr.lab.datasets.shard import Failure
 from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
 from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.trace.check import Trace
 from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.matrix import Ints

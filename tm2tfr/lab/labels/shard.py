@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,23 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract.labelling import Ragged, Scheme
-from tm2tfr.lab.datasets.jobs import Job, arrow_or_error
-from tm2tfr.lab.datasets.runs import versions
 from tm2tfr.lab.datasets.shard import Done
-from tm2tfr.lab.datasets.tally import Tally
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
+from tm2tfr.lab.line.plan import Job, stem
+from tm2tfr.lab.line.writing import arrow_or_error, parquet
 
 # ── Labels as Parquet: always the same bytes for the same labels.
 GROUP = 1 << 18
 """Rows of a row group."""
-_OPTIONS: dict[str, Any] = {
-    "compression": "zstd",
-    "compression_level": 1,
-    "version": "2.6",
-    "data_page_version": "1.0",
-    "store_schema": False,  # so that texts are read as such, and not as dictionaries
-    "write_statistics": True,
-}
 
 
 def encoded(rows: LabelRows, scheme: Scheme, vocabulary: Sequence[str], numbers: NDArray[np.int32]) -> bytes:
@@ -98,10 +88,16 @@ def longest_run(files: Iterable[Path]) -> int:
 
 def _written(arrow: Any, columns: dict[str, Any], dictionaries: list[str]) -> bytes:
     schema = arrow.schema([arrow.field(name, of.type) for name, of in columns.items()])
-    sink = io.BytesIO()
-    with arrow.parquet.ParquetWriter(sink, schema, use_dictionary=dictionaries or False, **_OPTIONS) as writer:
-        writer.write_table(arrow.table(list(columns.values()), schema=schema), row_group_size=GROUP)
-    return sink.getvalue()
+    table = arrow.table(list(columns.values()), schema=schema)
+    return parquet(
+        [table],
+        schema,
+        level=1,
+        group=GROUP,
+        use_dictionary=dictionaries or False,
+        store_schema=False,  # so that texts are read as such, and not as dictionaries
+        write_statistics=True,
+    )
 
 
 def _texts(arrow: Any, places: NDArray[np.int32], texts: Sequence[str]) -> Any:
@@ -126,24 +122,25 @@ LABELS, RUNS, FORMAT = "labels", "runs", "parquet"
 
 @dataclass(frozen=True)
 class Labelling:
-    """How runs become files: the subject, and the number of runs in a shard."""
+    """How runs become files: the subject, the number of runs in a shard, and the number of shards."""
 
     runs: LabelledRuns
     shard_size: int
+    shards: int
 
 
-def labelled_shard(job: Job, labelling: Labelling) -> Done:
+def labelled_shard(job: Job[Sequence[str]], labelling: Labelling) -> Done:
     """Run the inputs of a job and make its files; after a run that differs there are none."""
-    done = Done(job.number, Tally(), versions=versions())
-    runs, words = labelling.runs, job.pieces[0].words
+    done, runs, words = Done(job.number), labelling.runs, job.work
     rows, done.failure, undefined = runs.labelled(words)
-    done.tally.runs, done.tally.rows, done.tally.cells = len(rows.words), int(rows.offsets[-1]), rows.cells
-    done.tally.outcomes.update(outcome for outcome in rows.outcomes if outcome in runs.scheme.ends)
+    done.tally.count(
+        len(rows.words), int(rows.offsets[-1]), rows.cells, (o for o in rows.outcomes if o in runs.scheme.ends)
+    )
     done.left_out = len(undefined)
     if done.failure is not None:
         return done
     kept = np.delete(np.arange(len(words)), list(undefined))
-    numbers = (job.number * labelling.shard_size + kept).astype(np.int32)
-    done.files[LABELS, FORMAT] = encoded(rows, runs.scheme, runs.decoder.vocabulary, numbers)
-    done.files[RUNS, FORMAT] = encoded_runs(rows, numbers)
+    numbers, name = (job.number * labelling.shard_size + kept).astype(np.int32), stem(job.number, labelling.shards)
+    done.files[f"{LABELS}/{name}.{FORMAT}"] = encoded(rows, runs.scheme, runs.decoder.vocabulary, numbers)
+    done.files[f"{RUNS}/{name}.{FORMAT}"] = encoded_runs(rows, numbers)
     return done

@@ -23,9 +23,8 @@ from tm2tfr.engines.decode import Engine, Observation, prompted, run_whole
 from tm2tfr.engines.dense_parts import Vector
 from tm2tfr.engines.reading import answered
 from tm2tfr.lab.softness.measure import as_claimed, gap_below
-from tm2tfr.lab.softness.needed import Needed, growth, local_exponent
 from tm2tfr.lab.softness.run import right_run
-from tm2tfr.lab.softness.temperature import HIGHEST, growth_exponent, warmest
+from tm2tfr.lab.softness.temperature import HIGHEST, Needed, growth, growth_exponent, local_exponent, warmest
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.local import needed
 from tm2tfr.transformer.soft import softened

@@ -12,7 +12,7 @@ from tm2tfr.contract.source import Truth
 from tm2tfr.engines.decode import Engine
 from tm2tfr.lab.softness.measure import HeadError, LayerError, Softness, measure, refuse_unmeasured
 from tm2tfr.lab.softness.temperature import Search, Warmest, exponent, growth_exponent, lengths
-from tm2tfr.runs.trace.check import STOP, Trace, check, run
+from tm2tfr.runs.comparison import STOP, Trace, check, run
 from tm2tfr.transformer.soft import power_of_two, smallest_gap, softened, theorem_26
 from tm2tfr.transformer.weights import Decoder
 

@@ -20,11 +20,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tm2tfr.base.errors import TrainingError, first_line
-from tm2tfr.base.extras import required
-from tm2tfr.lab.training.adder import TASK
+from tm2tfr.base.errors import TrainingError, first_line, required
 from tm2tfr.lab.training.checkpoint import read_weights
-from tm2tfr.lab.training.examples import Examples
+from tm2tfr.lab.training.examples import TASK, Examples
 from tm2tfr.lab.training.model import Transformer
 from tm2tfr.lab.training.options import ModelOptions, model_options
 from tm2tfr.lab.training.record import TrainingRun

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tm2tfr.base.errors import TrainingError
-from tm2tfr.lab.datasets.folder import prepared
-from tm2tfr.lab.datasets.runs import versions
+from tm2tfr.lab.line.folder import prepare
+from tm2tfr.lab.line.plan import versions
 from tm2tfr.lab.training.checkpoint import Checkpoint, read_checkpoint, read_weights, write_checkpoint, write_weights
 from tm2tfr.lab.training.examples import Examples, Sequences
-from tm2tfr.lab.training.generate import exact_matches
+from tm2tfr.lab.training.model import exact_matches
 from tm2tfr.lab.training.options import TrainingOptions, plain
 from tm2tfr.lab.training.record import ALL_STEPS, CHECKPOINT, INTERRUPTED, RIGHT, RUN, TrainingRun, load_run
 
@@ -74,7 +74,7 @@ def train_model(
     device = _device(options)
     run = _begun(model, examples, options, None if folder is None else Path(folder), about or {})
     if run.folder is not None:
-        prepared(run.folder)
+        prepare(run.folder)
     with _apart(options):
         state = _State(model.to(device), options)
         there = _found(run, resume=resume)

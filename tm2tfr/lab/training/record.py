@@ -14,7 +14,7 @@ from typing import Any
 
 from tm2tfr.base.errors import TrainingError, counted, first_line
 from tm2tfr.base.files import write_text
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 
 FORMAT = 1
 RUN, WEIGHTS, CHECKPOINT = "run.json", "weights.safetensors", "checkpoint.safetensors"

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from tm2tfr.base.errors import TrainingError, did_you_mean, first_line, listing, visible
-from tm2tfr.lab.datasets.jobs import arrow_or_error
 from tm2tfr.lab.datasets.library import spec_of
-from tm2tfr.lab.datasets.manifest import MANIFEST
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.spec import DatasetSpec
-from tm2tfr.lab.training.adder import TASK, Intermediates, adder_examples
-from tm2tfr.lab.training.examples import Examples, TokenExample, examples_of
+from tm2tfr.lab.line.manifest import MANIFEST
+from tm2tfr.lab.line.writing import arrow_or_error
+from tm2tfr.lab.training.examples import TASK, Examples, Intermediates, TokenExample, adder_examples, examples_of
 from tm2tfr.lab.training.options import REGIMES, Regime, one_of
 from tm2tfr.lab.training.record import TrainingRun
 from tm2tfr.sources.circuit.library.arithmetic import Order
@@ -90,15 +89,16 @@ class LearningTask:
         labels = spec.per_position
         form = self._form(spec.name, labels=labels, known=spec.forms if labels else ())
         forms = (form or spec.forms[-1],) if labels else tuple(dict.fromkeys((form or _SHOWN, _SHOWN)))
-        making = replace(spec.making(spec.how()), forms=forms, formats=("jsonl",))
+        jobs = list(spec.jobs())
+        making = replace(spec.making(spec.how(), len(jobs)), forms=forms, formats=("jsonl",))
         found: dict[str, list[DatasetRow]] = {name: [] for name, _ in spec.splits}
-        for job in spec.jobs():
+        for job in jobs:
             done = spec.maker(job, making)
             if done.failure is not None:
                 what = f"the decoder differs from the reference on {done.failure.word!r} ({done.failure.why})"
                 raise TrainingError(f"{visible(spec.name)}: {what}: see tm2tfr sweep")
-            for (split, _), data in done.files.items():
-                found[split] += _lines(data.decode())
+            for name, data in done.files.items():
+                found[name.split("/")[0]] += _lines(data.decode())
         told = {"spec": spec.text, "kind": spec.noun, "labels": labels, "form": forms[0]}
         return self._of_rows(spec.name, found, told)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import InputError, UsageError, counted
 from tm2tfr.contract.blocks import BatchResults
 from tm2tfr.contract.source import RunResult
+from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.runs.options import RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.trace.check import Divergence, Trace
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder

@@ -16,8 +16,8 @@ from tm2tfr.runs.batches.labelled import labelled_batch
 from tm2tfr.runs.batches.running import BatchPart, Running
 from tm2tfr.runs.blocks import TOKENS_ALONE, probes_of
 from tm2tfr.runs.choose import cores
+from tm2tfr.runs.comparison import Progress, ends_of
 from tm2tfr.runs.options import MAX_STEPS
-from tm2tfr.runs.trace.check import Progress, ends_of
 from tm2tfr.runs.truths import blocks_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Ints

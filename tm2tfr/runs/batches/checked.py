@@ -15,11 +15,11 @@ import numpy as np
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.batches.batch import Batch
 from tm2tfr.runs.choose import cores, for_cases
+from tm2tfr.runs.comparison import Progress, Trace
 from tm2tfr.runs.many import ComparedRuns, SinkRun
 from tm2tfr.runs.options import MAX_STEPS, RunOptions
+from tm2tfr.runs.rows import columns_of
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.trace.check import Progress, Trace
-from tm2tfr.runs.trace.rows import columns_of
 from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.weights import Decoder

@@ -21,7 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.contract.causality import CausalCells, CausalRun, CausalVariable, Settings, only
+from tm2tfr.contract.causality import CausalCells, CausalRun, Settings, only
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.sources.circuit.columns import OPERANDS, TRUTH, widened
 from tm2tfr.sources.circuit.truth import LOOKUP_WRITTEN, PAPER_WRITTEN, CircuitSpecification, CircuitTruth
 from tm2tfr.transformer.weights import Decoder
@@ -45,7 +46,7 @@ class CircuitCausal:
         self._lookup = truth.variant == "lookup"
         held = [subspace.holds for subspace in decoder.layout.subspaces]
         every = _of_lookup() if self._lookup else _of_paper(twice=truth.variant == "paper")
-        self.variables: Mapping[str, CausalVariable] = only(held, every)
+        self.variables: Mapping[str, ModelVariable] = only(held, every)
         self.aliases: Mapping[str, str] = {} if self._lookup else {"x": "s"}
         self.fixed: Mapping[str, str] = {
             what: _MIRROR if what.startswith("-") and what != "-1" else _PLACE
@@ -92,10 +93,10 @@ class CircuitCausal:
         return str(int(here["one"] > here["zero"]))
 
 
-def _of_lookup() -> Iterator[CausalVariable]:
-    def number(name: str, meaning: str, read_by: str, largest: int | None = 1) -> CausalVariable:
+def _of_lookup() -> Iterator[ModelVariable]:
+    def number(name: str, meaning: str, read_by: str, largest: int | None = 1) -> ModelVariable:
         since = LOOKUP_WRITTEN[name]
-        return CausalVariable(
+        return ModelVariable(
             name=name, meaning=meaning, kind="number", since=since, read_by=read_by, least=0, largest=largest
         )
 
@@ -109,10 +110,10 @@ def _of_lookup() -> Iterator[CausalVariable]:
     yield number("y", "the answer", "the token answered")
 
 
-def _of_paper(*, twice: bool) -> Iterator[CausalVariable]:
-    def number(name: str, meaning: str, read_by: str, least: int | None) -> CausalVariable:
+def _of_paper(*, twice: bool) -> Iterator[ModelVariable]:
+    def number(name: str, meaning: str, read_by: str, least: int | None) -> ModelVariable:
         mirrors, tolerance = ((f"-{name}",), _CLOSE if name != "s" else 0.0) if twice else ((), 0.0)
-        return CausalVariable(
+        return ModelVariable(
             name=name,
             meaning=meaning,
             kind="number",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,9 @@ from tm2tfr.base.choices import BASES, CIRCUIT_FORMATS, DRAWN, HARDWARE, PICTURE
 from tm2tfr.base.choices import CIRCUIT as NAME
 from tm2tfr.base.errors import CompileError, UsageError, did_you_mean, visible
 from tm2tfr.base.text.words import InputSpace
+from tm2tfr.certificates.kit import Questions
 from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.contract.options import CircuitOptions
-from tm2tfr.contract.shown import Questions
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -131,14 +131,15 @@ def _inputs(circuit: Circuit) -> InputSpace:
     return InputSpace(letters=("0", "1"), shortest=bits, length=bits, read=partial(read_input, circuit))
 
 
-def _report(name: str, asked: Questions) -> Callable[[Any], Any]:
-    given = {"--max-steps": asked.steps, "--max-positions": asked.positions, "--max-head": asked.max_head}
+def _check_questions(name: str, questions: Questions) -> None:
+    given = {
+        "--max-steps": questions.steps,
+        "--max-positions": questions.positions,
+        "--max-head": questions.max_head,
+    }
     if (refused := next((option for option, value in given.items() if value is not None), None)) is not None:
         what = f"{name} is a circuit, whose runs all have the same length and no head"
         raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
-    from tm2tfr.sources.circuit.proof.certificate import circuit_report
-
-    return lambda proof: circuit_report(proof, engine=asked.engine, dtype=asked.dtype)
 
 
 _PAGE = "tm2tfr.sources.circuit.page"
@@ -164,14 +165,14 @@ SOURCE = Source(
     graph=later("tm2tfr.sources.circuit.drawing", "to_graph"),
     tried=later(_PAGE, "tried"),
     nets=later(_PAGE, "nets"),
-    report=_report,
+    check_questions=_check_questions,
     page=later(_PAGE, "page"),
     part=later("tm2tfr.sources.circuit.drawing", "cone"),
     labelling=_labelling,
     of_bytes=_of_bytes,
     causal=_causal,
-    prove=later("tm2tfr.sources.circuit.proof", "prove"),
-    cases=later("tm2tfr.sources.circuit.exported", "cases"),
-    exported=later("tm2tfr.sources.circuit.exported", "ExportedCircuit"),
+    prove=later("tm2tfr.sources.circuit.proof.certificate", "CircuitProof"),
+    cases=later("tm2tfr.sources.circuit.page", "cases"),
+    exported=later("tm2tfr.sources.circuit.page", "ExportedCircuit"),
     prepare=_prepare,
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tm2tfr.base.errors import ConversionError, OutputError, did_you_mean
-from tm2tfr.base.text.markdown import block, escaped
+from tm2tfr.base.text.shown import block, escaped
 from tm2tfr.base.text.tex import needs
 from tm2tfr.sources.logic.drawing import to_dot, to_mermaid
 from tm2tfr.sources.logic.printer import STYLES

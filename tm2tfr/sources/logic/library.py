@@ -6,9 +6,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.errors import InputError, did_you_mean, visible
-from tm2tfr.base.text.markdown import quoted
+from tm2tfr.base.text.shown import quoted
 from tm2tfr.base.text.source import SourceText
 from tm2tfr.base.text.words import listed, read_word, written
 from tm2tfr.sources.logic.program import LogicProgram
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tm2tfr.sources.logic.read import LoadedLogic
 
 
-SHELVES = (shelf.FORMULAS, shelf.ATTENTION_PROGRAMS)
-ENDINGS = tuple(kind.endings[0] for kind in SHELVES)
+KINDS = (resources.FORMULAS, resources.ATTENTION_PROGRAMS)
+ENDINGS = tuple(kind.endings[0] for kind in KINDS)
 STDIN = "<stdin>"
 _OURS = frozenset({"LETTER", "COUNT", "HASH", "ATTEND", "PSUM", "TEMPORAL"})
 _FOREIGN = frozenset({"INPUT", "OUTPUT"})
@@ -28,14 +28,14 @@ _FOREIGN = frozenset({"INPUT", "OUTPUT"})
 
 def shipped() -> tuple[str, ...]:
     """Return the names of the shipped formulas and then those of the shipped programs, each sorted."""
-    return tuple(name for kind in SHELVES for name in shelf.shipped(kind))
+    return tuple(name for kind in KINDS for name in resources.shipped(kind))
 
 
 def is_logic(given: str | Path) -> bool:
     """Return whether what a user gave is a formula or a program of logic: by its ending, or the name of a shipped one."""
     if Path(given).suffix.lower() in ENDINGS:
         return True
-    return isinstance(given, str) and any(shelf.on_shelf(kind, given) for kind in SHELVES)
+    return isinstance(given, str) and any(resources.is_shipped(kind, given) for kind in KINDS)
 
 
 def load(where: str | Path, *, language: Language | None = None) -> LoadedLogic:
@@ -53,12 +53,12 @@ def load(where: str | Path, *, language: Language | None = None) -> LoadedLogic:
     from tm2tfr.sources.logic.read import read  # noqa: PLC0415  (grammars take their time to load)
 
     path = Path(where)
-    for kind, ending in zip(SHELVES, ENDINGS, strict=True):
+    for kind, ending in zip(KINDS, ENDINGS, strict=True):
         bare = path.name.removesuffix(ending) if str(where) == path.name else ""
-        if bare in shelf.shelf(kind) and not path.is_file():
-            return read(shelf.shipped_text(kind, bare), file=f"{bare}{ending}", language=language)
-    kind = SHELVES[path.suffix.lower() == ENDINGS[1]]
-    return read(shelf.contents(kind, str(where)), file=shelf.display(str(where)), name=path.stem, language=language)
+        if bare in resources.files_of(kind) and not path.is_file():
+            return read(resources.shipped_text(kind, bare), file=f"{bare}{ending}", language=language)
+    kind = KINDS[path.suffix.lower() == ENDINGS[1]]
+    return read(resources.contents(kind, str(where)), file=resources.display(str(where)), name=path.stem, language=language)
 
 
 def looks_like(text: bytes) -> bool:

@@ -1,11 +1,14 @@
-"""What pages show of a formula, or of a B-RASP, S-RASP or C-RASP program."""
+"""What pages and exports show of a formula, or of a B-RASP, S-RASP or C-RASP program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from tm2tfr.base.text.shown import block, escaped
 from tm2tfr.base.text.words import words_to_try
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.logic.drawing import render
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.transformer.weights import Decoder
@@ -19,3 +22,14 @@ def picture(program: LogicProgram, decoder: Decoder) -> tuple[str, Callable[[], 
 def tried(program: LogicProgram, examples: Sequence[Any]) -> Iterable[str]:
     """Return inputs to try: those of its examples, otherwise short ones."""
     return words_to_try((example.word for example in program.examples), program.alphabet)
+
+
+@dataclass(frozen=True)
+class ExportedFormula(ExportReference):
+    """A formula as an export is compared with it."""
+
+    @property
+    def about(self) -> str:
+        """What it is about, if its author says so, and its text."""
+        title = f"{escaped(self.program.title)}:\n\n" if self.program.title else ""
+        return f"\n{title}{block(self.program.text)}"

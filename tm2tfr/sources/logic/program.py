@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tm2tfr.base.errors import CompileError, did_you_mean
-from tm2tfr.base.text.headers import header_alphabet, header_lines
 from tm2tfr.base.text.source import Log, Mark
-from tm2tfr.base.text.words import broken_list, read_word
+from tm2tfr.base.text.words import broken_list, header_alphabet, header_lines, read_word
 from tm2tfr.sources.logic.nodes import Node, needed
 
 Language = Literal["tl", "srasp"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,8 +10,8 @@ from tm2tfr.base.choices import DRAWN
 from tm2tfr.base.choices import LOGIC as NAME
 from tm2tfr.base.errors import UsageError
 from tm2tfr.base.text.words import token_words
+from tm2tfr.certificates.kit import Questions
 from tm2tfr.contract.options import LogicOptions, read_options
-from tm2tfr.contract.shown import Questions
 from tm2tfr.contract.source import Source, Truth, later
 from tm2tfr.sources.logic.library import own_word, word_of
 from tm2tfr.sources.logic.program import LogicProgram
@@ -54,13 +54,10 @@ def _fed(program: LogicProgram, word: str, decoder: Decoder) -> Sequence[str]:
     return LogicTruth(program, word, decoder).prompt
 
 
-def _report(name: str, asked: Questions) -> Callable[[Any], Any]:
-    if asked.max_head is not None:
+def _check_questions(name: str, questions: Questions) -> None:
+    if questions.max_head is not None:
         what = f"{name} takes no steps on a tape"
         raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
-    from tm2tfr.sources.logic.proof.certificate import logic_report
-
-    return lambda proof: logic_report(proof, engine=asked.engine, dtype=asked.dtype, positions=asked.positions)
 
 
 _GRAPHS, _CONVERSION = "tm2tfr.sources.logic.drawing", "tm2tfr.sources.logic.conversion"
@@ -83,10 +80,10 @@ SOURCE = Source(
     draw=later(_GRAPHS, "save"),
     graph=later(_GRAPHS, "to_networkx"),
     tried=later("tm2tfr.sources.logic.page", "tried"),
-    report=_report,
+    check_questions=_check_questions,
     picture=later("tm2tfr.sources.logic.page", "picture"),
-    exported=later("tm2tfr.sources.logic.exported", "ExportedFormula"),
-    prove=later("tm2tfr.sources.logic.proof", "prove"),
+    exported=later("tm2tfr.sources.logic.page", "ExportedFormula"),
+    prove=later("tm2tfr.sources.logic.proof.certificate", "LogicProof"),
     prepare=_prepare,
     cautions=later("tm2tfr.sources.logic.read", "cautions"),
     restore=_prepare,

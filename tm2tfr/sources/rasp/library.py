@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.errors import InputError, did_you_mean, visible
 from tm2tfr.base.text.words import listed, read_word, written
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tm2tfr.sources.rasp.read import LoadedRasp
 
 
-ENDING = shelf.PROGRAMS.endings[0]
+ENDING = resources.PROGRAMS.endings[0]
 _FIRST = re.compile(
     rb"""(\xef\xbb\xbf)?(\s|\#[^\n]*(\n|$))*
     (def\s+\w+\s*\( | set\s+example\b | (load|draw|for)\b[^\n:]*[;{] | \w+(\s*,\s*\w+)*\s*=[^=][^\#]*?;)""",
@@ -26,12 +26,14 @@ _FIRST = re.compile(
 
 def shipped() -> tuple[str, ...]:
     """Return the names of the shipped programs, sorted."""
-    return shelf.shipped(shelf.PROGRAMS)
+    return resources.shipped(resources.PROGRAMS)
 
 
 def is_program(given: str | Path) -> bool:
     """Return whether what a user gave is a RASP program: by its ending, or the name of a shipped one."""
-    return Path(given).suffix.lower() == ENDING or (isinstance(given, str) and shelf.on_shelf(shelf.PROGRAMS, given))
+    return Path(given).suffix.lower() == ENDING or (
+        isinstance(given, str) and resources.is_shipped(resources.PROGRAMS, given)
+    )
 
 
 def load(where: str | Path) -> LoadedRasp:
@@ -47,8 +49,8 @@ def load(where: str | Path) -> LoadedRasp:
     path = Path(where)
     name = path.stem if str(where) == path.name else ""
     if name in shipped() and not path.is_file():
-        return read(shelf.shipped_text(shelf.PROGRAMS, name), file=f"{name}{ENDING}")
-    return read(shelf.contents(shelf.PROGRAMS, str(where)), file=shelf.display(str(where)), folder=path.parent)
+        return read(resources.shipped_text(resources.PROGRAMS, name), file=f"{name}{ENDING}")
+    return read(resources.contents(resources.PROGRAMS, str(where)), file=resources.display(str(where)), folder=path.parent)
 
 
 def looks_like(text: bytes) -> bool:

@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.base.errors import CompileError, did_you_mean
-from tm2tfr.base.text.headers import header_alphabet, header_lines
 from tm2tfr.base.text.source import Log, Mark
-from tm2tfr.base.text.words import read_word
+from tm2tfr.base.text.words import header_alphabet, header_lines, read_word
 from tm2tfr.sources.rasp.sops import Atom, Selector, SOp
 
 Word = tuple[Atom, ...]

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base.errors import EngineError
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import EngineError, required
 from tm2tfr.base.native.function import KeptFunction, flat
 from tm2tfr.contract.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
 from tm2tfr.sources.turing.columns import CHECKED, TURING

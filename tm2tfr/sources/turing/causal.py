@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tm2tfr.contract.causality import CausalCells, CausalRun, CausalValue, CausalVariable, Settings, first_of_the_most, only
+from tm2tfr.contract.causality import CausalCells, CausalRun, CausalValue, Settings, first_of_the_most, only
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.sources.turing.truth import triple_token
@@ -58,14 +59,14 @@ class TuringCausal:
         self._sigma = frozenset(machine.input_alphabet or ())
         labels = {s.holds: s.labels for s in decoder.layout.subspaces if s.labels is not None}
         held = [subspace.holds for subspace in decoder.layout.subspaces]
-        self.variables: Mapping[str, CausalVariable] = only(held, self._every(labels))
+        self.variables: Mapping[str, ModelVariable] = only(held, self._every(labels))
 
     @property
     def aliases(self) -> Mapping[str, str]:
         """The columns of the table, and words for them."""
         return ALIASES
 
-    def _every(self, labels: Mapping[str, tuple[str, ...]]) -> Iterator[CausalVariable]:
+    def _every(self, labels: Mapping[str, tuple[str, ...]]) -> Iterator[ModelVariable]:
         yield from chapter_variables(labels, two_way=self._two_way)
         yield label_variable("e_y", "the answer", (5, "feed_forward"), "the token answered", labels)
 
@@ -215,7 +216,7 @@ def votes_of(value: CausalValue) -> Mapping[str, Any]:
     return {} if value is None else {value: 1} if isinstance(value, str) else value
 
 
-def chapter_variables(labels: Mapping[str, tuple[str, ...]], *, two_way: bool) -> Iterator[CausalVariable]:
+def chapter_variables(labels: Mapping[str, tuple[str, ...]], *, two_way: bool) -> Iterator[ModelVariable]:
     """Yield the variables of the chapter's vectors, but for the answer; labels: those of each subspace."""
     latest, flag = "the latest-write head here", "the flag [h_{j*-1}=h] here"
     later = "the latest-write heads of this position and all later ones"
@@ -268,8 +269,8 @@ def label_variable(
     labels: Mapping[str, tuple[str, ...]],
     *,
     sure: bool = False,
-) -> CausalVariable:
-    return CausalVariable(
+) -> ModelVariable:
+    return ModelVariable(
         name=name,
         meaning=meaning,
         kind="label",
@@ -289,8 +290,8 @@ def number_variable(
     largest: int | None = None,
     *,
     share: bool = False,
-) -> CausalVariable:
-    return CausalVariable(
+) -> ModelVariable:
+    return ModelVariable(
         name=name, meaning=meaning, kind="number", since=since, read_by=read_by, least=least, largest=largest, share=share
     )
 

@@ -29,7 +29,7 @@ class Row(NamedTuple):
     """One position of the chapter's table: the values that the decoder had there.
 
     None is ⊥; a meaningless value is text in ⟨ ⟩. Rows with other columns are named tuples too, see
-    `tm2tfr.runs.trace.rows.row_type`: the first entry is the position i, the last one the token answered, y.
+    `tm2tfr.runs.rows.row_type`: the first entry is the position i, the last one the token answered, y.
     """
 
     i: int

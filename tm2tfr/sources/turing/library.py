@@ -6,7 +6,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.errors import ReadError, SpecWarning
 from tm2tfr.base.files import is_safetensors
 from tm2tfr.base.text.source import MACHINE_BYTES, decoded
@@ -20,7 +20,7 @@ STDIN = "-"
 
 def shipped() -> tuple[str, ...]:
     """Return the names of the shipped machines, sorted."""
-    return shelf.shipped(shelf.MACHINES)
+    return resources.shipped(resources.MACHINES)
 
 
 def shipped_text(name: str) -> str:
@@ -29,7 +29,7 @@ def shipped_text(name: str) -> str:
     Raises:
         NotFoundError: if there is no machine of that name.
     """
-    return shelf.shipped_text(shelf.MACHINES, name)
+    return resources.shipped_text(resources.MACHINES, name)
 
 
 def load(where: str | Path, *, format: str | None = None) -> Machine:
@@ -58,7 +58,7 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
     Raises:
         NotFoundError, ReadError, ConversionError, SpecError: as for `load`.
     """
-    if isinstance(where, str) and shelf.on_shelf(shelf.MACHINES, where):
+    if isinstance(where, str) and resources.is_shipped(resources.MACHINES, where):
         return registry.read(shipped_text(where), file=f"{where}.yaml", format=format or "yaml")
     if where == STDIN:
         return registry.read(_standard_input(), file="<stdin>", format=format)
@@ -66,7 +66,7 @@ def load_with_warnings(where: str | Path, *, format: str | None = None) -> Loade
     text = format in (None, "bbchallenge") and isinstance(where, str) and bbchallenge.is_argument(name)
     if text and not Path(name).exists():
         return registry.read(name, file=name, format="bbchallenge")
-    return registry.read(shelf.contents(shelf.MACHINES, name), file=shelf.display(name), format=format)
+    return registry.read(resources.contents(resources.MACHINES, name), file=resources.display(name), format=format)
 
 
 def load_list(where: str | Path) -> tuple[ListedMachine, ...] | None:
@@ -81,8 +81,10 @@ def load_list(where: str | Path) -> tuple[ListedMachine, ...] | None:
         return None
     if not bbchallenge.is_list(_beginning(name).decode(errors="replace").removeprefix("\ufeff")):
         return None
-    contents = shelf.contents(shelf.MACHINES, name)
-    return bbchallenge.read_list(decoded(contents, file=shelf.display(name), most=MACHINE_BYTES, noun="list of machines"))
+    contents = resources.contents(resources.MACHINES, name)
+    return bbchallenge.read_list(
+        decoded(contents, file=resources.display(name), most=MACHINE_BYTES, noun="list of machines")
+    )
 
 
 def _beginning(name: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from tm2tfr.base.choices import TURING as NAME
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.contract.options import TuringOptions
-from tm2tfr.contract.shown import Questions
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.weights import Decoder
@@ -54,20 +53,6 @@ def _given(machine: Machine, word: str) -> str:
     return word
 
 
-def report(name: str, asked: Questions) -> Callable[[Any], Any]:
-    """Return the function that makes the report of a proof."""
-    from tm2tfr.sources.turing.proof.report import CertifiedRuns
-    from tm2tfr.sources.turing.proof.report import report as reported
-
-    def made(proof: Any) -> Any:
-        runs = None if asked.steps is None else CertifiedRuns(asked.steps, asked.symbols, proof.lead)
-        return reported(
-            proof, engine=asked.engine, dtype=asked.dtype, positions=asked.positions, runs=runs, max_head=asked.max_head
-        )
-
-    return made
-
-
 def _adapted(machine: Machine, word: str | None, verdict: Any) -> tuple[Machine, tuple[str, ...]]:
     from tm2tfr.sources.turing.conversion import with_verdict
 
@@ -98,13 +83,12 @@ SOURCE = Source(
     graph=later("tm2tfr.sources.turing.graph", "to_graph"),
     tried=later("tm2tfr.sources.turing.page", "tried"),
     machine=lambda machine: machine,
-    report=report,
     page=later("tm2tfr.sources.turing.page", "page"),
-    prove=later("tm2tfr.sources.turing.proof", "prove"),
-    limit=later("tm2tfr.sources.turing.proof", "limit"),
+    prove=later("tm2tfr.sources.turing.proof.prove", "prove"),
+    limit=later("tm2tfr.sources.turing.proof.prove", "limit"),
     labelling=later("tm2tfr.sources.turing.labelling", "TuringVariables"),
     adapted=_adapted,
     causal=later("tm2tfr.sources.turing.causal", "causal_model"),
-    exported=later("tm2tfr.sources.turing.exported", "ExportedMachine"),
+    exported=later("tm2tfr.sources.turing.page", "ExportedMachine"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_prompt"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tm2tfr.base.errors import counted
-from tm2tfr.base.text.markdown import code, quoted
+from tm2tfr.base.text.shown import code, quoted
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.spec import TAPES
 from tm2tfr.targets.common.labels import as_word, frame_of, letters_of

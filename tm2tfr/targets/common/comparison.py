@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import ExportError, UndefinedError, counted
 from tm2tfr.contract.exported import ExportReference, ReferenceRun
 from tm2tfr.contract.source import ANSWER
-from tm2tfr.runs.trace.check import Divergence
-from tm2tfr.runs.trace.rows import FED_TOKEN, columns_of
+from tm2tfr.runs.comparison import Divergence
+from tm2tfr.runs.rows import FED_TOKEN, columns_of
 from tm2tfr.targets.common import labels
 from tm2tfr.targets.common.reference import DENSE, WeightsReference
 from tm2tfr.transformer.weights import Decoder

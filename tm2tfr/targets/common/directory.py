@@ -1,20 +1,249 @@
-"""An export as a directory: written whole or not at all, and recognised by what it says about itself."""
+"""An export as a directory: written whole or not at all, recognised by what it says about itself, read without trust.
+
+An unknown setting may decide what is loaded or how a run goes, so a list of bad ones would be useless. Every value must be
+the one that was written, or one that the program itself writes when it saves the same model again.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import reprlib
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base import leftovers
-from tm2tfr.base.errors import ExportError, OutputError, Tm2tfrError, listing
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import numpy as safetensors
+from safetensors import safe_open
+
+from tm2tfr.base import tempfiles
+from tm2tfr.base.errors import ExportError, OutputError, Tm2tfrError, counted, listing
 from tm2tfr.base.files import refusal
 from tm2tfr.sources.registry import named
-from tm2tfr.targets.common.settings import mapping, shown, texts, why
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.weights import Decoder, digest
+
+# ── The files of an export, read without trust: plain files of a limited size, and JSON in which no key occurs twice.
+Array = NDArray[Any]
+"""A tensor."""
+MOST_TEXT = 2**28
+"""The largest size of a JSON file of an export, in bytes."""
+MOST_TENSORS = 2**31 + 2**27
+"""The largest size of a file of tensors, in bytes: the weights, for which every target has this limit, and their names."""
+METADATA = {"format": "pt"}
+"""The metadata of a file of tensors; `transformers` needs it to read them."""
+
+
+def check_plain(path: Path, most: int) -> None:
+    """Check that `path` is a plain file, or a link to one, and not larger than `most` bytes.
+
+    Raises:
+        OSError: if it cannot be looked at.
+        ValueError: if it is something else, or larger.
+    """
+    size = path.stat().st_size
+    if not path.is_file():  # a pipe would be waited for, a device might never end
+        raise ValueError(f"{path.name} is not a plain file")
+    if size > most:
+        raise ValueError(f"{path.name} has {size:,} bytes, but at most {most:,} are allowed")
+
+
+def content(path: Path, most: int = MOST_TEXT) -> bytes:
+    """Return the bytes of a plain file. See `check_plain` for errors."""
+    check_plain(path, most)
+    return path.read_bytes()
+
+
+def parsed_text(text: str) -> Any:
+    """Return the value of a text in JSON, as every reader of JSON must understand it.
+
+    Raises:
+        ValueError: if it is not JSON, or is ambiguous: a key twice in one object, a NaN.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def mapping(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file in UTF-8. See `check_plain` and `parsed_text` for errors."""
+    found = parsed_text(content(path).decode("utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} does not contain a JSON object")
+    return found
+
+
+def tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the tensors in a file by name, and the file's metadata.
+
+    Raises:
+        OSError: if it cannot be read.
+        ValueError: if it is damaged, too large, or contains numbers that are neither float32 nor float64.
+    """
+    check_plain(path, MOST_TENSORS)
+    try:
+        with safe_open(path, "numpy") as file:
+            said = dict(file.metadata() or {})
+        found = safetensors.load_file(path)
+    except OSError:
+        raise
+    except Exception as error:  # what numpy has no dtype for fails in as many ways as there are
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+    if any(tensor.dtype not in (np.float32, np.float64) for tensor in found.values()):
+        raise ValueError("its tensors are neither float32 nor float64")
+    return found, said
+
+
+def why(error: Exception) -> str:
+    """Return what is wrong with a file, with the kind of error if it is not one of this module's."""
+    return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+
+
+def texts(document: Mapping[str, Any], name: str) -> dict[str, str]:
+    """Return the entry `name` of a document, which must map texts to texts.
+
+    Raises:
+        KeyError, TypeError: if it is missing, or is something else.
+    """
+    found = document[name]
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise TypeError(f"{name!r} is not an object of texts")
+    return found
+
+
+def whole(recipe: Mapping[str, Any], *names: str) -> None:
+    """Check that the entries `names` of a recipe are whole numbers, and not booleans, which are integers in Python.
+
+    Raises:
+        TypeError: if one of them is something else.
+    """
+    for name in names:
+        if type(recipe[name]) is not int:
+            raise TypeError(f"{name!r} is {recipe[name]!r}, not a whole number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice!r} occurs twice")
+    return found
+
+
+def _no_number(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a number in JSON")
+
+
+ANY = frozenset({"transformers_version", "is_local", "local_files_only", "_name_or_path", "name_or_path"})
+"""What a program writes about itself and the place, and never reads back: any value is right."""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING = _Missing()
+_short = reprlib.Repr()
+_short.maxlevel, _short.maxdict, _short.maxlist, _short.maxstring, _short.maxother = 3, 3, 8, 60, 60
+
+
+def same(found: Any, right: Any) -> bool:
+    """Return whether two JSON values are the same, also in kind: 1, 1.0, True and "1" are four values."""
+    if type(found) is not type(right):
+        return False
+    if isinstance(right, dict):
+        return found.keys() == right.keys() and all(same(found[name], right[name]) for name in right)
+    if isinstance(right, list):
+        return len(found) == len(right) and all(same(a, b) for a, b in zip(found, right, strict=True))
+    return repr(found) == repr(right) if isinstance(right, float) else bool(found == right)
+
+
+def configured(
+    file: str, found: Mapping[str, Any], *forms: Mapping[str, Any], neutral: Mapping[str, Any] | None = None
+) -> Iterator[str]:
+    """Yield the settings in `file` that are not the recipe's: different, missing or additional ones.
+
+    Args:
+        forms: what the file may contain: as it was written, and as the program saves it again.
+        neutral: settings that only repeat the default.
+    """
+    for name in sorted({*found, *(name for form in forms for name in form)}):
+        have, wanted = found.get(name, MISSING), [form.get(name, MISSING) for form in forms]
+        if any(same(have, want) for want in wanted):
+            continue
+        if all(want is MISSING for want in wanted) and same(have, (neutral or {}).get(name, MISSING)):
+            continue
+        if name in ANY and any(type(have) is type(want) for want in wanted):
+            continue
+        want = next((want for want in wanted if want is not MISSING), MISSING)
+        yield f"{file}: {_first(have, want, shown(name))}"
+
+
+def differences(
+    folder: Path,
+    right: Mapping[str, Mapping[str, Any]],
+    *,
+    optional: str = "",
+    again: Callable[[str], tuple[Mapping[str, Any], Mapping[str, Any]]] | None = None,
+) -> Iterator[str]:
+    """Yield everything in the JSON files of an export that is not as it was written.
+
+    Args:
+        right: the contents with which each file was written; optional: the file that may be missing.
+        again: from a file to what the program saves it as, and its neutral settings; only called if it matters.
+    """
+    for file, value in right.items():
+        try:
+            found = mapping(folder / file)
+        except OSError as error:
+            if file != optional or os.path.lexists(folder / file):
+                yield f"{file}: {'missing' if isinstance(error, FileNotFoundError) else 'cannot be read'}"
+        except ValueError as error:
+            yield f"{file}: damaged ({error})"
+        else:
+            lines = list(configured(file, found, value))
+            if lines and again is not None:
+                saved, neutral = again(file)
+                lines = list(configured(file, found, value, saved, neutral=neutral))
+            yield from lines
+
+
+def shown(name: str) -> str:
+    """Return a name for a message: unchanged, or quoted if it is long or not plain."""
+    return name if name.isascii() and name.isprintable() and 0 < len(name) <= 80 else repr(name[:80])
+
+
+def _first(found: Any, right: Any, path: str) -> str:
+    """Return the first place at which two values are not the same, in words."""
+    if isinstance(found, dict) and isinstance(right, dict):
+        for name in [*right, *sorted(found.keys() - right.keys())]:
+            have, want = found.get(name, MISSING), right.get(name, MISSING)
+            if not same(have, want):
+                return _first(have, want, f"{path}.{shown(name)}")
+    if isinstance(found, list) and isinstance(right, list):
+        if len(found) != len(right) and max(len(found), len(right)) > _short.maxlist:
+            return f"{path} has {counted(len(found), 'element')}, should have {len(right):,}"
+        for n, (have, want) in enumerate(zip(found, right, strict=True) if len(found) == len(right) else ()):
+            if not same(have, want):
+                return _first(have, want, f"{path}[{n}]")
+    if isinstance(found, str) and isinstance(right, str) and max(len(found), len(right)) > _short.maxstring:
+        at = next((n for n, (a, b) in enumerate(zip(found, right, strict=False)) if a != b), min(len(found), len(right)))
+        have, want = (f"{text[max(0, at - 10) : at + 30]!r}" for text in (found, right))
+        return f"{path} differs from character {at + 1:,} on: it is {have}, should be {want}"
+    return f"{path} is {_said(found)}, should be {_said(right)}"
+
+
+def _said(value: Any) -> str:
+    """Return a value on one line, shortened if it is long."""
+    text = repr(value) if isinstance(value, str) and len(value) <= 60 else _short.repr(value)
+    return text if len(text) <= 160 else f"{text[:157]}…"
+
 
 NAMES = "tm2tfr.json"
 """The file with the names of everything, by which an export is recognised; its ``format`` says for which program."""
@@ -40,7 +269,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
     """
     folder = Path(folder)
     target = Path(os.path.realpath(folder))
-    beside = leftovers.beside(target)
+    beside = tempfiles.beside(target)
     try:
         _refuse_foreign(target, files, folder)
         beside.mkdir()
@@ -49,7 +278,7 @@ def written(folder: str | Path, files: Mapping[str, str | bytes], *, look: Look 
                 (beside / name).write_bytes(content.encode() if isinstance(content, str) else content)
             if look is not None:
                 look(beside)
-            leftovers.replace(  # refused again: the look at the new one may have taken minutes
+            tempfiles.replace_folder(  # refused again: the look at the new one may have taken minutes
                 beside,
                 target,
                 refuse=lambda old: _refuse_foreign(old, files, folder),

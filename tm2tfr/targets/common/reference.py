@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import ExportError
-from tm2tfr.base.text.markdown import code
+from tm2tfr.base.text.shown import code
 from tm2tfr.contract.exported import GENERATOR, LABELLER, ExportReference
 from tm2tfr.contract.source import AnyRow, Column, Source
 from tm2tfr.engines.decode import generate

@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tm2tfr.base.errors import ExportError, visible
-from tm2tfr.targets.common.fitting import Requested
+from tm2tfr.targets.common.directory import Array
+from tm2tfr.targets.common.fitting import Requested, Uncertified, fitted_to_labels
 from tm2tfr.targets.common.labels import frame_of
-from tm2tfr.targets.common.settings import Array
-from tm2tfr.targets.common.tabled import Uncertified, fitted_to_labels
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import Form, carried, forms
 from tm2tfr.targets.gpt2.tensors import Gpt2

@@ -1,7 +1,7 @@
 r"""How far floats carry an exported GPT-2: one condition on N (positions) and H (largest |h|) for each place that rounds.
 
 u is the unit roundoff, v = 1/(i+1), S the span, c the centre, G = H - c the largest |h - c|; U, V and Q = U² + V² are of
-the path of `winding`. The machine's proof (`tm2tfr.sources.turing.proof.prove`) stands for everything that is not rounding.
+the path of `Winding`. The machine's proof (`tm2tfr.sources.turing.proof.prove`) stands for everything that is not rounding.
 
 **What is assumed of the kernels: no order.** The terms of every sum, also of a matrix product, may be added in any order,
 one after the other, in lanes, in blocks or in a tree, and differently for each number of a result; a product may be
@@ -65,14 +65,14 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from tm2tfr.base.errors import ExportError
+from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.contract.exported import ExportReference
-from tm2tfr.sources.turing.proof import Proof
 from tm2tfr.sources.turing.proof.feed_forward import Sums
-from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition
+from tm2tfr.sources.turing.proof.prove import MachineProof
+from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.targets.common.fitting import Options, Requested, check_dtype, fitting, proved
-from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, centre, span
+from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, Winding, centre, span
 from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
-from tm2tfr.targets.gpt2.winding import Winding
 from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 
@@ -171,7 +171,7 @@ def _writers(decoder: Decoder) -> int:
     return min(max((len(row) for row in rows), default=0), 2 * known + 4)
 
 
-def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condition, ...]:
+def conditions(proof: MachineProof, dtype: str, *, stock: bool = False) -> tuple[Condition, ...]:
     """Return the conditions for a GPT-2 of `dtype`, in the order of the layers.
 
     Raises:
@@ -185,7 +185,7 @@ def conditions(proof: Proof, dtype: str, *, stock: bool = False) -> tuple[Condit
     return tuple(sorted(found, key=lambda c: c.layer))
 
 
-def chapter_conditions(proof: Proof, errors: Errors) -> list[Condition]:
+def chapter_conditions(proof: MachineProof, errors: Errors) -> list[Condition]:
     """Return the conditions for the heads of layers 2 to 4, which all machines have, and for the sums of all layers.
 
     Raises:

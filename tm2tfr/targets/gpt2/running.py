@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.targets.common.card import typed
 from tm2tfr.targets.common.comparison import ByLogits
-from tm2tfr.targets.common.settings import ANY, mapping
+from tm2tfr.targets.common.directory import ANY, mapping
 
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
 """How everything is loaded: nothing is downloaded, no code that came with an export is run, and nobody is asked."""
@@ -32,7 +32,7 @@ def required(otherwise: str = "") -> tuple[Any, Any]:
     Raises:
         ExportError: if they are not installed.
     """
-    torch, transformers = extras.required(
+    torch, transformers = errors.required(
         "running a GPT-2 needs torch and transformers", ["torch", "transformers"], "hf", otherwise=otherwise
     )
     return torch, transformers

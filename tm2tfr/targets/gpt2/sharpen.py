@@ -5,7 +5,7 @@ Adding to a score what is the same for all keys changes no attention. Neither do
 *Lookup.* From q₁·j + q₂·j² to (q₁ + 2c·q₂)·(j - c) + q₂·(j - c)²; for |h| ≤ H and c near H/2 all that competes is a
 quarter as large.
 
-*Latest write.* Cells are compared as points (u, v) of the plane (`winding`). The score 2hk - k² + ρvj becomes
+*Latest write.* Cells are compared as points (u, v) of the plane (`Winding`). The score 2hk - k² + ρvj becomes
 
     2·u(h)·u(k) + 2·v(h)·v(k) - (u(k)² + v(k)²) + j/S,      S the span, a power of two, at least N:
 
@@ -36,7 +36,7 @@ Carry = tuple[Form, Form]
 CENTRED, CENTRED_SQUARE = "i-c", "(i-c)^2"
 """Directions that an export adds to the stream."""
 POINT, POINT_SQUARE = ("u(i)", "v(i)"), "u(i)^2+v(i)^2"
-"""The same: where position i is on the path of `winding`."""
+"""The same: where position i is on the path of `Winding`."""
 
 
 @dataclass(frozen=True)

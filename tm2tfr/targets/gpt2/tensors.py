@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tm2tfr.base.errors import ExportError
+from tm2tfr.targets.common.directory import Array
 from tm2tfr.targets.common.reference import smaller
-from tm2tfr.targets.common.settings import Array
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import (
     CENTRED,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from math import frexp
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tm2tfr.base.errors import ExportError
-from tm2tfr.targets.common.settings import Array
+from tm2tfr.targets.common.directory import Array
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.sharpen import Form, forms
-from tm2tfr.targets.gpt2.tabled import without_bias
 from tm2tfr.targets.gpt2.tensors import Gpt2
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE
-from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Norm, norms
+from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Norm, norms, replaced
 
 
 # ── Weights with softmax and layer norms of their own as a GPT-2, whose parts are then just these: nothing is made up for.
@@ -180,6 +180,29 @@ def _norm(name: str, norm: Norm | None) -> dict[str, Array]:
 
 def _column(matrix: Matrix | None) -> Array:
     return np.zeros(0) if matrix is None else matrix.dense()[:, 0]
+
+
+def without_bias(decoder: Decoder) -> Decoder:
+    """Return the same function without a bias of the logits, if a direction of the stream is a power of two there."""
+    bias = decoder.unembedding_bias
+    rows = enumerate(decoder.position_embedding.by_row())
+    one, size = next(((row, size) for row, entries in rows if (size := _one(decoder, entries))), (None, 1.0))
+    if not bias.nonzero or one is None:
+        return decoder
+    entries = {(row, column): value for row, column, value in decoder.unembedding.entries()}
+    for row, _, value in bias.entries():
+        entries[row, one] = entries.get((row, one), 0.0) + value / size
+    changed = {
+        "unembedding": Matrix.from_entries(decoder.unembedding.shape, entries),
+        "unembedding_bias": Matrix.from_entries(bias.shape, {}),
+    }
+    return replaced(decoder, changed)
+
+
+def _one(decoder: Decoder, entries: dict[int, float]) -> float:
+    """Return the power of two that a direction is at every position; 0 if it is none."""
+    found = {decoder.features[column]: value for column, value in entries.items()}
+    return found["1"] if set(found) == {"1"} and abs(frexp(found["1"])[0]) == 0.5 else 0.0
 
 
 def translated(decoder: Decoder, recipe: Gpt2Recipe) -> Gpt2:

@@ -9,14 +9,31 @@ Nothing there rests on the order in which TransformerLens's kernels add, and so 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from tm2tfr.targets.common.settings import Array
-from tm2tfr.targets.gpt2.tensors import Gpt2
+from tm2tfr.base.errors import visible
+from tm2tfr.base.text.shown import escaped
+from tm2tfr.contract.exported import ExportReference
+from tm2tfr.targets.common.card import checking, given_and_labelled, prompt, tags, typed
+from tm2tfr.targets.common.directory import KEY, NAMES, Array
+from tm2tfr.targets.common.labels import outputs_of, spaced
+from tm2tfr.targets.gpt2.documents import (
+    dumped,
+    introduction,
+    origin,
+    parts,
+    tokenizer,
+    tokenizer_config,
+)
+from tm2tfr.targets.gpt2.tensors import PAD, Gpt2
+from tm2tfr.transformer.provenance import name
+from tm2tfr.transformer.weights import Decoder
 
 PARTS = ("q", "k", "v")
 """The parts of GPT-2's joined projection, in its order."""
@@ -91,3 +108,198 @@ class Native:
         if inner == "c_attn":
             place = (*place[:-1], place[-1] + PARTS.index(part) * self.gpt2.width)
         return f"transformer.h.{layer}.{block}.{inner}.{kind}", place
+
+
+FORMAT = "tm2tfr-lens"
+CONFIGURATION = "lens.json"
+"""The file from which TransformerLens builds the model."""
+
+
+def documents(native: Native, right: ExportReference) -> dict[str, str]:
+    """Return the text of each file by its name."""
+    # TransformerLens prepends a tokenizer's bos_token and hides its eos_token; here it must do neither
+    told = {**tokenizer_config(native.gpt2), "bos_token": None, "eos_token": PAD}
+    found: dict[str, Any] = {
+        CONFIGURATION: config(native),
+        "tokenizer.json": tokenizer(native.gpt2),
+        "tokenizer_config.json": told,
+        NAMES: names(native),
+    }
+    card = labelling_card if native.gpt2.decoder.labeller else model_card
+    return dumped(found) | {"README.md": card(native, right)}
+
+
+def config(native: Native) -> dict[str, Any]:
+    """Return the configuration for ``boot_native``, which ignores entries that it does not know."""
+    gpt2 = native.gpt2
+    return {
+        "model_name": name(gpt2.decoder.provenance, "tm2tfr"),
+        "n_layers": len(gpt2.decoder.layers),
+        "n_heads": native.heads,
+        "d_model": native.width,
+        "d_head": gpt2.head_size,
+        "d_mlp": gpt2.inner,
+        "d_vocab": len(gpt2.vocabulary),
+        **(_labelling(gpt2.decoder) if gpt2.decoder.labeller else {}),
+        "n_ctx": gpt2.recipe.positions,
+        "act_fn": gpt2.recipe.activation,
+        "normalization_type": None,
+        "default_prepend_bos": False,
+        "init_weights": False,
+        "eos_token_id": [gpt2.numbers[token] for token in gpt2.decoder.stop],
+        KEY: origin(gpt2, FORMAT),
+    }
+
+
+def names(native: Native) -> dict[str, Any]:
+    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin."""
+    return {
+        **origin(native.gpt2, FORMAT),
+        "rounding_bounds": native.gpt2.recipe.statement,
+        "read": "value = x[index], x the residual stream: hook_resid_pre, hook_resid_mid, hook_resid_post",
+        "directions": [{"name": name, "index": n} for n, name in enumerate(native.gpt2.directions)],
+        **parts(native.gpt2),
+        **({"outputs": outputs_of(native.gpt2.decoder)} if native.gpt2.decoder.labeller else {}),
+    }
+
+
+def _labelling(decoder: Decoder) -> dict[str, Any]:
+    """Return what is set of a labeller alone: its logits are those of the outputs, and heads may see every position."""
+    return {
+        "d_vocab_out": decoder.answers,
+        "attention_dir": "bidirectional" if decoder.looks_ahead else "causal",
+    }
+
+
+def model_card(native: Native, right: ExportReference) -> str:
+    """Return the model card."""
+    gpt2, recipe = native.gpt2, native.gpt2.recipe
+    head = gpt2.decoder.layout.holding("h")
+    loads, most, reads = loading(recipe.dtype, "no token ends a run"), 'config["n_ctx"] + 1', reading_answers(gpt2)
+    if head is not None:
+        loads, most, reads = loading(recipe.dtype), 'config["n_ctx"]', reading(head.name)
+    return f"""---
+library_name: transformer_lens
+tags: [{tags(right, "interpretability")}]
+---
+# {escaped(right.named())} in TransformerLens
+
+{introduction(gpt2, right)}
+
+With TransformerLens 4.3 or later:
+
+```python
+{loads}
+word = model.to_tokens({typed(right.example, gpt2.vocabulary)!r})
+run = model.generate(word, max_new_tokens={most} - word.shape[1], do_sample=False, verbose=False)
+print(model.to_str_tokens(run[0]))
+```
+
+**What is where.** There is no layer norm, and each direction of the residual stream is one coordinate, which holds the
+value itself. `{NAMES}` names the directions, the attention heads and the hidden units:
+
+```python
+{reads}
+```
+
+{recipe.assured("a longer run or prompt is an error")}
+
+{checking(right)}
+
+| | |
+|---|---|
+| layers, heads per layer, width | {len(gpt2.decoder.layers)}, {native.heads}, {native.width} |
+| positions | {recipe.positions:,} |
+| numbers | {recipe.dtype} |
+"""
+
+
+def labelling_card(native: Native, right: ExportReference) -> str:
+    """Return the model card of a labeller."""
+    gpt2, decoder = native.gpt2, native.gpt2.decoder
+    seen = "Every head sees every position" if decoder.looks_ahead else "No head sees a later position"
+    first = min((column for row, column, _ in decoder.unembedding.entries() if row == 0), default=0)
+    said = f"after the last layer: from what {gpt2.decoder.answered[0]} is made, at each position"
+    return f"""---
+library_name: transformer_lens
+tags: [{tags(right, "interpretability")}]
+---
+# {escaped(right.named("A decoder"))} in TransformerLens
+
+{right.origin()}
+
+{given_and_labelled(decoder)}
+
+{seen}. With TransformerLens 4.3 or later:
+
+```python
+{loading(gpt2.recipe.dtype, "nothing is generated")}
+word = model.to_tokens({spaced(prompt(right))!r})
+logits = model(word)[0]
+names = json.loads(Path("{NAMES}").read_bytes())
+for output in names["outputs"]:
+    own = logits[:, slice(*output["logits"])]
+    numbers = own[:, 0].tolist() if output["labels"] is None else own.argmax(-1).tolist()
+    print(output["name"], *(numbers if output["labels"] is None else [output["labels"][n] for n in numbers]))
+```
+
+**What is where.** There is no layer norm, and each direction of the residual stream is one coordinate, which holds the
+value itself. `{NAMES}` names the directions, the attention heads, the hidden units and the outputs:
+
+```python
+{_reading(decoder.layout.directions[first], len(decoder.layers) - 1, said, given="word")}
+```
+
+**How far it is right.** {gpt2.recipe.stated}
+Unless it is given `--no-verify`, `tm2tfr export` runs a model before it is written, on all inputs up to some length and on
+random ones of any, and compares every label, and every value of the residual stream after every layer. A longer sequence
+is an error. Load it in {gpt2.recipe.dtype}.
+
+{checking(right)}
+
+| | |
+|---|---|
+| layers, heads per layer, width | {len(decoder.layers)}, {native.heads}, {native.width} |
+| positions | {gpt2.recipe.positions:,} |
+| numbers | {gpt2.recipe.dtype} |
+"""
+
+
+def loading(dtype: str, ends: str = "generate stops at the verdict") -> str:
+    """Return the Python that loads the directory it is run in; it makes ``model``; `ends`: what ends a run, in words."""
+    return f"""import json, torch
+from pathlib import Path
+from safetensors.torch import load_file
+from transformer_lens.model_bridge import TransformerBridge
+from transformers import AutoTokenizer
+
+config = json.loads(Path("{CONFIGURATION}").read_bytes())
+model = TransformerBridge.boot_native(config, AutoTokenizer.from_pretrained("."), dtype=torch.{dtype})
+model.load_state_dict(load_file("model.safetensors"))
+model.cfg.eos_token_id = config["eos_token_id"]  # {ends}"""
+
+
+def reading(head: str) -> str:
+    """Return the Python that reads the direction `head`, the head position; it uses ``model`` and ``run``."""
+    return _reading(head, 2, "after layer 3: the head position h at each position")
+
+
+def reading_answers(gpt2: Gpt2) -> str:
+    """Return the Python that reads a direction from which the logit of 1 is made; it uses ``model`` and ``run``.
+
+    Where no token is called 1, it is the logit of the first token that is read off the stream.
+    """
+    decoder, numbers = gpt2.decoder, gpt2.numbers
+    read = [(row, column) for row, column, _ in decoder.unembedding.entries()]
+    row, column = next((each for each in read if each[0] == numbers.get("1")), read[0])
+    token = next((name for name, number in numbers.items() if number == row), "a token")
+    said = f"after the layer: from what the logit of {visible(token)} is made, at each position"
+    return _reading(decoder.layout.directions[column], len(decoder.layers) - 1, said, "[:, :-1]")
+
+
+def _reading(direction: str, layer: int, said: str, part: str = "", *, given: str = "run") -> str:
+    told = json.dumps(direction, ensure_ascii=False)  # which is also how Python writes it
+    return f"""names = json.loads(Path("{NAMES}").read_bytes())
+where = {{direction["name"]: direction["index"] for direction in names["directions"]}}
+_, cache = model.run_with_cache({given}{part})
+print(cache["resid_post", {layer}][0, :, where[{told}]])  # {said}"""

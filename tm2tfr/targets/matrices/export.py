@@ -16,15 +16,11 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import ExportError, ShapeError, counted
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.comparison import WITHOUT, Model, compared, words
-from tm2tfr.targets.common.directory import NAMES, document, inherited, strangers
-from tm2tfr.targets.common.exported import Exported, Rehearsal
-from tm2tfr.targets.common.fitting import Options, Recipe
+from tm2tfr.targets.common.directory import NAMES, differences, document, inherited, strangers, whole
+from tm2tfr.targets.common.fitting import Options, Recipe, Uncertified
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.common.settings import differences, whole
-from tm2tfr.targets.common.tabled import Uncertified
-from tm2tfr.targets.common.verdict import Trial, Verdict, cause, judged, refused
-from tm2tfr.targets.matrices.documents import VERSION, as_json, names
-from tm2tfr.targets.matrices.recipe import described, fitted, tensors
+from tm2tfr.targets.common.verdict import Exported, Rehearsal, Trial, Verdict, cause, judged, refused
+from tm2tfr.targets.matrices.contents import VERSION, as_json, described, fitted, names, tensors
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace, at

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr._version import __version__
-from tm2tfr.base import extras
+from tm2tfr.base import errors
 from tm2tfr.targets.common.directory import KEY
 from tm2tfr.targets.common.fitting import Recipe
-from tm2tfr.targets.matrices.recipe import features, tensors
+from tm2tfr.targets.matrices.contents import features, tensors
 from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
 
 OPSET, IR_VERSION = 18, 9
@@ -40,7 +40,7 @@ def required() -> Any:
     Raises:
         ExportError: if it is not installed.
     """
-    return extras.required("an ONNX graph is written and read by the package onnx", ["onnx"], "onnx")[0]
+    return errors.required("an ONNX graph is written and read by the package onnx", ["onnx"], "onnx")[0]
 
 
 def stream(layer: int) -> str:

@@ -1,16 +1,22 @@
-"""Recordings as the plain data that the page reads: texts and small values as JSON, columns in one buffer."""
+"""The explorer's page: recordings as plain data, texts and small values as JSON, columns in one buffer; one HTML file."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
 from itertools import chain
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from tm2tfr.base.errors import visible
+from tm2tfr.base.files import write_text
 from tm2tfr.contract.shown import Page, Show
 from tm2tfr.contract.source import ANY, AnyRow, Column, shown
-from tm2tfr.runs.trace.check import Divergence, Trace
+from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.tables.sheet import shower
 from tm2tfr.transformer import provenance
@@ -255,3 +261,70 @@ def _number(value: Any) -> float:
 def _interned(values: Iterable[Any], texts: dict[str, int], show: Show) -> list[int]:
     """Return the index of each text in `texts`, counted from 1; 0 is ⊥, or a cell that `_unspecified` marks."""
     return [0 if value is None or value is ANY else texts.setdefault(show(value), len(texts)) + 1 for value in values]
+
+
+HEIGHT = 820
+"""The height of the page in a notebook's output cell, in pixels."""
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """A finished page. A notebook displays it in a frame that may run its script and do nothing else.
+
+    Args:
+        html: the whole page.
+        traces: the run that it shows, and the second one if there is one.
+    """
+
+    html: str = field(repr=False)
+    traces: tuple[Trace, ...]
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to `path`, whole or not at all.
+
+        Raises:
+            OutputError: if the file cannot be written.
+        """
+        write_text(path, self.html)
+
+    def _repr_html_(self) -> str:
+        style = f"width:100%;height:{HEIGHT}px;border:0"
+        return f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" style="{style}" title="tm2tfr"></iframe>'
+
+
+def explorer(program: Any, recordings: Sequence[Recording], *, drawn: bool = True) -> Explorer:
+    """Return the page that shows `recordings`, one or two runs of the same program on the same input.
+
+    Args:
+        program: what was run; None: nothing is known of it.
+        drawn: see `document`.
+    """
+    page = page_of(program)
+    data, columns = document(page, recordings, drawn=drawn)
+    draws = "dot" in (data["machine"] or data["circuit"] or {}).get("graph", {})
+    parts = {
+        "title": escape(data["title"]),
+        "name": escape(recordings[0].trace.machine),
+        "input": escape(data["runs"][0]["input"] or "(empty)"),
+        "about": escape(page.about),
+        "style": asset("explorer.css"),
+        "data": embedded(data),
+        "columns": columns,
+        "viz": f"<script>\n{asset('viz.js')}</script>" if draws else "",
+        "script": asset("explorer.js"),
+    }
+    html = asset("page.html")
+    for name, text in parts.items():
+        before, _, after = html.partition(f"<!--{name}-->")
+        html = f"{before}{text}{after}"
+    return Explorer(html, tuple(recording.trace for recording in recordings))
+
+
+def asset(name: str) -> str:
+    """Return the text of a part of the pages: a script, a style sheet, the page around them."""
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def embedded(data: Any) -> str:
+    """Return `data` as JSON that no text in it can break out of a ``<script>`` with."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

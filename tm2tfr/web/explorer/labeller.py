@@ -15,11 +15,11 @@ import numpy as np
 
 from tm2tfr.base.errors import ShapeError, counted, visible
 from tm2tfr.engines.decode import Observation
-from tm2tfr.runs.trace.check import Trace
+from tm2tfr.runs.comparison import Trace
 from tm2tfr.tables.sheet import summary, title
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Layer
-from tm2tfr.web.explorer.page import Explorer, asset, embedded
+from tm2tfr.web.explorer.document import Explorer, asset, embedded
 from tm2tfr.web.explorer.weights_data import PackedColumns, decoder_data
 
 MOST_IN_A_PAGE = 200

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tm2tfr.contract.source import Truth
 from tm2tfr.engines.decode import Engine, Observation, Session
 from tm2tfr.engines.layers import Watch
-from tm2tfr.runs.trace import check as checking
-from tm2tfr.runs.trace.check import Progress, Trace
+from tm2tfr.runs import comparison
+from tm2tfr.runs.comparison import Progress, Trace
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, refuse_parts
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -114,10 +114,10 @@ def record(
     watched: Any = _Watched(engine, recorder)
     if truth is None:
         tokens = word if fed is None else fed
-        trace = checking.run(decoder, tokens, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
+        trace = comparison.run(decoder, tokens, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
         trace = replace(trace, input=word)
     else:
-        trace = checking.check(decoder, truth, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
+        trace = comparison.check(decoder, truth, engine=watched, max_steps=max_steps, keep_rows=True, progress=progress)
     return replace(recorder.recording(decoder, trace), truth=truth, max_steps=max_steps)
 
 

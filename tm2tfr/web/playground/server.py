@@ -177,7 +177,7 @@ def playground(port: int = PORT, *, workers: Workers | None = None, given: Mappi
     """Return the server, bound to `port` of the loopback address; 0 is any port that is free.
 
     Args:
-        given: what the page opens with, see `tm2tfr.web.playground.opened.given`.
+        given: what the page opens with, see `tm2tfr.web.playground.shipped.opening_source`.
 
     Raises:
         UsageError: if the port is in use, or may not be used.

@@ -1,17 +1,24 @@
-"""The sources that are shipped with the package, for the tabs of the playground."""
+"""Shipped sources, for the tabs of the playground, and the source that the page opens with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from tm2tfr.base import resources as shelf
+from tm2tfr.base import resources
 from tm2tfr.base.choices import CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
-from tm2tfr.base.errors import NotFoundError, did_you_mean
-from tm2tfr.base.text.headers import title_in
+from tm2tfr.base.errors import NotFoundError, ReadError, did_you_mean
+from tm2tfr.base.files import is_safetensors
+from tm2tfr.base.text.source import decoded
+from tm2tfr.base.text.words import title_in
+from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats import native
+from tm2tfr.sources.circuit.formats.registry import by_ending
 from tm2tfr.sources.circuit.library import registry as circuits
+from tm2tfr.sources.turing.formats import bbchallenge
+from tm2tfr.sources.turing.formats.registry import by_extension
 from tm2tfr.sources.turing.library import load_with_warnings
 from tm2tfr.web.playground.query import MOST_SOURCE
 
@@ -71,19 +78,80 @@ def _by_name() -> dict[str, _Shipped]:
 
 def _all() -> Iterator[tuple[str, str, str, str, Callable[[], str]]]:
     """Yield the kind of each, its name, its format, its description, and the function that returns its text."""
-    for name in shelf.shipped(shelf.MACHINES):
+    for name in resources.shipped(resources.MACHINES):
         about = load_with_warnings(name).machine.description
-        yield TURING, name, "yaml", about, partial(shelf.shipped_text, shelf.MACHINES, name)
+        yield TURING, name, "yaml", about, partial(resources.shipped_text, resources.MACHINES, name)
     for name, generator in circuits.GENERATORS.items():
         if len(_circuit_text(name)) <= MOST_SOURCE:
             yield CIRCUIT, name, "yaml", generator.description, partial(_circuit_text, name)
-    shelves = ((RASP, RASP, shelf.PROGRAMS), (LOGIC, "tl", shelf.FORMULAS), (LOGIC, "srasp", shelf.ATTENTION_PROGRAMS))
+    shelves = (
+        (RASP, RASP, resources.PROGRAMS),
+        (LOGIC, "tl", resources.FORMULAS),
+        (LOGIC, "srasp", resources.ATTENTION_PROGRAMS),
+    )
     for kind, format, of in shelves:
-        for name in shelf.shipped(of):
-            text = partial(shelf.shipped_text, of, name)
+        for name in resources.shipped(of):
+            text = partial(resources.shipped_text, of, name)
             yield kind, name, format, title_in(text()), text
 
 
 @cache
 def _circuit_text(name: str) -> str:
     return native.write(circuits.load(name))
+
+
+def opening_source(named: str) -> dict[str, Any]:
+    """Return what a user names, a file, something shipped, or bbchallenge text, as the page's links carry it.
+
+    The file is read here, once; the page never does.
+
+    Returns:
+        ``v``, 1; ``name``, ``source``, ``format`` (None: it is to be recognised), ``input`` and ``options``.
+
+    Raises:
+        NotFoundError, ReadError: if there is no such thing, or it cannot be read.
+        SpecError: if it is not text, or too long for a source.
+    """
+    name, format, text = _text(named)
+    return {"v": 1, "name": name, "source": text, "format": format, "input": None, "options": {}}
+
+
+def _text(given: str) -> tuple[str, str | None, str]:
+    """Return the name, the format if the ending or the shelf says it, and the text."""
+    path = Path(given)
+    if (chosen := names.split(given)) is not None:
+        return _of_kind(*chosen)
+    known = {each["name"]: each["format"] for each in shipped()}
+    if given in known and not path.is_file():
+        return given, known[given], shipped_text(given)
+    if bbchallenge.is_argument(given) and not path.exists():
+        return given[:40], "bbchallenge", given
+    try:
+        data = resources.contents(resources.MACHINES, given)
+    except NotFoundError:
+        remedy = "name a file, or what 'tm2tfr list' lists"
+        raise NotFoundError(
+            f"{resources.display(given)}: there is no such file, and nothing of that name is shipped: {remedy}"
+        ) from None
+    if is_safetensors(data[:9], len(data)):
+        raise ReadError(
+            f"{resources.display(given)}: this is a weight file, and the playground takes a source: name the file of that"
+        )
+    text = decoded(data, file=resources.display(given), noun="source").text
+    ending = path.suffix.lower()
+    if ending in (".rasp", ".tl", ".srasp"):
+        return path.stem, ending.removeprefix("."), text
+    formats = by_extension(given)
+    circuit = by_ending(given)
+    if circuit is not None and circuit.name not in ("yaml", "aig"):
+        return path.stem, circuit.name, text
+    return path.stem, formats[0] if len(formats) == 1 and formats[0] != "yaml" else None, text
+
+
+def _of_kind(kind: str, name: str) -> tuple[str, str, str]:
+    """Return the name in the page's list, the format and the text of what ``kind:name`` stands for."""
+    known = {text_kind for _, text_kind in names.TEXTS[kind]} or {(CIRCUIT, "yaml")}
+    for each in shipped():
+        if (each["kind"], each["format"]) in known and each["name"] in (name, f"{name}.{each['format']}"):
+            return each["name"], each["format"], shipped_text(each["name"])
+    raise ReadError(f"{kind}:{name}: its text is longer than a source of the playground may be: use the command line")

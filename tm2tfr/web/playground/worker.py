@@ -20,9 +20,8 @@ from tm2tfr.base.choices import CIRCUIT_TEXTS, MACHINE_TEXTS
 from tm2tfr.base.errors import InputError, Tm2tfrError, UndefinedError, UsageError, did_you_mean
 from tm2tfr.base.files import WEIGHTS
 from tm2tfr.tables.table import table
-from tm2tfr.web.playground.answer import TOO_DEEP, TOO_LARGE, answer, read
+from tm2tfr.web.playground.answer import TOO_DEEP, TOO_LARGE, answer, ran, read
 from tm2tfr.web.playground.complaints import Marker, of_error, said
-from tm2tfr.web.playground.pages import ran
 from tm2tfr.web.playground.query import EXPORTS, Query
 
 # ── What can be taken home from a source: its text in other formats, weights, tables, and the page of a run.

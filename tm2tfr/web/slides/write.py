@@ -12,14 +12,13 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from tm2tfr.base import leftovers
+from tm2tfr.base import tempfiles
 from tm2tfr.base.choices import FRAMES, FrameFormat
-from tm2tfr.base.errors import EngineError, OutputError, listing
-from tm2tfr.base.extras import required
+from tm2tfr.base.errors import EngineError, OutputError, listing, required
 from tm2tfr.base.files import refusal, write_whole
 from tm2tfr.base.places import check_folder
 from tm2tfr.base.text import svg
-from tm2tfr.runs.trace.check import Progress
+from tm2tfr.runs.comparison import Progress
 from tm2tfr.web.explorer.moments import Moments
 from tm2tfr.web.slides.scene import HIGH, LOOKS, WIDE, Caption, Frame, Slide, Stroke
 from tm2tfr.web.slides.slide import alt_text, slide
@@ -150,14 +149,14 @@ def write_frames(
     if "png" in endings:
         pillow(folder)
     target = Path(os.path.realpath(folder))
-    beside = leftovers.beside(target)
+    beside = tempfiles.beside(target)
     try:
         beside.mkdir()
         try:
             names = list(_drawn(run, positions, beside, endings, counting))
             (beside / INDEX).write_text(_index(run, positions, endings), encoding="utf-8")
             # refused again: drawing may have taken minutes
-            leftovers.replace(beside, target, refuse=_refuse_others, names=_own_last)
+            tempfiles.replace_folder(beside, target, refuse=_refuse_others, names=_own_last)
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
             raise

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 
 from tests.sources.circuit.random_circuits import circuits
 from tests.sources.circuit.running import all_inputs, generated, watched, wrong_bits
-from tm2tfr.base.errors import CompileError
 from tm2tfr.engines import engine
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
@@ -109,25 +108,6 @@ def test_wrong_weights_are_wrong_alike_on_every_engine(path: str) -> None:
     runs = {name: [generated(broken, bits, engine(name)) for bits in inputs] for name in ("dense", "exact", "fast")}
     assert runs["dense"] == runs["exact"] == runs["fast"]
     assert wrong_bits(broken, circuit, inputs) > 0 == wrong_bits(decoder, circuit, inputs)
-
-
-@pytest.mark.parametrize(
-    ("circuit", "options", "said"),
-    [
-        (ADDER, {"variant": "papr"}, "unknown variant 'papr' (did you mean 'paper'?): use lookup, paper-hard, paper"),
-        (ADDER, {"epsilon": 1e-5}, "full-adder: variant lookup has no layer norms: omit epsilon, or use the variant paper"),
-        (
-            ADDER,
-            {"variant": "paper-hard"},
-            "full-adder: gate sum is XOR of 3 operands (and 1 more); variant paper-hard has NOR, AND and XOR of two "
-            "operands: convert the circuit to the basis paper, or use the variant lookup",
-        ),
-    ],
-)
-def test_what_cannot_be_compiled_is_refused(circuit: Circuit, options: dict[str, object], said: str) -> None:
-    with pytest.raises(CompileError) as error:
-        compile_circuit(circuit, **options)  # type: ignore[arg-type]
-    assert str(error.value) == said
 
 
 def test_where_the_weights_come_from_is_stated() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.library import registry as library
 
@@ -37,16 +36,3 @@ def test_our_names_are_read_from_a_comment_with_other_bytes(format: str) -> None
     data = data_of(format) + b'c\nabc\0\n# net c is "carry in"\n\xff\n# circuit "of two"\n'
     circuit = registry.read(data, file="adder.x", format=format).circuit
     assert (circuit.name, circuit.inputs[2]) == ("of two", "carry in")
-
-
-@pytest.mark.parametrize("format", ["aag", "aig"])
-def test_a_nul_before_the_comments_is_refused(format: str) -> None:
-    with pytest.raises(SpecError, match=r"the character U\+0000 is not allowed in a text: remove it"):
-        registry.read(data_of(format) + b"i0 a\0\nc\n", file="adder.x", format=format)
-
-
-@pytest.mark.parametrize("format", ["aag", "aig"])
-def test_the_symbol_of_a_constraint_is_no_comment(format: str) -> None:
-    words = "this is neither the name of an input or output nor the beginning of the comments"
-    with pytest.raises(SpecError, match=words):
-        registry.read(data_of(format) + b"c0 never\nc\n", file="adder.x", format=format)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tests.sources.circuit.formats.golden import PATHS, cases
+from tests.sources.circuit.formats.test_complaints import GOLDEN, data_of
 from tests.strategies import tries
 from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.circuit.evaluate import evaluate
@@ -29,7 +29,7 @@ TOKENS = [*WORDS.split(), " ", "\n", "\r\n", "\u2028", "\0", "é", "9" * 20]
 def sound(format: str) -> list[bytes]:
     """The texts that are damaged: every golden one, and as many circuits of the library."""
     written = [registry.write(library.load(name), format) for name in ("half-adder", "full-adder", "c17", "majority")]
-    golden = [case.data for path in PATHS for case in cases(path) if case.format == format]
+    golden = [data_of(case) for case in GOLDEN.cases if case.file == format]
     return [*golden, *(text if isinstance(text, bytes) else text.encode() for text in written * 12)]
 
 
@@ -102,5 +102,5 @@ def test_a_damaged_text_is_a_circuit_or_an_error(format: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("format", CIRCUIT_READABLE)
 def test_any_text_in_a_format_that_it_is_not_in(format: str) -> None:
-    others = [case.data for path in PATHS for case in cases(path) if case.format != format]
+    others = [data_of(case) for case in GOLDEN.cases if case.file != format]
     assert sum(is_circuit(data, format) for data in others) < len(others) // 2

@@ -9,8 +9,8 @@ import pytest
 import tm2tfr
 from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
-from tests.sources.circuit.formats.golden import said as complaint
-from tm2tfr.base.errors import ConversionError, SpecError, SpecWarning, UsageError
+from tests.sources.circuit.formats.test_complaints import said as complaint
+from tm2tfr.base.errors import SpecError, SpecWarning, UsageError
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS
@@ -69,23 +69,6 @@ def test_registers_are_named_beside_all_other_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("INPUT(a)\nOUTPUT(q)\nq = DFF(a)\nq = NOT(a)\n", "f:4:1: the net 'q' is the output of a register already"),
-        ("INPUT(a)\nOUTPUT(q)\nq = DFF(a)\nINPUT(q)\n", "f:4:7: the net 'q' is the output of a register already"),
-        ("INPUT(a)\nOUTPUT(q)\nq = DFF(b)\n", r"f:3:9: nothing drives the net 'b'"),
-        (
-            "INPUT(a)\nOUTPUT(q)\nq = DFF(a, a)\n",
-            r"f:3:5: the net 'q' is the output of a flip-flop or latch \(DFF\) of sev",
-        ),
-    ],
-)
-def test_what_is_wrong_with_registers(text: str, words: str) -> None:
-    with pytest.raises(SpecError, match=words):
-        registry.read(text, file="f", format="bench", cut_registers=True)
-
-
-@pytest.mark.parametrize(
     ("format", "old", "new", "words"),
     [
         ("aag", b"4 12 1", b"4 12 7", r"f:3:6: the latch 4 begins with 7: write 0, 1, or 4 for a value that is not known"),
@@ -135,8 +118,6 @@ def test_the_same_on_the_command_line_and_in_the_library(tmp_path: Path, capsys:
 def test_formats_without_registers_say_so() -> None:
     known = ", ".join(f.name for f in CIRCUIT_FORMATS.values() if f.registers)
     assert known == "bench, aag, aig, blif"
-    with pytest.raises(ConversionError, match=f"f: truth-table has no registers to cut, as {known} have: omit --cut-reg"):
-        registry.read("0110\n", file="f", format="truth-table", cut_registers=True)
 
 
 # ── what else BLIF files of others have ─────────────────────────────────────────────────────────────────────

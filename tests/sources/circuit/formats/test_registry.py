@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.base.errors import CompileError, ConversionError, NotFoundError, ReadError, SpecError
+from tm2tfr.base.errors import CompileError, NotFoundError, ReadError
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS, CIRCUIT_READABLE, CIRCUIT_WRITABLE, CircuitFormat
 from tm2tfr.sources.circuit.library import registry as library
@@ -78,28 +78,7 @@ def test_a_file_is_read_by_its_ending_and_from_standard_input(
 
 
 def test_the_ending_decides() -> None:
-    with pytest.raises(SpecError, match=r"x\.blif:1:1: this line is neither a command nor a row of a cover"):
-        registry.read("INPUT(a)\n", file="x.blif")
     assert registry.read("INPUT(a)\nOUTPUT(s)\ns = NOT(a)\n", file="x.blif", format="bench").circuit.inputs == ("a",)
-
-
-@pytest.mark.parametrize(
-    ("file", "format", "words"),
-    [
-        ("x", "blff", r"circuits cannot be read from 'blff' \(did you mean 'blif'\?\): use one of yaml, bench, aag"),
-        ("x", "verilog", "circuits cannot be read from 'verilog': use one of yaml"),
-        ("x.v", None, r"x\.v: verilog is only written, not read: convert it to BLIF first \(in yosys:"),
-        ("x", None, "x: this is in none of the formats of circuits: name one of yaml, bench, aag, aig, blif"),
-    ],
-)
-def test_what_is_not_read(file: str, format: str | None, words: str) -> None:
-    with pytest.raises(ConversionError, match=words):
-        registry.read("hello", file=file, format=format)
-
-
-def test_what_is_not_written() -> None:
-    with pytest.raises(ConversionError, match=r"circuits cannot be written as 'vhdl': use one of yaml, bench"):
-        registry.write(FULL_ADDER, "vhdl")
 
 
 def test_a_circuit_that_weights_cannot_state_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +95,6 @@ def test_a_circuit_that_weights_cannot_state_is_not_compiled(monkeypatch: pytest
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"no\.bench: there is no such file: name the file of a circuit"):
         registry.load_with_warnings(tmp_path / "no.bench")
-    with pytest.raises(NotFoundError, match="no file can have this name: remove the invalid characters"):
-        registry.load_with_warnings("a\0b")
     with pytest.raises(ReadError, match="this is a folder: name a file in it"):
         registry.load_with_warnings(tmp_path)
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sources.circuit.random_circuits import circuits
-from tm2tfr.base.errors import ConversionError, SpecError
 from tm2tfr.sources.circuit.building import TABLES
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
@@ -148,21 +147,6 @@ def test_gates_that_are_simple_lines_mean_the_same_beside_others(second: str) ->
     }
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("  y:", "  x:", r"f:4:3: the net 'x' is defined a second time; the first is in line 3"),
-        ("XOR a b", "XOR a e", r"f:3:12: nothing drives the net 'e'"),
-        ("XOR a b", "XAR a b", r"f:3:6: unknown function 'XAR' \(did you mean 'XOR'\?\)"),
-        ("XOR a b", "MUX a b", r"f:3:6: MUX has 3 operands, not 2"),
-        ("outputs: [x, y]", "outputs: [x, y", r"f:5:10: this '\[' is not closed properly"),
-    ],
-)
-def test_mistakes_beside_simple_gates_have_their_places(old: str, new: str, words: str) -> None:
-    with pytest.raises(SpecError, match=words):
-        registry.read(document("").replace(old, new), file="f", format="yaml")
-
-
 def test_simple_lines_within_a_text_are_no_gates() -> None:
     text = 'description: "\ngates:\n  x: XOR a b\n"\ninputs: [a, b]\n"gates": {s: AND a b}\noutputs: [s]\n'
     assert [gate.net for gate in registry.read(text, file="f", format="yaml").circuit.gates] == ["s"]
@@ -278,13 +262,3 @@ def test_a_netlist_is_written_in_the_words_of_its_format() -> None:
         "truth-table": '# circuit "half"\na b | half c\n00 | 00\n01 | 10\n10 | 10\n11 | 01\n',
         "expression": '# circuit "half"\n# inputs a b\n# outputs half c\nhalf = a ^ b\nc = a & b\n',
     }
-
-
-def test_what_a_format_cannot_express() -> None:
-    wide = Circuit(
-        name="wide", inputs=tuple(f"x{k}" for k in range(17)), gates=(Gate("s", "01", ("x0",)),), outputs=(("s", "s"),)
-    )
-    with pytest.raises(ConversionError, match=r"wide: 17 inputs and 1 output are too many .*: write it as \.bench"):
-        registry.write(wide, "truth-table")
-    with pytest.raises(ConversionError, match="wide: a circuit without outputs is not written: name the nets"):
-        registry.write(replace(wide, outputs=()), "bench")

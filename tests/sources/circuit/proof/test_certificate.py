@@ -12,11 +12,12 @@ from tests.sources.circuit.proof.mutants import with_two_more
 from tests.sources.circuit.random_circuits import circuits
 from tests.sources.circuit.running import PAPER, all_inputs, random_of, wrong_bits
 from tm2tfr.base.errors import EngineError
+from tm2tfr.certificates.kit import Refusal
 from tm2tfr.engines import engine
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.sources.circuit.proof import CircuitRefusal, prove
+from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder, FeedForward, Norm, matrices, replaced
@@ -30,7 +31,7 @@ ALL = [("dense", "float32"), ("dense", "float64"), ("fast", "float64"), ("exact"
 @settings(max_examples=30, deadline=None)
 @given(circuit=circuits())
 def test_any_circuit_is_certified_by_lookup(circuit: Circuit) -> None:
-    found = prove(compile_circuit(circuit), circuit).certificates()
+    found = CircuitProof(compile_circuit(circuit), circuit).certificates()
     assert [(c.engine, c.dtype) for c in found] == ALL
     assert [str(refusal) for c in found for refusal in c.refusals] == []
     assert {(c.margin, c.stray) for c in found} == {(1.0, 0.0)}
@@ -42,7 +43,7 @@ def test_any_circuit_is_certified_by_lookup(circuit: Circuit) -> None:
 def test_the_variants_of_the_paper_are_certified(variant: str, seed: int) -> None:
     circuit = random_of(PAPER, inputs=1 + seed, gates=1 + 7 * seed, seed=seed)
     for epsilon in (0.0, 1e-5) if variant == "paper" else (0.0,):
-        proof = prove(compile_circuit(circuit, variant, epsilon=epsilon), circuit)
+        proof = CircuitProof(compile_circuit(circuit, variant, epsilon=epsilon), circuit)
         assert [proof.certificate("dense", dtype).refusals for dtype in ("float32", "float64")] == [(), ()]
         assert proof.certificate("exact").granted == proof.certificate("fast").granted == (variant == "paper-hard")
 
@@ -54,7 +55,7 @@ def test_the_variants_of_the_paper_are_certified(variant: str, seed: int) -> Non
 def test_adders_of_1_to_48_bits_are_certified_for_all_inputs(variant: str, order: str) -> None:
     for bits in range(1, 49):
         circuit = load("binary-adder", bits=bits, order=order)
-        proof = prove(compile_circuit(circuit, variant), circuit)
+        proof = CircuitProof(compile_circuit(circuit, variant), circuit)
         for dtype in ("float32", "float64"):
             assert str(proof.certificate("dense", dtype)).endswith(f"at {7 * bits} positions")
 
@@ -62,7 +63,7 @@ def test_adders_of_1_to_48_bits_are_certified_for_all_inputs(variant: str, order
 @pytest.mark.slow
 def test_the_circuit_of_sha_256_is_certified_for_all_blocks() -> None:
     circuit = load("sha256")
-    proof = prove(compile_circuit(circuit), circuit)
+    proof = CircuitProof(compile_circuit(circuit), circuit)
     certificate = proof.certificate("fast")
     assert certificate.granted
     assert certificate.gates == len(circuit.gates) > 40_000
@@ -73,7 +74,7 @@ def test_the_circuit_of_sha_256_is_certified_for_all_blocks() -> None:
 def test_lookup_is_certified_under_softmax_up_to_a_quarter(temperature: float, granted: bool) -> None:
     """Three operands, each with less than a sixth of its weight elsewhere: 3ρ < ½."""
     decoder = softened(compile_circuit(FULL), temperature)
-    certificate = prove(decoder, FULL).certificate("dense")
+    certificate = CircuitProof(decoder, FULL).certificate("dense")
     assert certificate.granted == granted
     if granted:
         assert 3 * certificate.stray < 0.5
@@ -81,7 +82,7 @@ def test_lookup_is_certified_under_softmax_up_to_a_quarter(temperature: float, g
 
 
 def test_a_temperature_that_is_no_power_of_two_is_refused() -> None:
-    certificate = prove(softened(compile_circuit(FULL), 0.1), FULL).certificate("dense")
+    certificate = CircuitProof(softened(compile_circuit(FULL), 0.1), FULL).certificate("dense")
     assert certificate.refusals[0].what == "head 'operand a' does not divide its queries by a power of two"
 
 
@@ -92,9 +93,9 @@ def changed(decoder: Decoder, path: str, row: int, column: int, value: float) ->
 def test_a_wrong_table_entry_is_refused_with_the_gate_and_the_case() -> None:
     decoder = compile_circuit(FULL)
     layout = decoder.layout
-    found = prove(changed(decoder, "position_table", layout.index("t110"), 3, 0.0), FULL).certificate("dense")
+    found = CircuitProof(changed(decoder, "position_table", layout.index("t110"), 3, 0.0), FULL).certificate("dense")
     assert found.refusals == (
-        CircuitRefusal(
+        Refusal(
             part="gate",
             net="carry",
             what="MAJ(a, b, c) must be 1 where the heads bring 110",
@@ -125,7 +126,7 @@ def test_a_wrong_table_entry_is_refused_with_the_gate_and_the_case() -> None:
     ],
 )  # fmt: skip
 def test_wrong_weights_are_refused_by_name(path: str, row: int, column: int, value: float, said: str) -> None:
-    found = prove(changed(compile_circuit(FULL), path, row, column, value), FULL).certificate("dense")
+    found = CircuitProof(changed(compile_circuit(FULL), path, row, column, value), FULL).certificate("dense")
     assert str(found.refusals[0]) == said
 
 
@@ -140,7 +141,7 @@ def test_whatever_is_certified_is_right(variant: str) -> None:
         for row, column, value in list(matrix.entries())[::3]:
             for other in {0.0, -value, value + 1}:
                 mutant = changed(decoder, path, row, column, other)
-                if prove(mutant, circuit).certificate("dense").granted:
+                if CircuitProof(mutant, circuit).certificate("dense").granted:
                     granted += 1
                     assert wrong_bits(mutant, circuit, all_inputs(circuit)) == 0
                 else:
@@ -154,33 +155,37 @@ def test_a_wrong_gain_or_epsilon_of_a_norm_is_refused() -> None:
     norm, one = decoder.norm, decoder.layout.index("one")
     assert norm is not None
     wrong = replace(norm, gain=norm.gain.with_entry(one, 0, -1.0))
-    found = prove(replace(decoder, norm=wrong), ADDER).certificate("dense")
+    found = CircuitProof(replace(decoder, norm=wrong), ADDER).certificate("dense")
     assert [refusal.part for refusal in found.refusals[:1]] == ["gate"]
     layer = replace(decoder.layers[0], feed_forward_norm=Norm(gain=norm.gain, bias=norm.bias, epsilon=9.0))
-    assert not prove(replace(decoder, layers=(layer,)), ADDER).certificate("dense").granted
+    assert not CircuitProof(replace(decoder, layers=(layer,)), ADDER).certificate("dense").granted
 
 
 def test_another_circuit_is_refused() -> None:
     decoder = compile_circuit(FULL)
-    assert prove(decoder, load("half-adder")).certificate().refusals[0].part == "shape"
+    assert CircuitProof(decoder, load("half-adder")).certificate().refusals[0].part == "shape"
     other = replace(FULL, gates=(FULL.gates[1], FULL.gates[0]))
-    assert {refusal.net for refusal in prove(decoder, other).certificate().refusals} == {"sum", "carry"}
+    assert {refusal.net for refusal in CircuitProof(decoder, other).certificate().refusals} == {"sum", "carry"}
 
 
 def test_engines_and_dtypes_are_known_by_name() -> None:
-    proof = prove(compile_circuit(FULL), FULL)
-    with pytest.raises(EngineError, match=r"^unknown engine 'fst' \(did you mean 'fast'\?\): use dense, fast, exact$"):
+    proof = CircuitProof(compile_circuit(FULL), FULL)
+    with pytest.raises(
+        EngineError, match=r"^unknown engine 'fst' \(did you mean 'fast'\?\): use one of dense, fast, exact$"
+    ):
         proof.certificate("fst")
-    with pytest.raises(EngineError, match="^there is no certificate for fast in float32: use float64$"):
+    with pytest.raises(EngineError, match="^the fast engine does not compute in 'float32': omit the dtype$"):
         proof.certificate("fast", "float32")
 
 
 def test_weights_of_another_shape_are_refused() -> None:
     decoder = compile_circuit(FULL)
     shorter = replace(decoder, position_table=Matrix.from_entries((19, 3), {}))
-    assert str(prove(shorter, FULL).certificate().refusals[0]) == "shape: the position table must have 4 positions: 3"
+    assert (
+        str(CircuitProof(shorter, FULL).certificate().refusals[0]) == "shape: the position table must have 4 positions: 3"
+    )
     named = replace(decoder, vocabulary=("0", "2"))
-    assert prove(named, FULL).certificate().refusals[0].witness == "('0', '2')"
+    assert CircuitProof(named, FULL).certificate().refusals[0].witness == "('0', '2')"
 
 
 # ── what only rounding breaks: right in rational numbers, wrong as engines compute it ───────────────────────
@@ -233,7 +238,7 @@ def logits_that_vanish(size: float) -> Decoder:
 def test_weights_that_rounding_makes_wrong_are_refused(decoder: Decoder, dtype: str) -> None:
     assert wrong_bits(decoder, FULL, all_inputs(FULL), engine("dense", dtype)) > 0
     assert wrong_bits(decoder, FULL, all_inputs(FULL), engine("exact")) == 0
-    assert not prove(decoder, FULL).certificate("dense", dtype).granted
+    assert not CircuitProof(decoder, FULL).certificate("dense", dtype).granted
 
 
 def test_the_mean_of_two_values_may_be_half_a_weight() -> None:
@@ -259,7 +264,7 @@ def test_the_mean_of_two_values_may_be_half_a_weight() -> None:
     )
     wrong = [wrong_bits(decoder, circuit, all_inputs(circuit), engine("dense", dtype)) for dtype in ("float32", "float64")]
     assert wrong == [2, 0]
-    proof = prove(decoder, circuit)
+    proof = CircuitProof(decoder, circuit)
     assert [proof.certificate("dense", dtype).granted for dtype in ("float32", "float64")] == [False, True]
 
 
@@ -271,19 +276,19 @@ def test_keys_that_are_integers_only_in_float64_are_refused() -> None:
     for k, head in enumerate(decoder.layers[0].heads):
         row, value = next((r, v) for r, c, v in head.key.entries() if c == square)
         decoder = changed(decoder, f"layers.1.heads.{k}.key", row, square, value / 15)
-    assert prove(decoder, FULL).certificate("dense", "float32").refusals[0].part == "attention"
+    assert CircuitProof(decoder, FULL).certificate("dense", "float32").refusals[0].part == "attention"
 
 
 def test_weights_that_the_engine_refuses_are_not_certified() -> None:
     decoder = changed(compile_circuit(FULL), "unembedding", 1, 18, 1e39)
-    proof = prove(changed(decoder, "layers.1.feed_forward.output", 18, 0, 2.0**-60), FULL)
+    proof = CircuitProof(changed(decoder, "layers.1.feed_forward.output", 18, 0, 2.0**-60), FULL)
     assert proof.certificate("dense", "float32").refusals[0].what == "numbers may get too large for float32"
 
 
 def test_more_operands_than_six_are_refused_at_once() -> None:
     decoder = compile_circuit(FULL)
     layer = decoder.layers[0]
-    certificate = prove(replace(decoder, layers=(replace(layer, heads=layer.heads * 14),)), FULL).certificate()
+    certificate = CircuitProof(replace(decoder, layers=(replace(layer, heads=layer.heads * 14),)), FULL).certificate()
     assert [str(refusal) for refusal in certificate.refusals] == [
         "attention: the proof knows heads that look at 6 operands: 42 at a time"
     ]

@@ -12,7 +12,7 @@ from tests.sources.circuit.running import PAPER, random_of, wrong_bits
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.registry import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.sources.circuit.proof import prove
+from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
@@ -134,7 +134,7 @@ def test_attention_that_goes_far_astray_is_bounded_at_any_distance() -> None:
     decoder = with_units(decoder, [({at("x_a"): 1.0, at("x_b"): -2.0}, -0.9972, {at("y"): 2.0**14})])
     bits = "".join("0" if n == 300 else "1" for n in range(600))
     assert wrong_bits(decoder, circuit, [bits]) == 1
-    (refusal,) = prove(decoder, circuit).certificate().refusals
+    (refusal,) = CircuitProof(decoder, circuit).certificate().refusals
     assert refusal.what == "CONST0(x300) must be 0 where the heads bring 000"
 
 
@@ -163,7 +163,7 @@ SMALL = "rounding: numbers may get too small for float64, in which the proof com
 )
 def test_it_is_wrong_and_not_certified(case: Case, name: str, dtype: str, said: str) -> None:
     decoder, circuit = case
-    first = prove(decoder, circuit).certificate(name, dtype).refusals[0]
+    first = CircuitProof(decoder, circuit).certificate(name, dtype).refusals[0]
     assert f"{first.part}: {first.what}" == said
     assert not is_right(decoder, circuit, name, dtype)
 
@@ -173,5 +173,5 @@ def test_it_is_wrong_and_not_certified(case: Case, name: str, dtype: str, said: 
 )
 def test_what_only_float32_gets_wrong_is_certified_in_float64(case: Case) -> None:
     decoder, circuit = case
-    assert prove(decoder, circuit).certificate("dense", "float64").refusals == ()
+    assert CircuitProof(decoder, circuit).certificate("dense", "float64").refusals == ()
     assert is_right(decoder, circuit, "dense", "float64")

@@ -13,7 +13,7 @@ from tests.sources.circuit.running import PAPER, random_of
 from tests.strategies import tries
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
-from tm2tfr.sources.circuit.proof import prove
+from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 
 VARIANTS = ("lookup", "paper-hard", "paper")
 ENGINES = (("dense", "float32"), ("dense", "float64"), ("fast", "float64"), ("exact", "rational"))
@@ -39,7 +39,7 @@ def test_no_changed_weights_are_certified_and_wrong(variant: str) -> None:
         circuit = circuit_of(number)
         what, decoder = mutant(compile_circuit(circuit, variant), number)
         for name, dtype in ENGINES:
-            granted = prove(decoder, circuit).certificate(name, dtype).granted
+            granted = CircuitProof(decoder, circuit).certificate(name, dtype).granted
             if granted or name == "dense":
                 right = is_right(decoder, circuit, name, dtype)
                 found[granted, right] += 1

@@ -1,30 +1,43 @@
-"""Formulas and programs that cannot be read, or may not be meant: every complaint, word by word."""
+"""Formulas and programs that cannot be read, or may not be meant: every complaint, word by word.
+
+The title of a case says which language it is in.
+"""
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from tests.sources.logic.language.malformed import CASES as FILE
-from tests.sources.logic.language.malformed import complaints
-from tests.sources.malformed import cases
-
-CASES = [*cases(FILE)]
+from tests.golden import Case, Golden
+from tm2tfr.base.errors import SpecError
+from tm2tfr.sources.logic.read import read
 
 
-@pytest.mark.parametrize(("title", "text", "messages"), CASES, ids=[case[0] for case in CASES])
-def test_the_complaints_about_a_text(title: str, text: str, messages: str) -> None:
-    assert complaints(title, text) == messages
+def complaints(title: str, text: str) -> str:
+    """Return the messages about a text, warnings too."""
+    file = "x.srasp" if title.startswith("program") else "x.tl"
+    try:
+        return "\n".join(map(str, read(text, file=file).warnings))
+    except SpecError as error:
+        return str(error)
+
+
+def answer(case: Case) -> str:
+    return complaints(case.title, case.text)
+
+
+GOLDEN = Golden(Path(__file__).with_name("malformed.txt"), answer)
+test_the_complaints_about_a_text = GOLDEN.test()
 
 
 def test_there_are_many_and_each_has_a_place_and_a_remedy() -> None:
-    assert len(CASES) >= 90
-    for _, _, messages in CASES:
-        assert messages.startswith(("x.tl:", "x.srasp:"))
-        heads = [message for message in messages.splitlines() if message.startswith("x.")]
+    assert len(GOLDEN.cases) >= 90
+    for case in GOLDEN.cases:
+        assert case.says.startswith(("x.tl:", "x.srasp:"))
+        heads = [message for message in case.says.splitlines() if message.startswith("x.")]
         assert all(message.count(": ") >= 2 for message in heads)
 
 
 def test_a_text_of_nothing_but_mistakes_is_left_after_a_hundred_complaints() -> None:
-    said = complaints("formula", "Q[a] &\n;" * 500)
-    assert said.count("an operand is missing") == 20
-    assert "… and 80 more: fix those above first" in said
+    messages = complaints("formula", "Q[a] &\n;" * 500)
+    assert messages.count("an operand is missing") == 20
+    assert "… and 80 more: fix those above first" in messages

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import pytest
 
 from tests.sources.logic.language.printed import written
 from tests.strategies import tries
-from tm2tfr.base.errors import SpecError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.read import read
@@ -26,34 +24,6 @@ def test_a_text_means_what_it_says(language: str) -> None:
             found = evaluate(program.definitions.values(), word)
             for name, node in program.definitions.items():
                 assert found[node] == text.values(name, "".join(word)), (text.text, name, word)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "latest_j [j <= i, count(true) = 2] Q_a(j)",
-            "x.srasp:1:26: 'count' is of a constant here, and does not say whether it is at i or at j: define it before, "
-            "with a name, and use the name at i or at j",
-        ),
-        (
-            "latest_j [j <= i, Q_a(j)] (prev true & in(j) = in(i))",
-            "x.srasp:1:35: 'prev' is of a constant here, and does not say",
-        ),
-        (
-            "latest_j [j <= i, Q_a(j)] (prev (Q_a(j) & Q_b(i)))",
-            "x.srasp:1:35: 'prev' is of something about both i and j: keep what is about i outside of it",
-        ),
-        ("latest_j [j <= i, Q_a(j) since Q_b(i)] true", "x.srasp:1:26: 'since' is of something about both i and j"),
-        ("latest_j [j <= i, Q_a(j)] (count(Q_a(j) & Q_b(i)) > 1)", "x.srasp:1:35: 'count' is of something about both"),
-        ("latest_j [j <= i, f(j, i)] true", "x.srasp:1:20: 'once' is of something about both i and j"),
-    ],
-)
-def test_what_looks_elsewhere_does_so_from_one_position(text: str, message: str) -> None:
-    """As what is selected, or carried, it would mean one thing or the other."""
-    macro = "f(s, t) = Q_a(s) & once (Q_a(s) | Q_b(t))\n" if "f(" in text else ""
-    with pytest.raises(SpecError, match=f"^{re.escape(message)}"):
-        read(f"{macro}x(i) = {text}", file="x.srasp")
 
 
 EXTREMES = """c(i) = #[j <= i] Q_a(j)

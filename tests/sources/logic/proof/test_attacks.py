@@ -17,7 +17,7 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.reading import answered
 from tm2tfr.sources.logic.library import load
-from tm2tfr.sources.logic.proof import prove
+from tm2tfr.sources.logic.proof.certificate import LogicProof
 from tm2tfr.sources.logic.truth import LogicTruth
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
@@ -152,7 +152,7 @@ def test_weights_that_only_exact_arithmetic_gets_right_are_refused(attack: Calla
     found = zip(*(answered(decoder, each.logits) for each in passed), strict=True)
     assert dict(zip(truth.values, found, strict=True)) == truth.values
     assert not right(program, decoder, "float32", words_of(program, 64, 0))
-    (refusal,) = prove(decoder, program).certificate("dense", "float32").refusals
+    (refusal,) = LogicProof(decoder, program).certificate("dense", "float32").refusals
     assert str(refusal).startswith(ATTACKS[attack])
 
 
@@ -168,7 +168,7 @@ def test_the_lead_of_a_sign_head_over_positions_behind_is_not_that_of_its_shares
     decoder = draw.with_head(at, 0, draw.compared(head, [(large, bos), *behind]))
     tied = observe_all(decoder, ("BOS", *"bbbb"), engine=Dense("float32"))[4].heads[at, 0]
     assert tuple(tied[1]) == (1, 2, 3, 4)
-    (refusal,) = prove(decoder, program).certificate("dense", "float32").refusals
+    (refusal,) = LogicProof(decoder, program).certificate("dense", "float32").refusals
     assert str(refusal) == SHORT
 
 
@@ -182,5 +182,5 @@ def test_two_subspaces_with_one_claim_are_not_taken_for_one() -> None:
     assert key.by_row()[1] == {i: 1}
     decoder = replaced(wide, {path: key.with_entry(1, i, 2.0**23 + 1).with_entry(1, own.layout.width, -(2.0**23))})
     assert not right(program, decoder, "float32", words_of(program, 64, 0))
-    (refusal,) = prove(decoder, program).certificate("dense", "float32").refusals
+    (refusal,) = LogicProof(decoder, program).certificate("dense", "float32").refusals
     assert refusal.what == "the scores of a head have no shape that the proof knows"

@@ -17,11 +17,11 @@ from tests.sources.logic.test_faults import Runs
 from tests.sources.rasp.compiled.faults import faults
 from tests.strategies import tries
 from tm2tfr.base.errors import CompileError, EngineError
+from tm2tfr.certificates.kit import Questions, Refusal
 from tm2tfr.contract.options import LogicOptions
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.logic.library import load, shipped
-from tm2tfr.sources.logic.proof import LogicRefusal, prove
-from tm2tfr.sources.logic.proof.certificate import logic_report
+from tm2tfr.sources.logic.proof.certificate import LogicProof
 from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.matrix import Matrix
@@ -42,7 +42,7 @@ TOKENS = {
 @pytest.mark.parametrize("name", TOKENS)
 def test_up_to_how_many_tokens(name: str) -> None:
     program = load(name).program
-    found = prove(weights(program), program).certificates()
+    found = LogicProof(weights(program), program).certificates()
     assert [(each.engine, each.dtype) for each in found] == [
         ("dense", "float32"),
         ("dense", "float64"),
@@ -58,7 +58,7 @@ def test_up_to_how_many_tokens(name: str) -> None:
 def test_shipped_ones_are_certified(name: str) -> None:
     program = load(name).program
     for compare in ("lookup", "sign"):
-        proof = prove(weights(program, LogicOptions(compare=compare)), program)
+        proof = LogicProof(weights(program, LogicOptions(compare=compare)), program)
         assert str(proof.certificate()).startswith(f"{name} on dense in float64: certified: tieless, and as in exact"), (
             compare
         )
@@ -79,7 +79,7 @@ def test_random_formulas_are_certified() -> None:
                 decoder = weights(program, options)
             except CompileError:
                 continue
-            assert prove(decoder, program).certificate().refusals == (), program
+            assert LogicProof(decoder, program).certificate().refusals == (), program
             certified += 1
     assert certified > tries(100)
 
@@ -87,7 +87,7 @@ def test_random_formulas_are_certified() -> None:
 def test_words_as_long_as_certified_are_right_in_float32() -> None:
     program = load("more-as-than-bs").program
     decoder = weights(program)
-    most = prove(decoder, program).certificate("dense", "float32").most_tokens
+    most = LogicProof(decoder, program).certificate("dense", "float32").most_tokens
     assert most == TOKENS[program.name][0]
     drawn = np.random.default_rng(0).integers(0, 2, (3, most))
     drawn[1], drawn[2] = np.arange(most) % 2, np.arange(most) < most // 2
@@ -103,8 +103,8 @@ def with_head(decoder: Decoder, layer: int, head: Head) -> Decoder:
     return replace(decoder, layers=tuple(layers))
 
 
-def refused(decoder: Decoder, name: str = "since-b") -> LogicRefusal:
-    (refusal,) = prove(decoder, load(name).program).certificate().refusals
+def refused(decoder: Decoder, name: str = "since-b") -> Refusal:
+    (refusal,) = LogicProof(decoder, load(name).program).certificate().refusals
     return refusal
 
 
@@ -146,7 +146,7 @@ def test_weights_that_are_not_known_are_refused() -> None:
     def with_last(part: FeedForward) -> Decoder:
         return replace(decoder, layers=(*decoder.layers, Layer(name="more", meaning="", source="", feed_forward=part)))
 
-    (large,) = prove(with_last(silent), program).certificate("dense", "float32").refusals
+    (large,) = LogicProof(with_last(silent), program).certificate("dense", "float32").refusals
     assert str(large) == "rounding: a weight is not a number of float32: layers.3.feed_forward.input"
     nobody = replace(
         silent,
@@ -168,7 +168,7 @@ def test_a_wrong_weight_that_changes_a_short_word_is_refused(name: str) -> None:
     decoder = weights(program)
     runs, total, others = Runs(program, decoder, 2), 0, 0
     for matrix, faulty in faults(decoder, every=5):
-        certificate = prove(faulty, program).certificate()
+        certificate = LogicProof(faulty, program).certificate()
         if runs.changed(faulty) is not None:
             total += 1
             assert not certificate.granted, matrix
@@ -204,24 +204,26 @@ def test_a_number_of_positions_can_be_asked_about(tmp_path: Path) -> None:
         "takes no steps on a tape: omit --max-steps"
         in command("certify", "since-b", "--max-steps", "3", cwd=tmp_path).stderr
     )
-    said = "there is no certificate of formulas for fast: use --engine dense"
+    said = "the fast engine does not run these weights: use one of dense, exact"
     assert said in command("certify", "since-b", "--engine", "fast", cwd=tmp_path).stderr
 
 
 def test_a_report_as_json() -> None:
     proof = tm2tfr.certify("since-b")
-    plain = json.loads(logic_report(proof, engine="dense").json())
+    plain = json.loads(proof.report(Questions(engine="dense")).json())
     assert (plain["granted"], plain["heads"], plain["words"], plain["longest"]) == (True, 1, 39, 3)
     assert [each["most_positions"] for each in plain["certificates"]] == [4_096, 94_906_265]
-    with pytest.raises(EngineError, match="^there is no certificate for dense in rational: use float32 or float64$"):
+    with pytest.raises(
+        EngineError, match="^the dense engine does not compute in 'rational': use float32 or float64, or omit it$"
+    ):
         proof.certificate("dense", "rational")
-    with pytest.raises(EngineError, match="^unknown engine 'fast': use dense, exact$"):
+    with pytest.raises(EngineError, match="^the fast engine does not run these weights: use one of dense, exact$"):
         proof.certificate("fast")
 
 
 def test_what_is_refused_is_shown() -> None:
     program = load("since-b").program
-    report = logic_report(prove(softened(weights(program), 0.01), program), engine="exact")
+    report = LogicProof(softened(weights(program), 0.01), program).report(Questions(engine="exact"))
     assert not report.granted
     assert report.text().splitlines()[-3:] == [
         "",

@@ -22,7 +22,7 @@ from tm2tfr.engines.reading import right_answers
 from tm2tfr.engines.whole import WholeDense
 from tm2tfr.sources.logic.library import load
 from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.proof import prove
+from tm2tfr.sources.logic.proof.certificate import LogicProof
 from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.transformer.weights import Decoder
 
@@ -89,7 +89,7 @@ def test_what_is_certified_is_right(change: Callable[[Draw], Decoder]) -> None:
         drawn = random.Random(seed)
         dtype: Float = drawn.choice(("float32", "float32", "float64"))
         changed = change(Draw(decoder, drawn))
-        most = prove(changed, program).certificate("dense", dtype).most_tokens
+        most = LogicProof(changed, program).certificate("dense", dtype).most_tokens
         longest = LONGEST if most is None or dtype == "float64" or seed % FAR else most
         is_right = right(program, changed, dtype, words_of(program, min(longest, most or longest), seed))
         found[f"{'refused' if most is None else 'certified'}, {'right' if is_right else 'wrong'}"] += 1

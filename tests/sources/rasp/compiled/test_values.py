@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import product
 
 import pytest
 
 import tm2tfr
 from tm2tfr.base.errors import CompileError
-from tm2tfr.runs.batches.labelled import checked_words, every_input
 from tm2tfr.sources.rasp.read import read
 
 PROGRAMS = {
@@ -50,13 +48,6 @@ def test_truths_among_numbers_are_numbers_for_inputs_of_any_length_too() -> None
     assert tm2tfr.check(decoder, "abc").agrees
 
 
-@pytest.mark.parametrize("unbounded", [False, True])
-def test_what_is_undefined_on_every_input_is_refused(unbounded: bool) -> None:
-    program = read('# alphabet: ab\nnothing = {"c": 1}[tokens];\n', file="nothing.rasp").program
-    with pytest.raises(CompileError, match="'nothing' is undefined on every input"):
-        tm2tfr.compile(program, unbounded=unbounded)
-
-
 @pytest.mark.slow
 def test_selectors_of_too_many_levels_are_refused() -> None:
     text = "# alphabet: ab\ns = select(tokens, tokens, ==);\n" + "s = not s;\n" * 2000 + "a = aggregate(s, indices);\n"
@@ -69,22 +60,3 @@ def test_an_s_op_that_is_undefined_on_longer_inputs_only_is_no_output() -> None:
     decoder = tm2tfr.compile(read(text, file="late.rasp").program, max_length=5)
     assert [output.name for output in decoder.outputs] == ["place"]
     assert decoder.provenance["notes"] == "late is not an output: it is undefined on an input on which place is not"
-
-
-TWO = "# alphabet: ab\nfirst = indices + 1;\nsecond = tokens;\n"
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("sop", "length", "no output of these weights is 'length', the s-op that is to be compared"),
-        ("alphabet", "a", "the alphabet of the program is not the vocabulary of these weights"),
-        ("alphabet", "abc", "the alphabet of the program is not the vocabulary of these weights"),
-    ],
-)
-def test_weights_that_say_another_s_op_or_alphabet_are_not_compared(option: str, value: str, said: str) -> None:
-    decoder = tm2tfr.compile(read(TWO, file="two.rasp").program, max_length=2)
-    forged = replace(decoder, provenance={**decoder.provenance, f"option.{option}": value})
-    program = tm2tfr.Subject.of(forged).right
-    with pytest.raises(CompileError, match=said):
-        checked_words(forged, program, every_input(len(program.alphabet), 2))

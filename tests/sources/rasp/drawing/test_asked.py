@@ -11,7 +11,7 @@ from tests.cli.lines import said
 from tests.recordings import recorded_text
 from tests.sources.rasp.drawing.pictures import FOLDER, runs
 from tests.sources.rasp.drawing.test_runs import check
-from tm2tfr.base.errors import CompileError, InputError
+from tm2tfr.base.errors import CompileError
 from tm2tfr.base.text.words import written
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
@@ -53,8 +53,6 @@ def test_a_head_of_the_weights_gives_equal_shares_to_what_its_selector_selects(n
 def test_any_tokens_are_drawn_and_only_those_of_the_alphabet_with_attention() -> None:
     assert "<title>reverse(&quot;hello&quot;) = olleh</title>" in tm2tfr.draw_run("reverse", "hello")
     assert "<title>reverse([1, 2]) = 21</title>" in tm2tfr.draw_run("reverse", "[1, 2]")
-    with pytest.raises(InputError, match="'h', is not in the alphabet"):
-        tm2tfr.draw_run("reverse", "hello", attention=True)
 
 
 def test_the_own_input_of_a_program_is_drawn_by_default() -> None:

@@ -174,12 +174,3 @@ def test_files(tmp_path: Path) -> None:
         assert (tmp_path / f"flow{ending}").read_bytes().startswith(start)
     with pytest.raises(OutputError, match=r"'.txt' is not a drawing format: use one of .dot, .gv, .mmd"):
         save(program, tmp_path / "flow.txt")
-
-
-def test_what_is_too_large_is_refused() -> None:
-    text = "x = indices;" + "".join(f"x{n} = {'x' if n == 0 else f'x{n - 1}'} + 1;" for n in range(201))
-    with pytest.raises(
-        OutputError,
-        match=r"drawing text: x200: it has 202 heads and s-ops, and at most 200 can be drawn legibly: draw an earlier s-op",
-    ):
-        to_dot(read(text))

@@ -13,7 +13,6 @@ import pytest
 from tests.sources.rasp.drawing.test_graphs import SHIFT
 from tests.sources.rasp.headers import header, names
 from tests.sources.rasp.running import read, shipped_program
-from tm2tfr.base.errors import OutputError
 from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
 from tm2tfr.sources.rasp.evaluate import Undefined
 from tm2tfr.sources.rasp.program import Program
@@ -146,11 +145,3 @@ def test_several_runs_in_one_file() -> None:
     text = run_svg(*(drawn_run(read(SHIFT), word) for word in ("ab", "abc")))
     check(text)
     assert "<title>shifted(&quot;ab&quot;) = -a; shifted(&quot;abc&quot;) = -ab</title>" in text
-
-
-def test_a_long_input_is_refused() -> None:
-    with pytest.raises(
-        OutputError,
-        match=r"^drawing text: shifted: the input has 41 positions, and at most 40 can be drawn legibly: use a shorter",
-    ):
-        drawn_run(read(SHIFT), "a" * 41)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.sources.rasp.language.running import on, program, rows
-from tm2tfr.base.errors import InputError
 from tm2tfr.sources.rasp.evaluate import Undefined, attempt, evaluate
 
 F = Fraction
@@ -120,10 +119,6 @@ def test_what_is_undefined_says_where() -> None:
     made = program("a = indices + 1;\nb = 6 / (indices - 2);\nc = b + a;")
     with pytest.raises(Undefined) as raised:
         evaluate(made, "hello")
-    assert str(raised.value) == (
-        "line 2, column 5: 'b' is undefined on the input 'hello' at position 2: division by zero: "
-        "use another input, or define the value there"
-    )
     assert (raised.value.node, raised.value.position) == (made.sops["b"], 2)
     assert evaluate(made, "ab").values[made.sop] == (-2, -4)
     found = attempt(made.sops.values(), "hello")
@@ -132,22 +127,12 @@ def test_what_is_undefined_says_where() -> None:
     assert isinstance(found[made.sops["c"]], Undefined)
 
 
-def test_an_input_has_at_least_one_token() -> None:
-    with pytest.raises(InputError, match="the input is empty"):
-        on("indices", "")
-
-
 def test_tokens_are_converted() -> None:
     assert on("tokens_int + 1", [1, "2", F(7, 2), True]) == [2, 3, 4, 2]
     assert on("tokens_float", ["1e1", "0.5", 2, True]) == [10, F(1, 2), 2, 1]
     assert on("tokens_bool", ["", "a", 0, F(1, 2)]) == [False, True, False, True]
     assert on("tokens_str", ["a", 1, F(1, 2), True]) == ["a", "1", "0.5", "True"]
     assert on("tokens_asis", [1, F(1, 2)]) == [1, F(1, 2)]
-    for token in ("nan", "inf", "x"):
-        with pytest.raises(Undefined, match="is not a number"):
-            on("tokens_float", [token])
-    with pytest.raises(Undefined, match="both texts and other values"):
-        on("tokens_asis", ["a", 1])
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ import pytest
 
 from tests.sources.rasp.headers import FOLDER, names
 from tests.sources.rasp.language.running import program
-from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp.analyse import analyse, shapes_of
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.read import read
@@ -62,5 +61,3 @@ def test_values_as_text() -> None:
     assert [literal(value) for value in values] == [
         "1", "(-1)", "True", '"a"', "0.5", "(-0.375)", "2.0", "(1 / 3)", "(-1 / 3)",
     ]  # fmt: skip
-    with pytest.raises(CompileError, match="cannot be written in RASP, which has no escapes"):
-        literal('say "a"')

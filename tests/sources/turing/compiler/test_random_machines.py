@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from tests.runs.checking import check
 from tests.strategies import machines_with_inputs, tries
-from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.turing.compiler import compile_machine

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 
 from tests.strategies import machines_with_inputs
-from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -368,19 +367,3 @@ def test_the_left_boundary_is_repaired_unless_the_chapters_is_asked_for() -> Non
     heads = [sum(t.move for t in map(parsed, tokens[: i + 1]) if t) for i in range(len(tokens))]
     assert min(heads) == -1
     assert len(rows) == len(tokens)
-
-
-@pytest.mark.parametrize(
-    ("name", "asked", "words"),
-    [
-        ("busy-beaver-3", "repaired", "^busy-beaver-3: the tape is two-way and has no left boundary: omit --left-bound"),
-        ("busy-beaver-3", "chapter", "or write 'tape: one-way' in the machine$"),
-        ("busy-beaver-3", "nonsense", "the tape is two-way and has no left boundary"),
-        ("chapter", "repared", r"^unknown left boundary 'repared' \(did you mean 'repaired'\?\): use repaired or chapter$"),
-        ("chapter", "none", r"^unknown left boundary 'none': use repaired or chapter$"),
-        ("chapter", "", r"^unknown left boundary '': use repaired or chapter$"),
-    ],
-)
-def test_a_left_boundary_that_makes_no_sense_is_refused(name: str, asked: str, words: str) -> None:
-    with pytest.raises(CompileError, match=words):
-        compile_machine(load(name), left_boundary=asked)

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 from automata.base.exceptions import RejectionException
 from automata.tm.dtm import DTM
-from automata.tm.mntm import MNTM
-from automata.tm.ntm import NTM
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import machines_with_inputs, tries
-from tm2tfr.base.errors import ConversionError, SpecError
+from tm2tfr.base.errors import ConversionError
 from tm2tfr.sources.turing.formats import automata_lib
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
@@ -113,38 +111,6 @@ def test_without_automata_lib_there_is_no_way_back(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(__import__("sys").modules, "automata.tm.dtm", None)
     with pytest.raises(ConversionError, match="automata-lib is not installed: pip install automata-lib"):
         load("palindromes").to_automata()
-
-
-def test_what_is_no_dtm() -> None:
-    with pytest.raises(SpecError, match="int is not a DTM from automata-lib: it has no states, input_symbols"):
-        Machine.from_automata(3)
-
-
-def test_choices_and_tapes_are_refused_by_name() -> None:
-    transitions = {"a": {"1": {("a", "1", "R"), ("f", "1", "L")}}}
-    given = {**AB, "states": {"a", "f"}, "initial_state": "a", "final_states": {"f"}}
-    ntm = NTM(**{**given, "transitions": transitions})  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match=r"state 'a' has a choice on '1' \(nondeterminism\): machines here are determ"):
-        Machine.from_automata(ntm)
-    two = {"a": {("1", "1"): [("f", (("1", "R"), ("1", "R")))]}}
-    mntm = MNTM(**{**given, "transitions": two, "n_tapes": 2})  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="it has 2 tapes: machines here have one"):
-        Machine.from_automata(mntm)
-
-
-def test_two_states_with_one_name_are_refused() -> None:
-    dtm = SimpleNamespace(**{**AB, "states": {1, "1"}, "transitions": {}, "initial_state": 1, "final_states": set()})
-    with pytest.raises(SpecError, match="two states are both called '1': rename one of them"):
-        Machine.from_automata(dtm)
-
-
-def test_what_a_dtm_cannot_say() -> None:
-    with pytest.raises(ConversionError, match="busy-beaver-2: automata-lib cannot express this machine: it halts without"):
-        load("busy-beaver-2").to_automata()
-    with pytest.raises(ConversionError, match="accept-all: .* its start state accepts, which it does not allow"):
-        load("accept-all").to_automata()
-    with pytest.raises(ConversionError, match=r"in state 'rewind' it may move left at cell 0 \(on '1'\)"):
-        automata_lib.arguments(load("left-edge"))
 
 
 def test_the_code() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.sources.turing.formats.golden import FOLDER, cases
+from tests.sources.turing.formats.test_complaints import GOLDEN
 from tests.strategies import tries
 from tm2tfr.base.errors import SpecError
 from tm2tfr.base.text import nodes
@@ -57,7 +57,7 @@ CONTROL = [0, 1, 7, 8, 27, 127, 128, 159, 0xFE, 0xFF, 0xD8, 0xC0, 0xEF, 0xED]
 
 def texts() -> list[bytes]:
     """The documents that are damaged: every golden document, and as many shipped machines."""
-    golden = [case.text for path in sorted(FOLDER.glob("*.txt")) for case in cases(path)]
+    golden = [case.text for case in GOLDEN.cases]
     machines = [shipped_text(name) for name in shipped()]
     return [text.encode() for text in (*golden, *machines * (len(golden) // len(machines)))]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sources.turing.formats.reading import fails, read, warned
+from tests.sources.turing.formats.reading import read, warned
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.strategies import machines
 from tm2tfr.base.errors import InputError
@@ -78,15 +78,10 @@ def same(machine: Machine, letter: str, limit: int = 400) -> None:
 
 
 # ── Morphett ────────────────────────────────────────────────────────────────────────────────────────────────
-SAID = (
-    "warning: the input has blanks in it: a space is a symbol of its own here, which every state treats as the blank: no "
-    "run differs; if inputs are to have none, use another symbol there"
-)
 
 
 def test_the_initial_tape_is_the_input_and_its_spaces_are_blanks() -> None:
-    machine, said = warned(f"{ADDER}; This is a hack to load a tape. $INITIAL_TAPE: 110110 101011  \n", "morphett")
-    assert said == [f"f:30:49: {SAID}"]
+    machine, _ = warned(f"{ADDER}; This is a hack to load a tape. $INITIAL_TAPE: 110110 101011  \n", "morphett")
     assert machine.input == "110110 101011"
     assert " " in (machine.input_alphabet or ())
     assert {machine.transitions[q, " "] for q in machine.states if (q, " ") in machine.transitions} == {
@@ -119,22 +114,12 @@ def test_what_the_input_is(header: str, word: str | None, spaces: bool | None) -
 
 
 def test_a_space_where_no_input_has_one() -> None:
-    with pytest.raises(InputError, match=r"its symbols \(\{0, 1, o, i\}\), or list others in the program, as in '; inp"):
-        read(f"; input: 101\n{ADDER}", "morphett").check_input("1 1")
-    with pytest.raises(InputError, match="input alphabet: 0 1 o i _' for spaces"):
-        read(ADDER, "morphett").check_input("1 1")
     machine = read(f"; input alphabet: 0 1 _\n{ADDER}", "morphett")
     assert (machine.input_alphabet, machine.check_input("1 1")) == (("0", "1", " "), "1 1")
 
 
 def test_symbols_that_only_a_wildcard_reads() -> None:
     text = "0 * * r 0\n0 _ _ * halt\n"
-    with pytest.raises(InputError) as caught:
-        read(text, "morphett").check_input("ab")
-    assert (
-        "use only its symbols (empty), or list others in the program, as in '; input alphabet: x', or '; "
-        "input alphabet: _' for spaces\n" in str(caught.value)
-    )
     assert result(read(f"; input alphabet: a b\n{text}", "morphett"), "ab").steps == 3
     assert read(f"; $INITIAL_TAPE: ab\n{text}", "morphett").check_input("ba") == "ba"
 
@@ -143,11 +128,6 @@ def test_another_initial_state() -> None:
     program = "go 1 1 r go\ngo _ _ l halt\n"
     assert read(f"; initial state: go\n{program}", "morphett").start == "go"
     assert result(read(f"; initial state: go\n{program}", "morphett"), "11").steps == 3
-    assert fails(program, "morphett") == [
-        "f:1:1: there is no rule for state '0', in which a run starts: name the start state '0', or add a comment: "
-        "'; initial state: NAME'"
-    ]
-    assert fails(f"; initial state: stop\n{program}", "morphett")[0].startswith("f:2:1: there is no rule for state 'stop'")
     assert "; initial state" not in registry.write(read(f"; initial state: go\n{program}", "morphett"), "morphett").text
 
 
@@ -182,45 +162,6 @@ def test_a_snapshot_is_the_machine_with_its_settings(file: str) -> None:
 
 def test_what_a_snapshot_leaves_open() -> None:
     assert read(saved(program="0 _ _ l halt", initialstate=None, initialtape=None, variant=None)).start == "0"
-    assert warned(saved(steps=7, extra=1))[1] == [
-        "f:7:11: warning: this was saved after 7 steps, and a run here begins at the beginning: reset the machine before "
-        "saving it",
-        "f:13:2: warning: unknown key 'extra': it is ignored: correct it, or remove it",
-    ]
-    assert warned(saved(initialtape="1 1"))[1] == [f"f (program): {SAID}"]
-
-
-BROKEN = [
-    ('{"program": ["0 1 1 r 0"], "state": "0"}', "f:1:13: program is a list, not text or a number: write it in quotes"),
-    (saved(program=None), "f:1:1: this is in none of"),
-    (saved(program=5), "f:2:13: the program is not text: give it as text in quotes, with \\n at the end of each line"),
-    (saved(program=["0"]), "f:2:13: program is a list, not text or a number: write it in quotes"),
-    (saved(program=None, steps={}), ""),
-    (saved(variant=3), "f:11:13: there is no variant 3: use 0, 1 for a one-way tape, or 2 for choices"),
-    (saved(variant="x"), "f:11:13: there is no variant x"),
-    (saved(initialtape=[]), "f:8:17: initialtape is a list, not text or a number: write it in quotes"),
-    (saved(initialstate={}), "f:9:18: initialstate is a mapping, not text or a number"),
-    (saved(program="go 1 1 r\n"), "f (program):1:1: the new state is missing"),
-    (saved(program=""), "f (program): this text contains no rule: write rules such as '0 1 _ r 0', one per line"),
-    (saved(program="go 1 1 up go\n"), "f (program):1:8: 'up' is not a move: use l, r, or * to stay"),
-    (saved(program="a 1 1 r a\n"), "f (program):1:1: there is no rule for state 'go', in which a run starts"),
-    (saved(initialtape="1*1"), "f (program): the mark '*' starts the head at cell 1"),
-    (
-        saved(variant=2, program="go 1 1 r go\ngo 1 1 l go\n"),
-        "f (program):2:1: the rule for state 'go' and symbol '1' replaces",
-    ),
-    (saved()[:-3], "f:"),
-    (saved().replace('"11"', "11x", 1), "f:4:10: "),
-    (saved().replace(",", "", 1), "f:3:2: "),
-    (saved().replace('"tape"', '"state"', 1), "f:4:2: the key 'state' is given a second time"),
-]
-
-
-@pytest.mark.parametrize(("text", "words"), BROKEN)
-def test_broken_snapshots(text: str, words: str) -> None:
-    assert any(said.startswith(words) for said in fails(text, "morphett" if "none of" not in words else None)) or (
-        "none of" in words
-    )
 
 
 # ── turingmachine.io and our YAML ───────────────────────────────────────────────────────────────────────────
@@ -232,15 +173,9 @@ TO_THE_SECOND = "  a: {[1, 0]: R, ' ': {write: ' ', R: b}}\n  b: {[1, 0]: R, ' '
 
 
 def test_a_blank_within_the_input_has_a_letter_of_its_own() -> None:
-    machine, said = warned(yaml(" ", "10 1", TO_THE_SECOND))
-    assert said == [
-        "f:3:11: warning: position 2 of the input is the blank ' ': it is read as the symbol '_', which every state treats "
-        "as the blank: no run differs; write '_' for the blank in other inputs"
-    ]
+    machine, _ = warned(yaml(" ", "10 1", TO_THE_SECOND))
     assert (machine.input, result(machine, "10_1").steps) == ("10_1", 5)
     assert (machine.transitions["a", "_"], machine.transitions["b", "_"]) == (Rule("b", " ", 1), Rule("end", " ", -1))
-    with pytest.raises(InputError, match=r"\(it is the blank\): use only its symbols \(\{1, 0, _\}\), or write '_' "):
-        machine.check_input("1 1")
     assert registry.read(native.write(machine), file="f").machine.transitions == machine.transitions
 
 

@@ -318,8 +318,6 @@ def test_a_document_may_begin_and_end_as_one() -> None:
 
 def test_the_machine_can_be_made_from_its_class() -> None:
     assert Machine.from_yaml(EQUAL_STRINGS, file="equal.yaml") == native.read(EQUAL_STRINGS, file="equal.yaml").machine
-    with pytest.raises(SpecError, match="^<yaml>: the document is empty"):
-        Machine.from_yaml("")
 
 
 # ── written and read back ───────────────────────────────────────────────────────────────────────────────
@@ -475,12 +473,6 @@ def test_a_character_beyond_ffff_as_json_writes_it(file: str) -> None:
     assert found == Machine.from_yaml(json.dumps(machine, ensure_ascii=False), file=file)
     assert (found.start, found.input) == ("\U0001f600", "\U0001f680a")
     assert found.transitions["\U0001f600", "\U0001f680"].write == "\U0001d7d9"
-
-
-@pytest.mark.parametrize("half", ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "\\ud83dx\\ude00"])
-def test_half_a_character_is_still_refused(half: str) -> None:
-    with pytest.raises(SpecError, match="a surrogate .U.D800 to U.DFFF. is not a character"):
-        Machine.from_yaml(f'blank: "_"\nstart state: a\ninput: "{half}"\ntable:\n  a:\n', file="f.yaml")
 
 
 def test_the_text_of_a_machine_is_the_one_it_was_read_from_as_long_as_it_is_that_machine() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.turing.formats import native, registry
 from tm2tfr.sources.turing.library import shipped, shipped_text
 from tm2tfr.sources.turing.simulator import result
@@ -66,19 +65,6 @@ def downloaded(text: str) -> str:
     """A document as the site saves it."""
     lines = "".join(f"  {line}\n" for line in text.splitlines())
     return f"name: mine\nsource code: |\n{lines}positions:\n  a: {{x: 1.5, y: 2}}\n"
-
-
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("'0, 1'", "the symbol '0, 1' is not one character"),  # there, ' 1' is a symbol that no cell can have
-        ("'0,,1'", "the symbol '0,,1' is not one character"),
-        ("'01'", "the symbol '01' is not one character"),
-    ],
-)
-def test_keys_of_which_a_part_can_never_be_read_are_refused(key: str, words: str) -> None:
-    with pytest.raises(SpecError, match=words):
-        native.read(f"{ONE}    {key}: R\n", file="f.yaml")
 
 
 def test_a_comma_alone_is_a_symbol() -> None:

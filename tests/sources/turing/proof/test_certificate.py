@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from benchmarks.machines import large
 from tests.strategies import machines
 from tm2tfr.base.errors import EngineError
+from tm2tfr.certificates.kit import ENGINES, Questions
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
-from tm2tfr.sources.turing.proof import ENGINES, Certificate, limit, prove
 from tm2tfr.sources.turing.proof.attention import Retrieval
+from tm2tfr.sources.turing.proof.certificate import MachineCertificate, MachineReport
 from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.feed_forward import Sums
-from tm2tfr.sources.turing.proof.report import CertificateReport, report
+from tm2tfr.sources.turing.proof.prove import limit, prove
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
@@ -121,7 +122,7 @@ def test_a_certificate_checks_itself() -> None:
     with pytest.raises(ValueError, match="a bound on absolute values cannot be negative"):
         Sums(5, "feed_forward", -1, 0, "e_a[0]")
     with pytest.raises(ValueError, match="a report needs at least one certificate: name an engine"):
-        CertificateReport(())
+        MachineReport(certificates=())
 
 
 @pytest.mark.parametrize(
@@ -137,12 +138,12 @@ def test_unknown_engines_and_dtypes(engine: str, dtype: str | None, said: str) -
         with pytest.raises(EngineError, match=said):
             ask(engine, dtype)
     with pytest.raises(EngineError, match=said):
-        report(PROOF, engine=engine, dtype=dtype)
+        PROOF.report(Questions(engine=engine, dtype=dtype))
 
 
 # ── words ───────────────────────────────────────────────────────────────────────────────────────────────────
 def test_the_table() -> None:
-    found = report(PROOF, max_head=12_289).text().splitlines()
+    found = PROOF.report(Questions(max_head=12_289)).text().splitlines()
     assert found[0] == f"busy-beaver-5, weights {PROOF.digest[:16]}"
     assert found[4:] == [
         "engine  dtype     |h|           largest N  binding condition",
@@ -158,37 +159,39 @@ def test_the_table() -> None:
 
 
 def test_the_table_of_one_engine_or_dtype() -> None:
-    assert [(c.engine, c.dtype) for c in report(PROOF).certificates] == [(e, d) for e, ds in ENGINES.items() for d in ds]
-    assert [(c.engine, c.dtype) for c in report(PROOF, dtype="float64").certificates] == [
+    assert [(c.engine, c.dtype) for c in PROOF.report(Questions()).certificates] == [
+        (e, d) for e, ds in ENGINES.items() for d in ds
+    ]
+    assert [(c.engine, c.dtype) for c in PROOF.report(Questions(dtype="float64")).certificates] == [
         ("dense", "float64"),
         ("fast", "float64"),
     ]
-    assert [c.dtype for c in report(PROOF, engine="dense").certificates] == ["float32", "float64"]
+    assert [c.dtype for c in PROOF.report(Questions(engine="dense")).certificates] == ["float32", "float64"]
 
 
 def test_the_answers() -> None:
-    yes = report(PROOF, dtype="float32", positions=161).text().splitlines()
+    yes = PROOF.report(Questions(dtype="float32", positions=161)).text().splitlines()
     assert yes[1] == (
         "certified: for every input and every run with at most 161 positions, "
         "dense in float32 generates exactly the simulator's tokens"
     )
-    no = report(PROOF, dtype="float32", positions=162, max_head=161).text().splitlines()
+    no = PROOF.report(Questions(dtype="float32", positions=162, max_head=161)).text().splitlines()
     assert no[1:3] == [
         "NOT certified: runs with at most 162 positions and |h| ≤ 161 on dense in float32",
         "at most 161 positions are certified; use a wider dtype, the fast engine or the exact engine, "
         "or state a smaller bound on |h| with --max-head",
     ]
-    fast = report(PROOF, engine="fast", positions=10**12).text().splitlines()
+    fast = PROOF.report(Questions(engine="fast", positions=10**12)).text().splitlines()
     assert fast[2].endswith("are certified; use the exact engine, or state a smaller bound on |h| with --max-head")
-    exact = report(PROOF, engine="exact", positions=10**9).text().splitlines()
+    exact = PROOF.report(Questions(engine="exact", positions=10**9)).text().splitlines()
     assert exact[2] == "rational numbers are not rounded: there is no bound on positions or head"
-    wrong = report(prove(DECODER, load("chapter"))).text().splitlines()
+    wrong = prove(DECODER, load("chapter")).report(Questions()).text().splitlines()
     assert wrong[1] == "NOT certified: the weights could not be proved right"
     assert len(wrong) > 2
 
 
 def test_json_is_the_certificates_as_data() -> None:
-    found = json.loads(report(PROOF, engine="fast", positions=1000, max_head=20).json())
+    found = json.loads(PROOF.report(Questions(engine="fast", positions=1000, max_head=20)).json())
     assert {k: found[k] for k in ("machine", "weights", "granted", "refusals")} == {
         "machine": "busy-beaver-5",
         "weights": PROOF.digest,
@@ -206,7 +209,7 @@ def test_json_is_the_certificates_as_data() -> None:
         "granted": True,
     }
     assert set(row["bounds"][0]) == {"layer", "part", "where", "claim", "formula", "slack"}
-    refused = json.loads(report(prove(DECODER, load("chapter"))).json())
+    refused = json.loads(prove(DECODER, load("chapter")).report(Questions()).json())
     assert refused["granted"] is False
     assert set(refused["refusals"][0]) == {"layer", "layer_name", "part", "what", "witness"}
 
@@ -215,4 +218,4 @@ def test_the_digest_is_that_of_the_weights() -> None:
     entry = matrices(DECODER)["unembedding_bias"].with_entry(0, 0, -1.0)
     other = prove(replaced(DECODER, {"unembedding_bias": entry}), BEAVER)
     assert len({PROOF.digest, other.digest, prove(compile_machine(BEAVER), BEAVER).digest}) == 2
-    assert isinstance(PROOF.certificate("dense"), Certificate)
+    assert isinstance(PROOF.certificate("dense"), MachineCertificate)

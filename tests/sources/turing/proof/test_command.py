@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.api.checking import check
+from tm2tfr.certificates.kit import Questions
 from tm2tfr.cli import app
 from tm2tfr.cli.guarded import guarded
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof import prove
-from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
+from tm2tfr.sources.turing.proof.certificate import CertifiedRuns
 from tm2tfr.transformer.storage import save
 from tm2tfr.transformer.weights import matrices, replaced
 
@@ -123,9 +123,8 @@ def test_what_was_asked_in_words(runs: CertifiedRuns, words: str) -> None:
 def test_two_ways_to_ask_are_one_too_many() -> None:
     with pytest.raises(ValueError, match="use 0 or more of each"):
         CertifiedRuns(-1, 0)
-    proof = prove(compile_machine(load("parity")), load("parity"))
-    with pytest.raises(ValueError, match="positions and runs cannot be combined: omit one of them"):
-        report(proof, positions=3, runs=CertifiedRuns(1, 0))
+    with pytest.raises(ValueError, match="steps and positions cannot be combined: omit one of them"):
+        Questions(steps=1, positions=3)
 
 
 def test_help_says_what_n_counts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,14 +10,14 @@ import pytest
 from benchmarks.attack_certificates import attacked, between, components
 from benchmarks.machines import rewriter
 from tests.mutations.weights import moved, scaled
+from tests.runs.checking import check
 from tests.sources.turing.proof.test_refusals import with_head, with_unit
 from tests.strategies import tries
-from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.sources.turing.compiler import compile_machine
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, Head, matrices, replaced
 
@@ -178,10 +178,10 @@ def test_no_certificate_of_transformed_weights_is_wrong(number: int) -> None:
 @pytest.mark.slow
 def test_the_attack_finds_a_certificate_that_trusts_what_was_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks import attack_certificates
-    from tm2tfr.sources.turing.proof.certificate import Proof
+    from tm2tfr.sources.turing.proof.prove import MachineProof
 
     monkeypatch.setattr(
-        Proof, "_kept_apart", property(lambda p: recognise(p.decoder)[3][p.retrieval.head].kind == "latest")
+        MachineProof, "_kept_apart", property(lambda p: recognise(p.decoder)[3][p.retrieval.head].kind == "latest")
     )
     monkeypatch.setattr(attack_certificates, "CHANGES", (between, components) * 2)
     wrong = [bad for _, _, bad in map(attacked, range(25)) if bad is not None]

@@ -10,15 +10,15 @@ import pytest
 
 from benchmarks.machines import rewriter, runner
 from tests.mutations import STRUCTURED, cancelling_units, filled, mutated, one_entry, scaled_scores, scaled_unit
+from tests.runs.checking import check
 from tests.sources.turing.proof.granted import Run, held, run_of
 from tests.strategies import tries
-from tests.trace.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof import attention as witness
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.transformer.weights import Decoder

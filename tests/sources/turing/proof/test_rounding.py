@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from tests.sources.turing.proof.scores import latest_ties, lookup_picks, near, other_cells, positions
+from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof import prove
-from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition, equal_keys_use, largest, lookup_use
+from tm2tfr.sources.turing.proof.prove import prove
+from tm2tfr.sources.turing.proof.rounding import Condition, equal_keys_use, largest, lookup_use
 from tm2tfr.transformer.weights import Decoder, Head
 
 MACHINES = {"two-way": load("busy-beaver-5"), "one-way": load("chapter")}

@@ -6,10 +6,10 @@ import pytest
 
 import tm2tfr
 from benchmarks.machines import rewriter, runner
-from tests.trace.checking import check
+from tests.runs.checking import check
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.compiler import compile_machine
-from tm2tfr.sources.turing.proof import prove
+from tm2tfr.sources.turing.proof.prove import prove
 
 
 @pytest.mark.parametrize("tape", ["one-way", "two-way"])

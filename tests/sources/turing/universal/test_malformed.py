@@ -1,7 +1,4 @@
-"""What is said about prompts that are malformed: every word of it.
-
-Run ``python -m tests.sources.turing.universal.test_malformed`` to write what is said now, and read the difference.
-"""
+"""Messages about malformed prompts, word by word."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.turing.formats.golden import Case, cases, rewrite
+from tests.golden import Case, Golden
 from tests.sources.turing.universal.cases import EVERY, random_prompt
 from tests.strategies import tries
 from tm2tfr.base.errors import SpecError
@@ -28,9 +25,6 @@ CLASSES = {
     "blank": Universal(states=1, symbols=1),
 }
 """The files of golden cases, each for one class of machines."""
-GOLDEN = [(name, case) for name in CLASSES for case in cases(FOLDER / f"{name}.txt")]
-
-
 NO_TAPE = "<prompt>:1:1: token 1: a prompt of this decoder must begin with its tape: begin with one-way or two-way"
 
 
@@ -43,21 +37,20 @@ def said(text: str | bytes, universal: Universal = CLASSES["both"]) -> str:
     return f"read: {prompt.text(program, program.right.input or '')}"
 
 
-def test_no_golden_case_is_lost() -> None:
-    written = sum((FOLDER / f"{name}.txt").read_text(encoding="utf-8").count("=== says") for name in CLASSES)
-    assert len(GOLDEN) == written > 65
+def answer(case: Case) -> str:
+    return said(case.text, CLASSES[case.file])
 
 
-@pytest.mark.parametrize(("name", "case"), [pytest.param(*both, id=f"{both[0]}: {both[1].about}") for both in GOLDEN])
-def test_golden(name: str, case: Case) -> None:
-    assert said(case.text, CLASSES[name]) == case.said
+GOLDEN = Golden(FOLDER, answer)
+test_golden = GOLDEN.test()
 
 
 def test_every_complaint_says_where_what_and_what_to_do() -> None:
-    for name, case in GOLDEN:
-        for line in case.said.splitlines():
+    assert len(GOLDEN.cases) > 65
+    for case in GOLDEN.cases:
+        for line in case.says.splitlines():
             if not line.startswith(("  ", "read: ")):
-                assert re.match(r"<prompt>:\d+:\d+: token \d+: [^:]+: [^:]+$", line), f"{name}: {case.about}"
+                assert re.match(r"<prompt>:\d+:\d+: token \d+: [^:]+: [^:]+$", line), case.id
 
 
 def test_carriage_returns_a_byte_order_mark_and_any_white_space_do_not_matter() -> None:
@@ -223,8 +216,3 @@ def test_a_damaged_prompt_is_a_prompt_or_refused_with_its_places() -> None:
             read += 1
             assert prompt.read(prompt.text(found, found.right.input or ""), EVERY) == found, text
     assert number // 40 < read < number  # both answers are given
-
-
-if __name__ == "__main__":
-    for each, universal in CLASSES.items():
-        rewrite(FOLDER / f"{each}.txt", lambda text, universal=universal: said(text, universal))  # type: ignore[misc]

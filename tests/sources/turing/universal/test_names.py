@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from tests.sources.turing.universal.cases import EVERY, compiled
 from tests.strategies import tries
-from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.dense import Dense
-from tm2tfr.runs.trace.check import check
+from tm2tfr.runs.comparison import check
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler.compiler import layout, renamed
 from tm2tfr.sources.turing.universal.names import (
@@ -166,23 +165,6 @@ def test_keys_and_values_are_told_from_all_other_tokens_by_their_spelling() -> N
         assert value_token(triple)[-2] != ","
         assert triple.startswith("(")
         assert value_token(triple).startswith("→(")
-
-
-@pytest.mark.parametrize(
-    ("states", "symbols", "words"),
-    [
-        (("a", "b", "a"), ("0",), "two states of a universal decoder are called 'a': use different names"),
-        (("a", "b"), ("0", "1", "0"), "two symbols of a universal decoder are called '0': use different names"),
-        (("a", "b"), ("0", "10"), "the symbol '10' is not one character: use one"),
-        (("", "b"), ("0",), "a state of a universal decoder has an empty name: name it"),
-        (("", ""), ("0",), "two states of a universal decoder are called '': use different names"),
-        (("a", "b"), ("0", ""), "the symbol '' is not one character: use one"),
-    ],
-)
-def test_names_check_themselves(states: tuple[str, ...], symbols: tuple[str, ...], words: str) -> None:
-    with pytest.raises(CompileError) as refused:
-        MachineNames(states, symbols)
-    assert str(refused.value) == words
 
 
 ODD = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,9 +13,8 @@ from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.names import Entry, RuleAnswer, size_of
+from tm2tfr.sources.turing.universal.names import size_of
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.prompt import read
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
 Rules = dict[tuple[str, str], tuple[str, str, str]]
@@ -49,12 +47,6 @@ def test_the_first_state_without_rules_is_halt_and_further_ones_take_spare_place
     assert program.names.states == ("a", "stop", "q2", "end")
     assert lines(program) == ["q0,0 →(halt,1,+1)", "q0,1 →(q1,1,+1)"]
     assert UniversalTruth(program, "1").result() == result(machine(rules), "1")
-    with pytest.raises(
-        CompileError,
-        match="it has 1 state with rules, 2 halting states, all but the first of which count as well, and 2 symbols, "
-        "and this decoder runs machines with at most 1 and 2: use the size 2,2 or a larger one",
-    ):
-        Universal(states=1, symbols=2).holding(machine(rules))
 
 
 def test_verdict_states_take_no_places_and_missing_rules_reject() -> None:
@@ -184,103 +176,9 @@ def test_rules_in_a_prompt_stand_for_a_machine() -> None:
 
 
 # ── refusals ────────────────────────────────────────────────────────────────────────────────────────────────
-FITS = "and this decoder runs machines with at most 3 and 2: use the size"
-MANY = "_" + "".join(map(chr, range(0x3B1, 0x3F1)))
-ENTRY = Entry(0, 1, "ACC")
-MEANT, _ = described("two-way q0,1 →ACC", SMALL)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"states": 0}, "a universal decoder cannot have 0 states: use a whole number from 1 on"),
-        ({"states": -3}, "a universal decoder cannot have -3 states: use a whole number from 1 on"),
-        ({"states": 2.0}, "a universal decoder cannot have 2.0 states: use a whole number from 1 on"),
-        ({"states": True}, "a universal decoder cannot have True states: use a whole number from 1 on"),
-        ({"states": "8"}, "a universal decoder cannot have '8' states: use a whole number from 1 on"),
-        ({"symbols": 0}, "a universal decoder cannot have 0 symbols: use a whole number from 1 to 62"),
-        ({"symbols": 63}, "a universal decoder cannot have 63 symbols: use a whole number from 1 to 62"),
-        ({"symbols": None}, "a universal decoder cannot have None symbols: use a whole number from 1 to 62"),
-        (
-            {"states": 9_000, "symbols": 4},
-            "a universal decoder of 9,000 states and 4 symbols has more than 252,000 tokens: use fewer states or symbols, "
-            "at most 35,714 pairs of them",
-        ),
-        ({"tape": "two_way"}, "unknown tape 'two_way' (did you mean 'two-way'?): use both, one-way, two-way"),
-        ({"tape": None}, "unknown tape None: use both, one-way, two-way"),
-        ({"seed": "x"}, "the seed of the order of the rules cannot be 'x': use a whole number"),
-        ({"seed": 1.5}, "the seed of the order of the rules cannot be 1.5: use a whole number"),
-        (
-            {"machine": "chapter"},
-            "the machine in the prompt must be a Machine, not 'chapter': load one first, for example with "
-            "tm2tfr.load('chapter')",
-        ),
-        ({"described": (ENTRY,)}, "rules in a prompt stand for a machine: give it as well"),
-        ({"machine": load("chapter")}, f"chapter: it has 5 states with rules and 3 symbols, {FITS} 5,3 or a larger one"),
-        (
-            {"machine": load("left-edge")},
-            f"left-edge: it has 4 states with rules and 5 symbols, {FITS} 4,5 or a larger one",
-        ),
-        (
-            {"machine": load("busy-beaver-2x3")},
-            f"busy-beaver-2x3: it has 2 states with rules and 3 symbols, {FITS} 2,3 or a larger one",
-        ),
-        (
-            {"machine": load("busy-beaver-4")},
-            f"busy-beaver-4: it has 4 states with rules and 2 symbols, {FITS} 4,2 or a larger one",
-        ),
-        (
-            {"machine": machine({("a", "_"): ("a", "_", "R")}, tape_alphabet=tuple(MANY))},
-            "machine: it has 1 state with rules and 65 symbols, and this decoder runs machines with at most 3 and 2, "
-            "and none has more than 62 symbols: compile the machine alone",
-        ),
-        (
-            {"machine": load("busy-beaver-2"), "tape": "one-way"},
-            "busy-beaver-2: its tape is two-way, and this decoder is for machines with a one-way tape: use one for both "
-            "tapes, which is the default",
-        ),
-    ],
-)
-def test_what_a_class_refuses(arguments: dict[str, Any], words: str) -> None:
-    with pytest.raises(CompileError) as refused:
-        Universal(**{"states": 3, "symbols": 2, **arguments})
-    assert str(refused.value) == words
-
-
-@pytest.mark.parametrize(
-    "entries",
-    [
-        (ENTRY, ENTRY),
-        (ENTRY, Entry(0, 1, "REJ")),
-        (Entry(3, 0, "ACC"),),
-        (Entry(-1, 0, "ACC"),),
-        (Entry(0, 2, "ACC"),),
-        (Entry(0, 1, RuleAnswer(4, 0, 0)),),
-        (Entry(0, 1, RuleAnswer(0, 2, 0)),),
-        (Entry(0, 1, RuleAnswer(0, 1, 2)),),
-    ],
-)
-def test_rules_in_a_prompt_are_of_the_class_and_one_for_each_question(entries: tuple[Entry, ...]) -> None:
-    with pytest.raises(
-        CompileError, match="answer one question twice, or have states or symbols outside the class: give each"
-    ):
-        replace(MEANT, described=entries)
-
-
-def test_rules_in_a_prompt_stand_for_their_machine_and_no_other() -> None:
-    one_way = read("one-way q0,0 →(q0,1,-1) BOS", Universal(states=1, symbols=2))
-    with pytest.raises(CompileError, match="its tape is one-way, and this decoder is for machines with a two-way tape"):
-        Universal(states=1, symbols=2, tape="two-way", machine=one_way.machine, described=one_way.described)
-    with pytest.raises(CompileError, match="chapter: the rules in the prompt stand for another machine: give the one that"):
-        Universal(states=5, symbols=3, machine=load("chapter"), described=(ENTRY,))
-    with pytest.raises(CompileError, match="prompt: the rules in the prompt stand for another machine"):
-        replace(MEANT, described=())
 
 
 def test_a_class_without_a_machine_runs_nothing() -> None:
-    for attribute in ("right", "standing", "description", "unruled"):
-        with pytest.raises(CompileError, match="universal-3-2: a universal decoder runs the machine in its prompt, and"):
-            getattr(SMALL, attribute)
     assert SMALL.entries == ()
     assert SMALL.empty is SMALL
     assert SMALL.holding(load("busy-beaver-2"), seed=3).empty == SMALL

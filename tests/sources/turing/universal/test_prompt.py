@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +22,7 @@ from tests.sources.turing.universal.cases import (
     random_word,
 )
 from tests.strategies import machines_with_inputs, tries
-from tm2tfr.base.errors import CompileError, InputError, SpecError
+from tm2tfr.base.errors import SpecError
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
@@ -56,17 +54,6 @@ def test_the_input_is_in_the_machines_symbols_or_in_any_others() -> None:
     assert prompt.prompt(CHAPTER, "11")[-2:] == ("1", "1")
     assert prompt.prompt(EVERY.holding(load("palindromes")), "ab")[-2:] == ("a", "b")
     assert prompt.text(EVERY.holding(load("palindromes")), "ab").split()[-3:] == ["1", "2", "BOS"]
-
-
-def test_an_input_that_is_none_and_a_class_without_a_machine() -> None:
-    with pytest.raises(InputError, match="input of chapter: position 1: 'x' is not in the input alphabet: use only"):
-        prompt.prompt(CHAPTER, "1x")
-    with pytest.raises(InputError, match="position 0: '_' is not in the input alphabet .it is the blank.: use only"):
-        prompt.text(CHAPTER, "_")
-    with pytest.raises(
-        CompileError, match="universal-8-4: a universal decoder runs the machine in its prompt, and there is"
-    ):
-        prompt.prompt(EVERY, "")
 
 
 # ── there and back ──────────────────────────────────────────────────────────────────────────────────────────
@@ -162,38 +149,6 @@ def test_a_machine_that_was_changed_is_not_stored_as_it_was() -> None:
     chapter = load("chapter")
     other = replace(chapter, tape="two-way")
     assert spelled.restored(spelled.written(EVERY.holding(other)), "f").right.tape == "two-way"
-
-
-NONE = "what is stored with these weights is not a class of machines"
-RIGHT = {"states": 3, "symbols": 2, "tape": "both"}
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", f"w: {NONE} (Expecting value: line 1 column 1 (char 0)): compile them again"),
-        ("[" * 100_000, NONE),
-        ("{}", f"w: {NONE} (it has no 'states', 'symbols', 'tape'): compile them again"),
-        ("[]", f"w: {NONE} (list instead of names and values): compile them again"),
-        ("8", f"w: {NONE} (int instead of names and values): compile them again"),
-        (
-            {**RIGHT, "states": 0},
-            "(a universal decoder cannot have 0 states: use a whole number from 1 on): compile them again",
-        ),
-        ({**RIGHT, "states": "3"}, "(a universal decoder cannot have '3' states: use a whole number from 1 on): compile"),
-        ({**RIGHT, "tape": "wide"}, "(unknown tape 'wide': use both, one-way, two-way): compile them again"),
-        ({**RIGHT, "prompt": 5}, f"w: {NONE} (its prompt is not text): compile them again"),
-        ({**RIGHT, "prompt": "two-way q9,1 →ACC"}, "w:1:9: token 2: q9,1 is not a state and a symbol of this decoder"),
-        ({**RIGHT, "machine": "table:"}, "w:1:1: "),
-        ({**RIGHT, "machine": ["x"]}, f"w: {NONE} (its machine is not text): compile them again"),
-        ({**RIGHT, "machine": (load("chapter")).yaml}, "it has 5 states with rules and 3 symbols"),
-        ({**RIGHT, "machine": load("busy-beaver-2").yaml, "seed": "1"}, "the seed of the order of the rules cannot be '1'"),
-    ],
-)
-def test_what_is_stored_is_checked(text: Any, words: str) -> None:
-    with pytest.raises(SpecError) as refused:
-        spelled.restored(text if isinstance(text, str) else json.dumps(text), "w")
-    assert words in str(refused.value)
 
 
 @pytest.mark.slow

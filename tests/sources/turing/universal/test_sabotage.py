@@ -19,7 +19,7 @@ from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.engines.fast import Fast, available
-from tm2tfr.runs.trace.check import Trace, check
+from tm2tfr.runs.comparison import Trace, check
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.weights import Decoder, matrices, replaced

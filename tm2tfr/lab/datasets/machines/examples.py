@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.lab.datasets.files import ExampleColumn, ExampleColumns, Lists, Texts
-from tm2tfr.lab.datasets.jobs import TokenCodes, Tokens
+from tm2tfr.lab.datasets.files import ExampleColumn, ExampleColumns, Lists, Texts, TokenCodes, Tokens
 from tm2tfr.lab.datasets.machines.prompting import MachineHow
-from tm2tfr.lab.datasets.machines.runs import RunColumns
-from tm2tfr.lab.datasets.shard import Making, SplitExamples
+from tm2tfr.lab.datasets.machines.runs import PLAIN, CheckedRuns, RunColumns, Runs, checked_runs
+from tm2tfr.lab.datasets.shard import Done, Failure, Making, PieceJob, SplitExamples, Tally
 from tm2tfr.lab.datasets.spec import FORMS
 from tm2tfr.transformer.matrix import Ints
 
@@ -143,3 +142,33 @@ def _joined(parts: Sequence[_Part]) -> _Part:
     whole, runs = _Part(*columns), [len(part.steps) for part in parts]
     fed, said = (np.cumsum([0, *map(len, each)])[:-1] for each in zip(*((p.tokens, p.answers) for p in parts), strict=True))
     return whole._replace(prompt=whole.prompt + np.repeat(fed, runs), said=whole.said + np.repeat(said, runs))
+
+
+# ── the jobs
+def made(job: PieceJob, making: Making[MachineHow]) -> Done:
+    """Check the runs of a job of machines and make its files."""
+    done, found, how = Done(job.number), MachineExamples(making), making.how
+    at: Runs | None = None
+    for runs, run in done.agreeing(checked_machines(job, how, done.tally)):
+        if runs is not at:
+            at = runs
+            found.begin(runs.machine.name, how.split_key(runs.program), how.vocabulary(runs.decoder))
+        found.add(run.columns)
+    done.left_out = found.left_out
+    making.write(done, found.of_splits(), found.tokens)
+    return done
+
+
+def checked_machines(job: PieceJob, how: MachineHow, tally: Tally) -> Iterator[tuple[Runs, CheckedRuns] | Failure]:
+    """Yield each run of a job, or many of one machine, counting those that agree."""
+    runs: Runs | None = None
+    for piece in job.work:
+        for machine in piece.programs:
+            runs = Runs(machine, how, runs)
+            tally.machines += 1
+            for run in checked_runs(runs, piece.words, how, plain=max(0, PLAIN - tally.runs)):
+                if isinstance(run, Failure):
+                    yield run
+                else:
+                    run.counted_in(tally)
+                    yield runs, run

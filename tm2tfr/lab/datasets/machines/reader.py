@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 
 from tm2tfr.base.choices import UNIVERSAL_TAPES, UniversalTape
 from tm2tfr.base.errors import CompileError, counted, visible
-from tm2tfr.base.text.nodes import List, Map, Node, Scalar
-from tm2tfr.base.text.reading import Reading, Section
+from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, Section
 from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader
-from tm2tfr.lab.datasets.machines.family import MOST_STATES, MOST_SYMBOLS, Family, Members, drawn
+from tm2tfr.lab.datasets.machines.family import MOST_STATES, MOST_SYMBOLS, Family, Members, NormalForm, drawn, too_many
 from tm2tfr.lab.datasets.machines.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, MachineSpec, several_splits
-from tm2tfr.lab.datasets.machines.tree import NormalForm, too_many
 from tm2tfr.lab.datasets.spec import Inputs
 from tm2tfr.sources.registry import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument

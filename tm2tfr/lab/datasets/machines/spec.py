@@ -11,14 +11,11 @@ from typing import Any, ClassVar
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import DatasetError, counted, visible
-from tm2tfr.lab.datasets.jobs import Job, Piece
+from tm2tfr.lab.datasets.machines.examples import checked_machines, made
 from tm2tfr.lab.datasets.machines.family import Members
 from tm2tfr.lab.datasets.machines.prompting import MachineHow, PromptedHow, called
-from tm2tfr.lab.datasets.machines.shard import checked_machines, made
-from tm2tfr.lab.datasets.runs import Failure
-from tm2tfr.lab.datasets.shard import Done, Making, swept
+from tm2tfr.lab.datasets.shard import Done, Failure, Making, Piece, PieceJob, Tally, swept
 from tm2tfr.lab.datasets.spec import PROMPT_OPTIONS, DatasetSpec, Inputs
-from tm2tfr.lab.datasets.tally import Tally
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.turing.compiler.layout import vocabulary
 from tm2tfr.sources.turing.formats import native
@@ -126,11 +123,11 @@ class MachineSpec(DatasetSpec):
         return replace(self, **within, split_by=IN_PROMPT_BY[0], text=f"{self.text.rstrip()}\n{line}\n")
 
     @property
-    def maker(self) -> Callable[[Job, Making[Any]], Done]:
+    def maker(self) -> Callable[[PieceJob, Making[Any]], Done]:
         return made
 
     @property
-    def sweeper(self) -> Callable[[Job, Any], Done]:
+    def sweeper(self) -> Callable[[PieceJob, Any], Done]:
         return partial(swept, checked_machines)
 
     def again(self, failure: Failure, how: MachineHow) -> str:

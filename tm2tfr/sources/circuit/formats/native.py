@@ -26,8 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tm2tfr.base.errors import SpecError, counted, did_you_mean, listing
-from tm2tfr.base.text.nodes import List, Map, Node, Scalar, compose, kind
-from tm2tfr.base.text.reading import Reading
+from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, compose, kind
 from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.base.text.words import flow_list, paragraph, scalar
 from tm2tfr.sources.circuit.building import ASSOCIATIVE, TABLES, FreshNames

@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.certificates.intervals import Interval, Rounding, applied
+from tm2tfr.certificates.kit import Refusal, Refused
 from tm2tfr.sources.circuit.netlist import Circuit
-from tm2tfr.sources.circuit.proof import stream as bounds
-from tm2tfr.sources.circuit.proof.attention import Looks
+from tm2tfr.sources.circuit.proof.stream import Embedded, Looks, Normed, NormedMatrix
 from tm2tfr.transformer.matrix import Floats, Ints, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward
 
@@ -45,7 +46,7 @@ def expected(circuit: Circuit, found: Sequence[Looks]) -> Wanted:
     places = np.concatenate([looks.places for looks in found], axis=1)
     if places.shape[1] > _MOST_SLOTS:
         witness = f"{places.shape[1]} at a time"
-        raise bounds.Refused("attention", f"the proof knows heads that look at {_MOST_SLOTS} operands", witness)
+        raise Refused("attention", f"the proof knows heads that look at {_MOST_SLOTS} operands", witness)
     cases = np.array(list(product((0, 1), repeat=places.shape[1])), dtype=np.int64)
     same = places[:, :, None] == places[:, None, :]  # (gates, slots, slots)
     differ = cases[:, :, None] != cases[:, None, :]
@@ -63,7 +64,7 @@ def expected(circuit: Circuit, found: Sequence[Looks]) -> Wanted:
                 gate, first = circuit.gates[at], len(circuit.inputs) - 1
                 looked = ", ".join(map(str, sorted(set(places[at].tolist()))))
                 witness = f"position {first + at} looks at {looked}; {gate.operands[k]} is at {numbers[at][k]}"
-                raise bounds.Refused("attention", f"no head looks at operand {gate.operands[k]}", witness, gate.net)
+                raise Refused("attention", f"no head looks at operand {gate.operands[k]}", witness, net=gate.net)
             index = 2 * index + cases[:, here.argmax(axis=1)]
         tables = np.array([[bit == "1" for bit in circuit.gates[n].table] for n in own])
         bits[:, own] = tables[np.arange(len(own))[None, :], index]
@@ -81,16 +82,16 @@ class Brought:
     """
 
     rows: Ints
-    span: bounds.Interval
+    span: Interval
     size: Floats
 
 
 def _brought(
-    stream: bounds.Embedded,
+    stream: Embedded,
     found: Sequence[Looks],
-    normed: bounds.Normed | None,
+    normed: Normed | None,
     cases: NDArray[np.int64] | None,
-    rounding: bounds.Rounding,
+    rounding: Rounding,
 ) -> Brought:
     """Return what the heads bring in each of these cases, (cases, slots); None: wherever they look, as one case."""
     rows, slot = np.unique(np.concatenate([looks.head.output.rows for looks in found])), 0
@@ -101,43 +102,41 @@ def _brought(
         output = looks.head.output.dense()[rows]
         carried = _carried(stream, looks, normed, bits, rounding)
         off = rounding.error(output.shape[1], np.abs(output) @ carried.size)
-        added.append(bounds.applied(output, carried).widened(off))
+        added.append(applied(output, carried).widened(off))
         slot += many
-    whole = bounds.Interval(np.sum([each.lo for each in added], axis=0), np.sum([each.hi for each in added], axis=0))
+    whole = sum(added[1:], added[0])
     return Brought(rows, whole, np.sum([each.size for each in added], axis=0))
 
 
 def _carried(
-    stream: bounds.Embedded,
+    stream: Embedded,
     looks: Looks,
-    normed: bounds.Normed | None,
+    normed: Normed | None,
     cases: NDArray[np.int64] | None,
-    rounding: bounds.Rounding,
-) -> bounds.Interval:
+    rounding: Rounding,
+) -> Interval:
     """Return the weighted mean of a head's values, (d_v, cases), see `_brought`."""
     head = looks.head
     values = stream.forms(head.value)
     if (values != values[:, :1]).any():
-        raise bounds.Refused(
-            "attention", f"the value of head {head.name!r} depends on the position", "another than position 0"
-        )
+        raise Refused("attention", f"the value of head {head.name!r} depends on the position", "another than position 0")
     if normed is None:
         off = rounding.error(stream.terms, stream.forms(head.value, sizes=True).max(axis=1))
-        span = bounds.Interval.exactly(values[:, 0]).widened(off)
+        span = Interval.exactly(values[:, 0]).widened(off)
     else:
         read = normed.read_embedded(stream, head.value, rounding)
-        span = bounds.Interval(read.lo.min(axis=1), read.hi.max(axis=1))
-    low, high = span.lo.min(axis=1)[:, None], span.hi.max(axis=1)[:, None]
+        span = read.hull(axis=1)
+    whole = span.hull(axis=1)[:, None]
     most = float(span.size.max(initial=0.0))
     summed = rounding.gamma(3 * stream.positions) * most + rounding.lost(stream.positions) * (1 + most)
     if cases is None:
-        return bounds.Interval(low, high).widened(summed)
-    each = bounds.Interval(span.lo[:, cases], span.hi[:, cases])  # (d_v, cases, slots)
-    right = bounds.Interval(each.lo.mean(axis=2), each.hi.mean(axis=2))
+        return whole.widened(summed)
+    each = span[:, cases]  # (d_v, cases, slots)
+    right = Interval(each.lo.mean(axis=2), each.hi.mean(axis=2))
     uneven = looks.tilt * (each.hi.max(axis=2) - each.lo.min(axis=2))
-    stray = bounds.Interval(
-        right.lo + looks.stray * np.minimum(low - right.lo, 0) - uneven,
-        right.hi + looks.stray * np.maximum(high - right.hi, 0) + uneven,
+    stray = Interval(
+        right.lo + looks.stray * np.minimum(whole.lo - right.lo, 0) - uneven,
+        right.hi + looks.stray * np.maximum(whole.hi - right.hi, 0) + uneven,
     )
     return stray.widened(summed if head.weighting == "softmax" else rounding.error(2, right.size))
 
@@ -153,13 +152,13 @@ class Through:
         last: the norm before the unembedding.
     """
 
-    hidden: bounds.Interval
+    hidden: Interval
     output: Floats
     fixed: Floats
-    last: bounds.Normed | None
+    last: Normed | None
 
 
-def _through(decoder: Decoder, stream: bounds.Embedded, added: Brought, where: slice, rounding: bounds.Rounding) -> Through:
+def _through(decoder: Decoder, stream: Embedded, added: Brought, where: slice, rounding: Rounding) -> Through:
     """Return what becomes of the stream at the positions `where`.
 
     Raises:
@@ -167,40 +166,38 @@ def _through(decoder: Decoder, stream: bounds.Embedded, added: Brought, where: s
     """
     layer = decoder.layers[0]
     if layer.feed_forward is None:
-        raise bounds.Refused("gate", "there is no feed-forward part", "the layer only has heads")
+        raise Refused("gate", "there is no feed-forward part", "the layer only has heads")
     output, fixed = layer.feed_forward.output.dense(), layer.feed_forward.output_bias.dense()[:, 0]
-    span = bounds.Interval(added.span.lo[:, None, None, :], added.span.hi[:, None, None, :])
+    span = added.span[:, None, None, :]
     normed = None
     if layer.feed_forward_norm is not None:
-        total = bounds.Interval.exactly(stream.total[where, :, None]) + _summed(span)
+        total = Interval.exactly(stream.total[where, :, None]) + span.summed()
         squares, size = _squares(stream, where, added.rows, span), _everything(stream, added, where)
-        normed = bounds.Normed.of(layer.feed_forward_norm, stream.width, stream.terms, total, squares, size, rounding)
+        normed = Normed.of(layer.feed_forward_norm, stream.width, stream.terms, total, squares, size, rounding)
     hidden = _hidden(stream, layer.feed_forward, added, where, normed, rounding)
     if decoder.norm is None:
         return Through(hidden, output, fixed, None)
     rows = np.union1d(added.rows, np.flatnonzero(output.any(axis=1) | (fixed != 0)))
-    written = bounds.applied(output[rows], hidden) + bounds.Interval.exactly(fixed[rows][:, None, None, None])
+    written = applied(output[rows], hidden) + Interval.exactly(fixed[rows][:, None, None, None])
     own = np.searchsorted(rows, added.rows)
     written.lo[own] += span.lo
     written.hi[own] += span.hi
-    moved = bounds.applied(output.sum(axis=0)[None, :], hidden)[0] + bounds.Interval.exactly(fixed.sum())
-    total = bounds.Interval.exactly(stream.total[where, :, None]) + _summed(span) + moved
+    moved = applied(output.sum(axis=0)[None, :], hidden)[0] + Interval.exactly(fixed.sum())
+    total = Interval.exactly(stream.total[where, :, None]) + span.summed() + moved
     size = _everything(stream, added, where) + float(np.abs(fixed).sum())
     size = size + np.tensordot(np.abs(output).sum(axis=0), hidden.size, axes=1)
     terms, squares = stream.terms + output.shape[1], _squares(stream, where, rows, written)
-    return Through(
-        hidden, output, fixed, bounds.Normed.of(decoder.norm, stream.width, terms, total, squares, size, rounding)
-    )
+    return Through(hidden, output, fixed, Normed.of(decoder.norm, stream.width, terms, total, squares, size, rounding))
 
 
 def answers(
     decoder: Decoder,
-    stream: bounds.Embedded,
+    stream: Embedded,
     found: Sequence[Looks],
-    normed: bounds.Normed | None,
+    normed: Normed | None,
     want: Wanted,
-    rounding: bounds.Rounding,
-) -> bounds.Interval:
+    rounding: Rounding,
+) -> Interval:
     """Return the logit of 1 less that of 0, up to a positive factor where a norm comes before: (gates, bit fed, cases).
 
     Raises:
@@ -216,8 +213,8 @@ def answers(
     bias = float(biases[1] - biases[0])
     forms, sizes = stream.forms(change)[0, first:], stream.forms(weights, sizes=True)[0, first:]
     dense, sized = change.dense(), weights.dense()
-    base = bounds.Interval.exactly(forms[:, :, None]) + bounds.applied(dense[:, added.rows], added.span)[0][None, None, :]
-    whole = base + bounds.applied(dense @ output, hidden)[0] + bounds.Interval.exactly(float((dense @ fixed)[0]) + bias)
+    base = Interval.exactly(forms[:, :, None]) + applied(dense[:, added.rows], added.span)[0][None, None, :]
+    whole = base + applied(dense @ output, hidden)[0] + Interval.exactly(float((dense @ fixed)[0]) + bias)
     size = sizes[:, :, None] + (sized[:, added.rows] @ added.size)[0][None, None, :]
     size = size + np.tensordot((sized @ np.abs(output))[0], hidden.size, axes=1)
     size = size + float((sized @ np.abs(fixed))[0]) + float(np.abs(biases).sum())
@@ -229,7 +226,7 @@ def answers(
     plain = float(np.abs(decoder.unembedding.values).sum())
     normed_lost = rounding.lost(terms) * (1 + plain + weight) / after.last.scale.lo
     off = after.last.off * weight + rounding.gamma(terms) * size + lost + normed_lost
-    return (whole - bounds.Interval.exactly(dense.sum()) * after.last.mean).widened(off)
+    return (whole - Interval.exactly(dense.sum()) * after.last.mean).widened(off)
 
 
 def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, Floats]:
@@ -242,10 +239,10 @@ def _logits(decoder: Decoder) -> tuple[Matrix, Matrix, Floats]:
     if decoder.norm is None:
         return change, _sum_of_sizes(decoder.unembedding), biases
     if decoder.unembedding_bias.nonzero or decoder.norm.bias.nonzero:
-        raise bounds.Refused("gate", "the proof knows a last norm without biases", "a bias of the norm or the unembedding")
+        raise Refused("gate", "the proof knows a last norm without biases", "a bias of the norm or the unembedding")
     return (
-        bounds.NormedMatrix.of(change, decoder.norm).matrix,
-        _sum_of_sizes(bounds.NormedMatrix.of(decoder.unembedding, decoder.norm).matrix),
+        NormedMatrix.of(change, decoder.norm).matrix,
+        _sum_of_sizes(NormedMatrix.of(decoder.unembedding, decoder.norm).matrix),
         biases,
     )
 
@@ -254,41 +251,37 @@ def _sum_of_sizes(matrix: Matrix) -> Matrix:
     return Matrix.from_dense(np.abs(matrix.dense()).sum(axis=0, keepdims=True))
 
 
-def _everything(stream: bounds.Embedded, added: Brought, where: slice) -> Floats:
+def _everything(stream: Embedded, added: Brought, where: slice) -> Floats:
     """Return the sum of the absolute values of all terms of the stream after attention: (positions, bit fed, cases)."""
     ones = Matrix.from_dense(np.ones((1, stream.width)))
     whole: Floats = stream.forms(ones, sizes=True)[0, where, :, None] + added.size.sum(axis=0)[None, None, :]
     return whole
 
 
-def _summed(span: bounds.Interval) -> bounds.Interval:
-    return bounds.Interval(span.lo.sum(axis=0), span.hi.sum(axis=0))
-
-
-def _squares(stream: bounds.Embedded, where: slice, rows: Ints, span: bounds.Interval) -> bounds.Interval:
+def _squares(stream: Embedded, where: slice, rows: Ints, span: Interval) -> Interval:
     """Return the sum of the squares of the entries after `span` is added in `rows`: (positions, bit fed, cases)."""
     chosen = {(n, int(row)): 1.0 for n, row in enumerate(rows)}
     before = stream.forms(Matrix.from_entries((len(rows), stream.width), chosen))[:, where, :, None]
-    after = _summed((bounds.Interval.exactly(before) + span).squared())
-    return bounds.Interval.exactly(stream.squares[where, :, None] - (before**2).sum(axis=0)) + after
+    after = (Interval.exactly(before) + span).squared().summed()
+    return Interval.exactly(stream.squares[where, :, None] - (before**2).sum(axis=0)) + after
 
 
 def _hidden(
-    stream: bounds.Embedded,
+    stream: Embedded,
     layer: FeedForward,
     added: Brought,
     where: slice,
-    normed: bounds.Normed | None,
-    rounding: bounds.Rounding,
-) -> bounds.Interval:
+    normed: Normed | None,
+    rounding: Rounding,
+) -> Interval:
     """Return the hidden units after ReLU: (units, positions, bit fed, cases)."""
     reads, biases = layer.input, layer.input_bias.dense()[:, 0][:, None, None, None]
-    reading = None if normed is None else bounds.NormedMatrix.of(reads, normed.norm)
+    reading = None if normed is None else NormedMatrix.of(reads, normed.norm)
     scaled = reads if reading is None else reading.matrix
     own = scaled.dense()[:, added.rows]
-    brought = bounds.applied(own, added.span)
-    forms = bounds.Interval.exactly(stream.forms(scaled)[:, where, :, None])
-    whole = forms + bounds.Interval(brought.lo[:, None, None, :], brought.hi[:, None, None, :])
+    brought = applied(own, added.span)
+    forms = Interval.exactly(stream.forms(scaled)[:, where, :, None])
+    whole = forms + brought[:, None, None, :]
     sizes = stream.forms(scaled, sizes=True)[:, where, :, None] + (np.abs(own) @ added.size)[:, None, None, :]
     if normed is None or reading is None:
         terms = int(np.bincount(reads.rows, minlength=1).max()) + 1 + len(stream.decoder.features)
@@ -296,10 +289,10 @@ def _hidden(
     else:
         whole = normed.read(reading, whole, sizes, stream.terms, rounding)
         off = rounding.gamma(stream.terms) * (np.abs(biases) + sizes * normed.scale.hi)
-    return (whole + bounds.Interval.exactly(biases)).widened(off).rectified()
+    return (whole + Interval.exactly(biases)).widened(off).rectified()
 
 
-def wrong_gates(circuit: Circuit, want: Wanted, found: bounds.Interval) -> list[bounds.CircuitRefusal]:
+def wrong_gates(circuit: Circuit, want: Wanted, found: Interval) -> list[Refusal]:
     """Return a refusal for each gate with a case whose answer is wrong, or not shown to be right; at most 20."""
     lo, hi = (a.transpose(2, 0, 1) for a in (found.lo, found.hi))  # (cases, gates, bit fed)
     right = np.where(want.bits[:, :, None], lo > 0, hi < 0).all(axis=2) | ~want.possible
@@ -312,7 +305,7 @@ def wrong_gates(circuit: Circuit, want: Wanted, found: bounds.Interval) -> list[
         bits = "".join(map(str, want.cases[case].tolist()))
         between = f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
         refusals.append(
-            bounds.CircuitRefusal(
+            Refusal(
                 part="gate",
                 net=gate.net,
                 what=f"{gate.kind}({', '.join(gate.operands)}) must be {wanted} where the heads bring {bits}",
@@ -322,7 +315,7 @@ def wrong_gates(circuit: Circuit, want: Wanted, found: bounds.Interval) -> list[
     return refusals
 
 
-def margin(want: Wanted, found: bounds.Interval) -> float:
+def margin(want: Wanted, found: Interval) -> float:
     """Return the least lead of the right token's logit, as `answers` scales it."""
     lo, hi = (a.transpose(2, 0, 1) for a in (found.lo, found.hi))
     least = np.where(want.bits[:, :, None], lo, -hi).min(axis=2)

@@ -49,9 +49,9 @@ from tm2tfr.sources.logic.model.claims import (
 )
 from tm2tfr.sources.logic.nodes import Node
 
-Column: TypeAlias = Any
+FramedColumn: TypeAlias = Any
 """An array of numpy: (words, positions)."""
-Pairs: TypeAlias = Any
+FramedPairs: TypeAlias = Any
 """Likewise: (words, positions, positions), a query position i, then a key position j."""
 _fractions = np.frompyfunc(Fraction, 2, 1)
 
@@ -68,7 +68,7 @@ class FramedColumns:
     """
 
     def __init__(
-        self, nodes: Mapping[int, Node], tokens: Column, names: tuple[str | None, ...], *, eos: bool, exact: bool
+        self, nodes: Mapping[int, Node], tokens: FramedColumn, names: tuple[str | None, ...], *, eos: bool, exact: bool
     ) -> None:
         self.nodes, self.tokens, self._eos, self._exact = nodes, tokens, eos, exact
         self.names, self._place = names, {name: place for place, name in enumerate(names)}
@@ -76,31 +76,31 @@ class FramedColumns:
         self.n = self.positions - 1 - eos
         self.here = np.arange(self.positions)
         self.inside = (self.here >= 1) & (self.here <= self.n)
-        self._looks: dict[HeadClaim, Column] = {}
-        self._values: dict[tuple[SubspaceClaim, str | None], Column] = {}
+        self._looks: dict[HeadClaim, FramedColumn] = {}
+        self._values: dict[tuple[SubspaceClaim, str | None], FramedColumn] = {}
 
     # ── what nodes are ──────────────────────────────────────────────────────────────────────────────────────
-    def bits(self, node: Node) -> Column:
+    def bits(self, node: Node) -> FramedColumn:
         """Return a bit, false outside the words."""
         raise NotImplementedError
 
-    def labels(self, node: Node) -> Column:
+    def labels(self, node: Node) -> FramedColumn:
         """Return labels as their places in `names`: nothing outside the words."""
         raise NotImplementedError
 
-    def numbers(self, node: Node) -> Column:
+    def numbers(self, node: Node) -> FramedColumn:
         """Return a number, at the ends the natural one; a bit counts as 1 or 0."""
         raise NotImplementedError
 
     # ── what subspaces hold ─────────────────────────────────────────────────────────────────────────────────
-    def value(self, claim: SubspaceClaim, label: str | None = None) -> Column:
+    def value(self, claim: SubspaceClaim, label: str | None = None) -> FramedColumn:
         """Return what a claim says: a number; of labels their places in `names`, or how much of `label` it is."""
         key = claim, label
         if key not in self._values:
             self._values[key] = np.broadcast_to(self._value(claim, label), (self.size, self.positions))
         return self._values[key]
 
-    def _value(self, claim: SubspaceClaim, label: str | None) -> Column:  # noqa: PLR0911, PLR0912
+    def _value(self, claim: SubspaceClaim, label: str | None) -> FramedColumn:  # noqa: PLR0911, PLR0912
         match claim:
             case GivenClaim("token"):
                 return self._as_asked(self.tokens, label)
@@ -134,13 +134,13 @@ class FramedColumns:
             case MeanClaim():
                 return self._fetched(claim.head, self.value(claim.of, label))
 
-    def _as_asked(self, places: Column, label: str | None) -> Column:
+    def _as_asked(self, places: FramedColumn, label: str | None) -> FramedColumn:
         return places if label is None else places == self._place.get(label, -1)
 
-    def _divided(self, values: Column, by: Column | int) -> Column:
+    def _divided(self, values: FramedColumn, by: FramedColumn | int) -> FramedColumn:
         return _fractions(values, by) if self._exact else values / by
 
-    def given(self, what: str) -> Column:
+    def given(self, what: str) -> FramedColumn:
         """Return what holds of a position whatever the word is."""
         i = self.here
         if what == "1/(i+1)":
@@ -154,7 +154,7 @@ class FramedColumns:
             found = i % int(modulus) == int(remainder)
         return np.asarray(found).astype(np.int64)
 
-    def _any(self, claim: BitClaim) -> Column:
+    def _any(self, claim: BitClaim) -> FramedColumn:
         """Return where one of the alternatives is true, each a conjunction, inside the word."""
         found = np.zeros((self.size, self.positions), dtype=bool)
         for literals in claim.alternatives:
@@ -164,18 +164,18 @@ class FramedColumns:
             found |= every
         return found
 
-    def _literal(self, literal: TruthOf) -> Column:
+    def _literal(self, literal: TruthOf) -> FramedColumn:
         node = self.nodes[literal.node]
         holds = self.bits(node) if literal.label is None else self._as_asked(self.labels(node), literal.label)
         return holds == literal.true
 
-    def _reaches(self, node: Node, least: int) -> Column:
+    def _reaches(self, node: Node, least: int) -> FramedColumn:
         """Return where the numbers of a comparison differ by `least` or more, inside the word or not."""
         if not isinstance(node, logic.Comparison):
             raise TypeError(f"{node!r} is not a comparison")
         return self.numbers(node.left) - self.numbers(node.right) >= least
 
-    def _found(self, node: Node) -> Column:
+    def _found(self, node: Node) -> FramedColumn:
         """Return where a position in sight is selected."""
         if not isinstance(node, logic.Retrieve):
             raise TypeError(f"{node!r} retrieves nothing")
@@ -183,7 +183,7 @@ class FramedColumns:
         sight = {"<=": j <= i, "<": j < i, ">=": j >= i, ">": j > i, "any": np.ones_like(j >= i)}[node.sight]
         return (self._holds(node.score) & sight & self.inside & self.inside[:, None]).any(axis=-1)
 
-    def _equal(self, claim: EqualityClaim) -> Column:
+    def _equal(self, claim: EqualityClaim) -> FramedColumn:
         """Return where two numbers are equal: the query's, and that of the key which a head attends to."""
         conjunct = equality(self.nodes[claim.node], claim.conjunct)
         if conjunct is None:
@@ -194,12 +194,12 @@ class FramedColumns:
         hidden = ~sight_matrix(claim.head.mask, self.positions)
         return ((key[:, None, :] == query[:, :, None]) | hidden).all(axis=-1)
 
-    def _fetched(self, head: HeadClaim, values: Column) -> Column:
+    def _fetched(self, head: HeadClaim, values: FramedColumn) -> FramedColumn:
         """Return what a head with one position to attend to carries: the value that is there."""
         at = np.clip(self.looked(head) + head.shift, 0, self.positions - 1)
         return np.take_along_axis(values, at, axis=1)
 
-    def _mean(self, head: HeadClaim, values: Column) -> Column:
+    def _mean(self, head: HeadClaim, values: FramedColumn) -> FramedColumn:
         """Return the mean of values over all positions in sight."""
         if head.mask == "none":
             return self._divided(values.sum(axis=1, keepdims=True), self.positions)
@@ -208,13 +208,13 @@ class FramedColumns:
         return self._divided(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], self.positions - self.here)
 
     # ── where heads look ────────────────────────────────────────────────────────────────────────────────────
-    def looked(self, head: HeadClaim) -> Column:
+    def looked(self, head: HeadClaim) -> FramedColumn:
         """Return the one position that a head attends to from each; the head must not attend to ``all``."""
         if head not in self._looks:
             self._looks[head] = np.broadcast_to(self._looked(head), (self.size, self.positions))
         return self._looks[head]
 
-    def _looked(self, head: HeadClaim) -> Column:  # noqa: PLR0911
+    def _looked(self, head: HeadClaim) -> FramedColumn:  # noqa: PLR0911
         i, last = self.here, self.positions - 1
         match head.kind:
             case "lookup" if head.number is not None:
@@ -232,7 +232,7 @@ class FramedColumns:
                 return np.where((i == 0) | self._reaches(self.nodes[head.node], head.least), 0, 1)
         return self._chosen(head)
 
-    def _marked(self, head: HeadClaim) -> Column:
+    def _marked(self, head: HeadClaim) -> FramedColumn:
         """Return the latest position up to each, or the earliest from it on, where a step of since or until ends."""
         ends = self.ends(head) | ~self.inside
         if head.kind == "since":
@@ -240,7 +240,7 @@ class FramedColumns:
         found = np.where(ends, self.here, self.positions - 1)[:, ::-1]
         return np.minimum.accumulate(found, axis=1)[:, ::-1]
 
-    def ends(self, head: HeadClaim) -> Column:
+    def ends(self, head: HeadClaim) -> FramedColumn:
         """Return where a step of ``since`` or ``until`` ends inside the word."""
         node = self.nodes[head.node]
         if isinstance(node, logic.Since | logic.Until):
@@ -250,12 +250,12 @@ class FramedColumns:
         ends = np.broadcast_to(self._holds(node.score), (self.size, self.positions, self.positions))
         return np.diagonal(ends, axis1=1, axis2=2)
 
-    def _chosen(self, head: HeadClaim) -> Column:
+    def _chosen(self, head: HeadClaim) -> FramedColumn:
         node = self.nodes[head.node]
         if not isinstance(node, logic.Retrieve):
             raise TypeError(f"{node!r} retrieves nothing")
         parts = conjuncts(node)
-        scores: Pairs = np.zeros((1, self.positions, self.positions), dtype=np.int64)
+        scores: FramedPairs = np.zeros((1, self.positions, self.positions), dtype=np.int64)
         for cluster in head.clusters:
             rule = next(((per, negative) for at, per, negative in head.divided if cluster == (at,)), None)
             scores = scores + self._counts(tuple(parts[k] for k in cluster), rule)
@@ -267,7 +267,7 @@ class FramedColumns:
             return best.argmax(axis=-1)
         return self.positions - 1 - best[:, :, ::-1].argmax(axis=-1)
 
-    def _counts(self, group: tuple[logic.Score, ...], rule: tuple[int, bool] | None) -> Pairs:
+    def _counts(self, group: tuple[logic.Score, ...], rule: tuple[int, bool] | None) -> FramedPairs:
         """Return what a cluster adds to the score of each key for each query."""
         first = group[0] if group else None
         if len(group) == 1 and isinstance(first, logic.Equal) and first.key.kind == "number":
@@ -278,7 +278,7 @@ class FramedColumns:
             found = found & self._holds(part)
         return (found & self.inside & (self.inside[:, None] if asks else True)).astype(np.int64)
 
-    def _holds(self, score: logic.Score) -> Pairs:
+    def _holds(self, score: logic.Score) -> FramedPairs:
         """Return where a condition holds of a query, inside the word, and a key; constants are the same everywhere."""
         match score:
             case logic.AtKey():
@@ -290,14 +290,14 @@ class FramedColumns:
                 return of(score.key)[:, None, :] == self._asked(score.query, of)[:, :, None]
             case logic.AllOf() | logic.AnyOf():
                 every = isinstance(score, logic.AllOf)
-                found: Pairs = np.full((1, 1, 1), every)
+                found: FramedPairs = np.full((1, 1, 1), every)
                 for part in score.parts:
                     found = found & self._holds(part) if every else found | self._holds(part)
                 return found
             case logic.NotOf():
                 return ~self._holds(score.part)
 
-    def _asked(self, node: Node, values: Callable[[Node], Column]) -> Column:
+    def _asked(self, node: Node, values: Callable[[Node], FramedColumn]) -> FramedColumn:
         """Return the values of a query; those of a constant everywhere as they are inside the word."""
         found = values(node)
         return np.broadcast_to(found[:, 1:2], found.shape) if isinstance(node, logic.Always | logic.Text) else found
@@ -313,27 +313,27 @@ class ReferenceColumns(FramedColumns):
     """
 
     def __init__(
-        self, rows: ManyRows, tokens: Column, vocabulary: tuple[str, ...], *, eos: bool, exact: bool = False
+        self, rows: ManyRows, tokens: FramedColumn, vocabulary: tuple[str, ...], *, eos: bool, exact: bool = False
     ) -> None:
         labels = (label for known in rows.labels.values() for label in known)
         names = tuple(dict.fromkeys((*vocabulary, *labels)))
         super().__init__({node.number: node for node in rows.rows}, tokens + 1, (None, *names), eos=eos, exact=exact)
         self._rows = rows
 
-    def _framed(self, values: Column, outside: int) -> Column:
+    def _framed(self, values: FramedColumn, outside: int) -> FramedColumn:
         return np.pad(values, ((0, 0), (1, int(self._eos))), constant_values=outside)
 
-    def bits(self, node: Node) -> Column:
+    def bits(self, node: Node) -> FramedColumn:
         return self._framed(self._rows.rows[node].astype(bool), 0)
 
-    def places(self, node: Node) -> Column:
+    def places(self, node: Node) -> FramedColumn:
         """Return labels as their places in the node's own list, -1 outside the words."""
         return self._framed(self._rows.rows[node], -1)
 
-    def labels(self, node: Node) -> Column:
+    def labels(self, node: Node) -> FramedColumn:
         return np.array([self._place[label] for label in self._rows.labels[node]] + [0])[self.places(node)]
 
-    def numbers(self, node: Node) -> Column:
+    def numbers(self, node: Node) -> FramedColumn:
         if isinstance(node, logic.Sum):
             found = np.full((self.size, self.positions), node.constant, dtype=np.int64)
             for factor, term in node.terms:
@@ -349,27 +349,27 @@ class ReferenceColumns(FramedColumns):
         return found
 
 
-def _closeness(rule: tuple[int, bool] | None, key: Pairs, query: Pairs) -> Pairs:
+def _closeness(rule: tuple[int, bool] | None, key: FramedPairs, query: FramedPairs) -> FramedPairs:
     """Return minus the square of a difference; or of that of the quotients, and 1 more where the remainders are equal."""
     if rule is None:
         return -((key - query) ** 2)
     per, negative = rule
-    score: Pairs = 0
+    score: FramedPairs = 0
     for sign in (1, -1) if negative else (1,):
         k, q = np.maximum(0, sign * key), np.maximum(0, sign * query)
         score = score + (k % per == q % per) - (k // per - q // per) ** 2
     return score
 
 
-def _same(x: Column) -> Column:
+def _same(x: FramedColumn) -> FramedColumn:
     return x
 
 
-_SIGNED: Mapping[str, Callable[[Column], Column]] = {
+_SIGNED: Mapping[str, Callable[[FramedColumn], FramedColumn]] = {
     "positive": lambda x: np.maximum(x, 0),
     "negative": lambda x: np.maximum(-x, 0),
 }
-_FEATURES: Mapping[str, Callable[[Column], Column]] = {
+_FEATURES: Mapping[str, Callable[[FramedColumn], FramedColumn]] = {
     "bos": lambda i: i == 0,
     "early": lambda i: i <= 1,
     "1": np.ones_like,

@@ -12,7 +12,7 @@ from tm2tfr.contract.wired import KnownOrNot
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.model.claims import SubspaceClaim
-from tm2tfr.sources.logic.model.columns import Column, FramedColumns
+from tm2tfr.sources.logic.model.columns import FramedColumn, FramedColumns
 from tm2tfr.sources.logic.model.seen import ENDS, SeenNodes, whole
 from tm2tfr.transformer.attention import in_sight
 
@@ -31,7 +31,8 @@ class SeenColumns(FramedColumns):
 
     def __init__(self, seen: SeenNodes, tokens: Sequence[str], names: tuple[str | None, ...]) -> None:
         places = np.array([[names.index(token) for token in tokens]])
-        super().__init__(seen.nodes, places, names, eos=tokens[-1] == ENDS[1], exact=True)
+        super().__init__(seen.nodes, places, names, eos=seen.tokens[-1] == ENDS[1], exact=True)
+        self.inside = np.array([token not in ENDS for token in tokens])
         self.seen = seen
         self.step: tuple[str, bool] | None = None
         self._known: dict[tuple[str, Any], tuple[list[Any], list[str]]] = {}
@@ -99,16 +100,16 @@ class SeenColumns(FramedColumns):
         (self._asked_of if self._asking else self._doubts).append(whys)
         return values
 
-    def bits(self, node: tl.Node) -> Column:
+    def bits(self, node: tl.Node) -> FramedColumn:
         return np.array([self._all(self.seen.bit, node)], dtype=bool)
 
-    def labels(self, node: tl.Node) -> Column:
+    def labels(self, node: tl.Node) -> FramedColumn:
         return np.array([[self._place.get(label, 0) for label in self._all(self.seen.label, node)]])
 
-    def numbers(self, node: tl.Node) -> Column:
+    def numbers(self, node: tl.Node) -> FramedColumn:
         return np.array([self._all(self.seen.number, node)], dtype=object)
 
-    def _any(self, claim: claims.BitClaim) -> Column:
+    def _any(self, claim: claims.BitClaim) -> FramedColumn:
         found, noted = np.zeros((1, self.positions), dtype=bool), self._doubts
         for literals in claim.alternatives:
             every = self.inside[None, :]
@@ -120,18 +121,18 @@ class SeenColumns(FramedColumns):
         self._doubts = noted
         return found
 
-    def ends(self, head: claims.HeadClaim) -> Column:
+    def ends(self, head: claims.HeadClaim) -> FramedColumn:
         if self.step is not None:
             return np.array([self._all(self.seen.take, self.step[0])], dtype=bool) != self.step[1]
         return ~np.array([self._all(self.seen.goes_on, self.nodes[head.node])], dtype=bool)
 
-    def _found(self, node: tl.Node) -> Column:
+    def _found(self, node: tl.Node) -> FramedColumn:
         return np.array([self._all(self.seen.selected, node)], dtype=bool)
 
-    def _equal(self, claim: claims.EqualityClaim) -> Column:
+    def _equal(self, claim: claims.EqualityClaim) -> FramedColumn:
         return np.array([self._all(self.seen.equal, claim)], dtype=bool)
 
-    def _asked(self, node: tl.Node, values: Callable[[tl.Node], Column]) -> Column:
+    def _asked(self, node: tl.Node, values: Callable[[tl.Node], FramedColumn]) -> FramedColumn:
         self._asking = True
         found = super()._asked(node, values)
         self._asking = False

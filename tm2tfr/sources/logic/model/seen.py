@@ -61,7 +61,7 @@ class SeenNodes:
         labels: Mapping[int, frozenset[str]],
         spaces: Mapping[str, Subspace],
     ) -> None:
-        self._tokens, self.nodes, self._held, self._labels, self._spaces = tokens, nodes, held, labels, spaces
+        self.tokens, self.nodes, self._held, self._labels, self._spaces = tokens, nodes, held, labels, spaces
         self.claims = [(what, claim) for what, claim in sorted(reads.items()) if claim is not None]
         self._token, self.why = "token" if "token" in reads else None, ""
 
@@ -77,7 +77,7 @@ class SeenNodes:
 
     def token(self, p: int) -> str:
         """Return the token at position `p`, as far as it is read."""
-        return self._tokens[p] if self._token is None else str(self.take(self._token, p))
+        return self.tokens[p] if self._token is None else str(self.take(self._token, p))
 
     def within(self, p: int) -> bool:
         """Return whether position `p` is one of the word."""

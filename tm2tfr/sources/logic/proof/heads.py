@@ -19,55 +19,15 @@ such terms as well: none of them is left out, neither of the shape nor of the su
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
-from typing import Any
 
-from tm2tfr.base.errors import visible
-from tm2tfr.sources.logic.proof.quantities import MatrixRow, Quantity, size_of
+from tm2tfr.certificates.kit import Refused
+from tm2tfr.sources.logic.proof.quantities import Directed, Fits, MatrixRow, kind_of, size_of
 from tm2tfr.transformer.claims import Over
 from tm2tfr.transformer.weights import Head
 
-
-# ── Why the weights of a formula are not certified: where, what is wrong, and a witness.
-@dataclass(frozen=True, kw_only=True)
-class LogicRefusal:
-    """One thing that is wrong with the weights, or that the proof does not reach.
-
-    Args:
-        part: ``shape``, ``embedding``, ``attention``, ``feed-forward``, ``unembedding``, ``rounding`` or ``words``.
-        layer: from 1; 0 if it is about none.
-        what: the claim that fails, or is not shown.
-        witness: the head, unit, form or word concerned.
-    """
-
-    part: str
-    layer: int
-    what: str
-    witness: str
-
-    def __str__(self) -> str:
-        """Return ``attention, layer 2: what: witness``."""
-        where = f"{self.part}, layer {self.layer}" if self.layer else self.part
-        return visible(f"{where}: {self.what}: {self.witness}")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the refusal as plain data."""
-        return asdict(self)
-
-
-class NotShown(Exception):  # noqa: N818  (it is caught by the proof, and never leaves it)
-    """A step of the proof that fails; `refusal` says why."""
-
-    def __init__(self, part: str, what: str, witness: str, layer: int = 0) -> None:
-        super().__init__(what)
-        self.refusal = LogicRefusal(part=part, layer=layer, what=what, witness=witness)
-
-
-Fits = Callable[[int, Fraction], bool]
-"""(N, u) -> whether what is computed of words with N positions is right with unit roundoff u."""
 _SLACK = Fraction(101, 100)
 _HALF = Fraction(1, 2)
 _LARGEST = 2**40
@@ -95,15 +55,16 @@ class HeadScores:
 
     head: Head
     components: tuple[tuple[MatrixRow, MatrixRow], ...]
-    known: list[Quantity | None]
+    known: Directed
 
     def name(self, at: int) -> str:
-        found = self.known[at]
-        return "" if found is None else found.name
+        """Return the name of a direction; empty if the proof does not know it."""
+        quantity = self.known[at]
+        return "" if quantity is None else quantity.name
 
     def kind(self, at: int) -> str:
-        found = self.known[at]
-        return "" if found is None else found.kind
+        """Return the kind of a direction; empty if the proof does not know it."""
+        return kind_of(self.known, at)
 
     @property
     def products(self) -> dict[tuple[str, str], Fraction]:
@@ -149,28 +110,28 @@ def lead(scores: HeadScores, layer: int) -> ShownGap:
     """Return by how much the best score is ahead, from the weights.
 
     Raises:
-        NotShown: if the scores have none of the shapes above, or the head claims more.
+        Refused: if the scores have none of the shapes above, or the head claims more.
     """
     head, claim = scores.head, scores.head.claim
     if claim is None:
-        raise NotShown("attention", "a head claims nothing", head.name, layer)
+        raise Refused("attention", "a head claims nothing", head.name, layer=layer)
     weights = [abs(weight) for pair in scores.components for row in pair for weight in row.values()]
     if weights and not (max(weights) <= _LARGEST and min(weights) * _LARGEST >= 1):
-        raise NotShown("attention", "a weight of a score is not between 2^-40 and 2^40", head.name, layer)
+        raise Refused("attention", "a weight of a score is not between 2^-40 and 2^40", head.name, layer=layer)
     if not scores.components:
         found: ShownGap | None = ShownGap(None, "position", lambda positions, u: True)
     else:
         shapes = (_neighbour, _lookup, _sign, _nearest, _steep)
         found = next((each for shape in shapes if (each := shape(scores)) is not None), None)
     if found is None:
-        raise NotShown("attention", "the scores of a head have no shape that the proof knows", head.name, layer)
+        raise Refused("attention", "the scores of a head have no shape that the proof knows", head.name, layer=layer)
     if (claim.gap is None) != (found.gap is None):
-        raise NotShown(
-            "attention", "a head claims a gap where all scores are 0, or none where they are not", head.name, layer
+        raise Refused(
+            "attention", "a head claims a gap where all scores are 0, or none where they are not", head.name, layer=layer
         )
     if claim.gap is not None and found.gap is not None and (claim.over != found.over or Fraction(claim.gap) > found.gap):
         what = f"γ = {float(found.gap):g} over the {found.over} is shown, {claim.gap:g} over the {claim.over} is claimed"
-        raise NotShown("attention", "a head claims a larger gap than is shown", f"{head.name}: {what}", layer)
+        raise Refused("attention", "a head claims a larger gap than is shown", f"{head.name}: {what}", layer=layer)
     return found
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tm2tfr.base.text.nodes import List, Map, Node, Scalar, kind
-from tm2tfr.base.text.reading import Fields
+from tm2tfr.base.text.nodes import Fields, List, Map, Node, Scalar, kind
 from tm2tfr.sources.turing.formats.draft import Draft
 from tm2tfr.sources.turing.spec import OUTCOMES, Example, Rule
 

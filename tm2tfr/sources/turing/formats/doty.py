@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tm2tfr.base.errors import visible
-from tm2tfr.base.text.nodes import LOADERS, List, Map, Node, Scalar, compose, kind
-from tm2tfr.base.text.reading import Fields
+from tm2tfr.base.text.nodes import LOADERS, Fields, List, Map, Node, Scalar, compose, kind
 from tm2tfr.base.text.source import FEW_DIAGNOSTICS, Log, SourceText
 from tm2tfr.base.text.words import flow_list, scalar
 from tm2tfr.sources.turing.formats import lossless

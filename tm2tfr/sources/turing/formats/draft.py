@@ -7,8 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from tm2tfr.base.errors import Diagnostic
-from tm2tfr.base.text.nodes import Node
-from tm2tfr.base.text.reading import Reading
+from tm2tfr.base.text.nodes import Node, Reading
 from tm2tfr.sources.turing.spec import Machine, MachineError, Problem
 
 Path = tuple[str, ...]

@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tm2tfr.base.text.json_nodes import compose_json
-from tm2tfr.base.text.nodes import List, Map, Node, Scalar, kind
-from tm2tfr.base.text.reading import Fields
+from tm2tfr.base.text.nodes import Fields, List, Map, Node, Scalar, kind
 from tm2tfr.base.text.source import FEW_DIAGNOSTICS, Log, SourceText
 from tm2tfr.sources.turing.formats import lossless
 from tm2tfr.sources.turing.formats.draft import Draft, Loaded, stem

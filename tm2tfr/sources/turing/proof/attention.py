@@ -28,8 +28,9 @@ from fractions import Fraction
 from itertools import accumulate, chain, product
 
 from tm2tfr.base.errors import counted
+from tm2tfr.certificates.kit import Refusal
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.sources.turing.proof.cases import HV, MV, LayerInputs, Refusal, V
+from tm2tfr.sources.turing.proof.cases import HV, MV, LayerInputs, V
 from tm2tfr.sources.turing.proof.domain import Domain
 from tm2tfr.sources.turing.proof.feed_forward import power_of_two
 from tm2tfr.transformer.attention import exact_scores
@@ -339,34 +340,18 @@ class AttentionProof(HeadProof):
         super().__init__(decoder, domain)
 
     def checks(self) -> Mapping[int, Callable[[int, WritingHeads], Iterator[Refusal]]]:
-        """Return the check of each layer that has heads."""
         return {2: self._sum_of_moves, **super().checks()}
 
     def looked(self, head: Head, target: str) -> str | None:
-        """Return, in words, a position from which a lookup goes wrong, if one is known."""
         return lookup_witness(self._decoder, self._machine, head, target)
 
     def retrieved(self, head: Head) -> str | None:
-        """Return, in words, a position from which the latest write is not found, if one is known."""
         return latest_witness(self._decoder, self._machine, head)
 
     def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
-        """Return the lookups of layer 3: t -> (t/(i+1) as a linear form, what is carried from position t)."""
-        sigma = self._domain.sigma
-        if not self._domain.two_way:
-            here: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h)", a), at("e_x", a)): 1 for a in sigma}}
-            before: Carried = {("h_{i-1}", "i"): 1, ("h_{i-1}^2", "i^2"): 1}
-            return {"h": ({HV: 1}, here), "h_{i-1}": ({HV: 1, MV: -1}, before)}
-        up: Carried = {("h", "i"): 1, ("h^2", "i^2"): 1, **{(at("e_x(h+)", a), at("e_x", a)): 1 for a in sigma}}
-        down: Carried = {("h", "i"): -1, ("h^2", "i^2"): 1, ("h-", "i"): 1}
-        up_before: Carried = {("h_{i-1}", "i"): 1, ("h_{i-1}^2", "i^2"): 1}
-        down_before: Carried = {("h_{i-1}", "i"): -1, ("h_{i-1}^2", "i^2"): 1}
-        return {
-            "h+": ({"h+/(i+1)": 1}, up),
-            "h-": ({"h-/(i+1)": 1}, down),
-            "h_{i-1}+": ({"h_{i-1}+/(i+1)": 1}, up_before),
-            "h_{i-1}-": ({"h_{i-1}-/(i+1)": 1}, down_before),
-        }
+        cell = "e_x(h+)" if self._machine.two_way else "e_x(h)"
+        word: Carried = {(at(cell, a), at("e_x", a)): 1 for a in self._machine.sigma}
+        return lookups(word, two_way=self._machine.two_way)
 
     def _sum_of_moves(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
         for _, head in heads:
@@ -383,3 +368,23 @@ class AttentionProof(HeadProof):
 def powers(parts: list[tuple[ExactForm, ExactForm]]) -> bool:
     """Return whether every weight is a power of two: products with it are exact."""
     return all(power_of_two(w) for pair in parts for form in pair for w in form.values())
+
+
+def number(name: str, sign: int = 1) -> Carried:
+    """Return what brings a position's number and its square to `name` and its square."""
+    return {(name, "i"): sign, (f"{name}^2", "i^2"): 1}
+
+
+def lookups(word: Carried, *, two_way: bool) -> dict[str, tuple[ExactForm, Carried]]:
+    """Return the lookups of h and h_{i-1}, see `HeadProof.targets`; word: what is carried from cell h beside its number.
+
+    On a two-way tape each number is looked up as its positive and its negative part, of which one is 0.
+    """
+    if not two_way:
+        return {"h": ({HV: 1}, {**number("h"), **word}), "h_{i-1}": ({HV: 1, MV: -1}, number("h_{i-1}"))}
+    return {
+        "h+": ({"h+/(i+1)": 1}, {**number("h"), **word}),
+        "h-": ({"h-/(i+1)": 1}, {**number("h", -1), ("h-", "i"): 1}),
+        "h_{i-1}+": ({"h_{i-1}+/(i+1)": 1}, number("h_{i-1}")),
+        "h_{i-1}-": ({"h_{i-1}-/(i+1)": 1}, number("h_{i-1}", -1)),
+    }

@@ -9,139 +9,29 @@ a kink take its place, since the difference is affine between one kink's ceiling
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
 from math import ceil, floor
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from tm2tfr.base.errors import visible
 from tm2tfr.sources.turing.tokens import Triple
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import FeedForward
 
-# ── what a proof about a construction of the chapter's kind has to be told: what its layers can be fed, and must add
-Coordinates = Mapping[str, int]
-"""Direction -> integer; 0 if absent."""
-
-V, MV, HV = "1/(i+1)", "m/(i+1)", "h/(i+1)"
-FEATURES = (V, "1", "i", "i^2")
-"""The position features, Eq. 8.4."""
-
-Manner = Literal["plain", "carried", "scaled", "differences", "questions"]
-"""How a feed-forward layer is proved: by its cases alone; with a rounded 1/(i+1), which has to arrive unchanged; with
-inputs that all scale with 1/(i+1); as a function of h_{j*-1} - h; by the questions asked of the last layer."""
-
-
-@dataclass(frozen=True)
-class Ray:
-    """A `cases.Case` with directions by name."""
-
-    label: str
-    at: Coordinates
-    wanted: Coordinates
-    along: Coordinates
-    wanted_along: Coordinates
-    low: int | None = 0
-    high: int | None = 0
-    integers: bool = True
-    variable: str = "s"
-
-
-class Question(NamedTuple):
-    """A token, or a state (meaning any triple into it), with the symbol under the head, [h = 0], and the answer.
-
-    Args:
-        rule: the answer of the rule that is found in the prompt, if one is; in the universal decoder only.
-    """
-
-    token: str | None
-    state: str | None
-    symbol: str
-    at_zero: bool
-    answer: str
-    rule: str | None = None
-
-
-class LayerInputs(Protocol):
-    """The finitely many cases of each layer, by the names of directions. Layers count from 1."""
-
-    @property
-    def layers(self) -> int:
-        """The number of layers."""
-
-    @property
-    def sigma(self) -> tuple[str, ...]:
-        """The input alphabet."""
-
-    @property
-    def gamma(self) -> tuple[str, ...]:
-        """The tape alphabet."""
-
-    @property
-    def two_way(self) -> bool:
-        """Whether h can be negative."""
-
-    @property
-    def subspaces(self) -> Mapping[str, tuple[str, ...] | None]:
-        """Subspace -> the labels that are needed there, or None for a number."""
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The tokens that can be fed."""
-
-    @property
-    def triples(self) -> tuple[Triple, ...]:
-        """The triples among them."""
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        """The tokens that can be answered."""
-
-    def shown(self, direction: str) -> str:
-        """Return the name that the weights have for a direction."""
-
-    def holds(self, what: str, layer: int, part: str) -> bool:
-        """Return whether the subspace that holds `what` can be other than 0 after `part` of `layer`, here from 0."""
-
-    def manner(self, layer: int) -> Manner:
-        """Return how the layer is proved."""
-
-    def reads(self, layer: int) -> frozenset[str]:
-        """Return the subspaces that the cases of the layer vary; no other may be read."""
-
-    def free(self, layer: int) -> frozenset[str]:
-        """Return the subspaces with coordinates that can be any numbers from 0 to 1; a unit may read only one of those."""
-
-    def lines(self, layer: int) -> Iterator[Ray]:
-        """Return the cases of the layer, if it is not proved by questions."""
-
-    def questions(self) -> Iterator[Question]:
-        """Yield all that can be asked of the last layer."""
-
-    def context(self, question: Question) -> Coordinates:
-        """Return what the stream holds before the last layer, beside the token and what is unpacked from it."""
-
-    def asked(self, question: Question, token: str) -> str:
-        """Return the question about a token in words."""
-
-
 Sparse = Mapping[int, Rational]
 """The coordinates of a vector that are not 0."""
-
-
-def columns(matrix: Matrix) -> dict[int, list[tuple[int, Rational]]]:
-    """Return the entries of each column that is not 0, as (row, value)."""
-    table: dict[int, list[tuple[int, Rational]]] = {}
-    for row, column, value in matrix.entries():
-        table.setdefault(column, []).append((row, rational(value)))
-    return table
+Coordinates = Mapping[str, int]
+"""The same by the names of directions, with integers."""
+Coordinate = TypeVar("Coordinate", int, str)
+"""A coordinate: the number of a direction, or its name."""
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Generic[Coordinate]):
     """One line of inputs of a layer with the expected answer: ``wanted + s · wanted_along`` for all s of the range.
 
     Args:
@@ -153,10 +43,10 @@ class Case:
     """
 
     label: str
-    at: Sparse
-    wanted: Sparse
-    along: Sparse = field(default_factory=dict)
-    wanted_along: Sparse = field(default_factory=dict)
+    at: Mapping[Coordinate, Rational]
+    wanted: Mapping[Coordinate, Rational]
+    along: Mapping[Coordinate, Rational] = field(default_factory=dict)
+    wanted_along: Mapping[Coordinate, Rational] = field(default_factory=dict)
     low: int | None = 0
     high: int | None = 0
     integers: bool = True
@@ -171,11 +61,19 @@ class Case:
 class Miss:
     """A point at which a layer is wrong: the case, s, the coordinate, the value added and the value expected."""
 
-    case: Case
+    case: Case[int]
     s: Rational
     row: int
     found: Rational
     wanted: Rational
+
+
+def columns(matrix: Matrix) -> dict[int, list[tuple[int, Rational]]]:
+    """Return the entries of each column that is not 0, as (row, value)."""
+    table: dict[int, list[tuple[int, Rational]]] = {}
+    for row, column, value in matrix.entries():
+        table.setdefault(column, []).append((row, rational(value)))
+    return table
 
 
 class Neurons:
@@ -216,7 +114,7 @@ class Neurons:
                     total[row] = total.get(row, 0) + weight * value
         return total
 
-    def miss(self, case: Case, lines: Mapping[int, list[Rational]] | None = None) -> Miss | None:
+    def miss(self, case: Case[int], lines: Mapping[int, list[Rational]] | None = None) -> Miss | None:
         """Return a point of the case at which the layer is wrong; None if it is right on the whole range."""
         lines = self.lines(case.at, case.along) if lines is None else lines
         for s in _points(case, lines):
@@ -248,7 +146,7 @@ class Woken:
         return {unit: [a, 0] for unit, a in {**self._awake, **touched}.items() if a > 0}
 
 
-def _points(case: Case, lines: Mapping[int, list[Rational]]) -> list[Rational]:
+def _points(case: Case[int], lines: Mapping[int, list[Rational]]) -> list[Rational]:
     low, high = case.low, case.high
     if low is not None and low == high:
         return [low]
@@ -266,24 +164,130 @@ def _points(case: Case, lines: Mapping[int, list[Rational]]) -> list[Rational]:
     return inside
 
 
+# ── What a proof about a construction of the chapter's kind has to be told: what its layers can be fed, and must add.
+V, MV, HV = "1/(i+1)", "m/(i+1)", "h/(i+1)"
+FEATURES = (V, "1", "i", "i^2")
+"""The position features, Eq. 8.4."""
+NUMBERS = (V, "1", "i", "i^2", "m", MV, HV, "h", "h^2", "h_{i-1}", "h_{i-1}^2", "h_{j*-1}", "[h_{j*-1}=h]")
+"""The subspaces with a number in all constructions, and then those of two-way tapes, where h may be negative."""
+SIGNED = ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)", "h-")
+
+Manner = Literal["plain", "carried", "scaled", "differences", "questions"]
+"""How a feed-forward layer is proved: by its cases alone; with a rounded 1/(i+1), which has to arrive unchanged; with
+inputs that all scale with 1/(i+1); as a function of h_{j*-1} - h; by the questions asked of the last layer."""
+
+
+class Question(NamedTuple):
+    """A token, or a state (meaning any triple into it), with the symbol under the head, [h = 0], and the answer.
+
+    Args:
+        rule: the answer of the rule that is found in the prompt, if one is; in the universal decoder only.
+    """
+
+    token: str | None
+    state: str | None
+    symbol: str
+    at_zero: bool
+    answer: str
+    rule: str | None = None
+
+
+class LayerInputs(ABC):
+    """The finitely many cases of each layer, by the names of directions. Layers count from 1.
+
+    Attributes:
+        manners: how each layer is proved.
+        called: direction -> the name that the weights have for it, where that is another one.
+    """
+
+    manners: ClassVar[tuple[Manner, ...]]
+    called: Mapping[str, str]
+
+    @property
+    @abstractmethod
+    def gamma(self) -> tuple[str, ...]:
+        """The tape alphabet."""
+
+    @property
+    @abstractmethod
+    def subspaces(self) -> Mapping[str, tuple[str, ...] | None]:
+        """Subspace -> the symbols that it needs, or None for a number."""
+
+    @property
+    @abstractmethod
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens that can be fed."""
+
+    @property
+    @abstractmethod
+    def triples(self) -> tuple[Triple, ...]:
+        """The triples among them."""
+
+    @property
+    @abstractmethod
+    def answers(self) -> tuple[str, ...]:
+        """The tokens that can be answered."""
+
+    @property
+    def layers(self) -> int:
+        """The number of layers."""
+        return len(self.manners)
+
+    def shown(self, direction: str) -> str:
+        """Return the name that the weights have for a direction."""
+        return self.called.get(direction, direction)
+
+    @abstractmethod
+    def holds(self, what: str, layer: int, part: str) -> bool:
+        """Return whether the subspace that holds `what` can be other than 0 after `part` of `layer`, here from 0."""
+
+    def manner(self, layer: int) -> Manner:
+        """Return how the layer is proved."""
+        return self.manners[layer - 1]
+
+    @abstractmethod
+    def reads(self, layer: int) -> frozenset[str]:
+        """Return the subspaces that the cases of the layer vary; no other may be read."""
+
+    def free(self, layer: int) -> frozenset[str]:
+        """Return the subspaces with coordinates that can be any numbers from 0 to 1; a unit may read only one of those."""
+        return frozenset()
+
+    @abstractmethod
+    def lines(self, layer: int) -> Iterator[Case[str]]:
+        """Return the cases of the layer, if it is not proved by questions."""
+
+    @abstractmethod
+    def questions(self) -> Iterator[Question]:
+        """Yield all that can be asked of the last layer."""
+
+    @abstractmethod
+    def context(self, question: Question) -> Coordinates:
+        """Return what the stream holds before the last layer, beside the token and what is unpacked from it."""
+
+    @abstractmethod
+    def asked(self, question: Question, token: str) -> str:
+        """Return the question about a token in words."""
+
+
 # ── The cases of the steps that all constructions of the chapter's kind share (Section 8.2).
-def unpacked(token: str, holds: Coordinates | None = None) -> Ray:
+def unpacked(token: str, holds: Coordinates | None = None) -> Case[str]:
     """Step 1, Eq. 8.5: a token that is no triple, v = 1/(i+1) anywhere in [0, 1]; nothing but `holds` is written."""
-    return Ray(f"token {token}", {at("e_x", token): 1, "1": 1}, holds or {}, {V: 1}, {}, 0, 1, False, "1/(i+1)")
+    return Case(f"token {token}", {at("e_x", token): 1, "1": 1}, holds or {}, {V: 1}, {}, 0, 1, False, "1/(i+1)")
 
 
-def unpacked_triple(triple: Triple) -> Ray:
+def unpacked_triple(triple: Triple) -> Case[str]:
     """Step 1, Eq. 8.5: a triple."""
     fed = {at("e_x", triple.token): 1, "1": 1}
     wanted = {at("e_q", triple.state): 1, at("e_b", triple.symbol): 1, "m": triple.move}
-    return Ray(f"token {triple.token}", fed, wanted, {V: 1}, {MV: triple.move}, 0, 1, False, "1/(i+1)")
+    return Case(f"token {triple.token}", fed, wanted, {V: 1}, {MV: triple.move}, 0, 1, False, "1/(i+1)")
 
 
-def parts(*, two_way: bool) -> Iterator[Ray]:
+def parts(*, two_way: bool) -> Iterator[Case[str]]:
     """Step 2 of a two-way tape, repair 5: h and h - m by sign. No biases: it suffices to take 1/(i+1) as 1."""
     if not two_way:
         for m in (-1, 0, 1):
-            yield Ray(f"m = {m:+d}", {V: 1, MV: m}, {}, {HV: 1}, {}, 0, None, True, "h")
+            yield Case(f"m = {m:+d}", {V: 1, MV: m}, {}, {HV: 1}, {}, 0, None, True, "h")
         return
     for m in (-1, 0, 1):
         for low, high in ((None, -2), (-1, -1), (0, 0), (1, 1), (2, None)):
@@ -291,19 +295,19 @@ def parts(*, two_way: bool) -> Iterator[Ray]:
             wanted = {"h_{i-1}+/(i+1)": -m} if before > 0 else {"h_{i-1}-/(i+1)": m} if before < 0 else {}
             along = {"h+/(i+1)": 1} if sign > 0 else {"h-/(i+1)": -1} if sign < 0 else {}
             along |= {"h_{i-1}+/(i+1)": 1} if before > 0 else {"h_{i-1}-/(i+1)": -1} if before < 0 else {}
-            yield Ray(f"m = {m:+d}", {V: 1, MV: m}, wanted, {HV: 1}, along, low, high, True, "h")
+            yield Case(f"m = {m:+d}", {V: 1, MV: m}, wanted, {HV: 1}, along, low, high, True, "h")
 
 
-def match() -> Iterator[Ray]:
+def match() -> Iterator[Case[str]]:
     """Step 3: ``[h_{j*-1}=h]``, for some h, and every h_{j*-1}; h = 0 stands for all, see `feed_forward`."""
     for h in (0, 1, 2):
         start = {"h": h, "1": 1}
         for low, high, bit in ((None, h - 1, 0), (h, h, 1), (h + 1, None, 0)):
             wanted = {"[h_{j*-1}=h]": 1} if bit else {}
-            yield Ray(f"h = {h}", start, wanted, {"h_{j*-1}": 1}, {}, low, high, True, "h_{j*-1}")
+            yield Case(f"h = {h}", start, wanted, {"h_{j*-1}": 1}, {}, low, high, True, "h_{j*-1}")
 
 
-def symbol(gamma: Sequence[str], sigma: Sequence[str], blank: str) -> Iterator[Ray]:
+def symbol(gamma: Sequence[str], sigma: Sequence[str], blank: str) -> Iterator[Case[str]]:
     """Step 3, Eq. 8.18: flag × latest write × input symbol, each of them possibly missing."""
     for f in (0, 1):
         for b in (None, *gamma):
@@ -313,48 +317,4 @@ def symbol(gamma: Sequence[str], sigma: Sequence[str], blank: str) -> Iterator[R
                 stream |= {at("e_x(h)", u): 1} if u is not None else {}
                 a = b if f and b is not None else u if u is not None else blank
                 told = f"[h_{{j*-1}}=h] = {f}, written {b or '⊥'}, input {u or '⊥'}"
-                yield Ray(told, stream, {at("e_a", a): 1}, {}, {})
-
-
-# ── Why weights are not certified: the part of the decoder that could not be proved right, and a witness.
-PARTS = ("layout", "embedding", "attention", "feed_forward", "unembedding")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refusal:
-    """One part of the weights that is wrong, or that the proof does not reach.
-
-    Args:
-        layer: from 1; 0 is the embedding (and the layout), one more than the last is the unembedding.
-        layer_name: its name in the decoder.
-        part: one of `PARTS`.
-        what: the claim that fails, with the head, unit or direction.
-        witness: the values at which the claim fails, or the entry that the proof does not cover.
-
-    Raises:
-        ValueError: for an unknown part, a negative layer, or a refusal without a witness.
-    """
-
-    layer: int
-    layer_name: str
-    part: str
-    what: str
-    witness: str
-
-    def __post_init__(self) -> None:
-        if self.part not in PARTS:
-            raise ValueError(f"unknown part {self.part!r}: use one of {', '.join(PARTS)}")
-        if self.layer < 0:
-            raise ValueError(f"layer {self.layer} is negative: layers count from 1, 0 is the embedding")
-        if not self.witness:
-            raise ValueError(f"{self.what}: a refusal needs a witness: add the values at which the claim fails")
-
-    def __str__(self) -> str:
-        """Return ``layer 4 (read tape), attention: what: witness``."""
-        inside = f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
-        where = inside if self.part in ("attention", "feed_forward") else self.part
-        return visible(f"{where}: {self.what}: {self.witness}")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the refusal as plain data."""
-        return asdict(self)
+                yield Case(told, stream, {at("e_a", a): 1}, {}, {})

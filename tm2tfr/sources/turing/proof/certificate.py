@@ -1,45 +1,15 @@
-"""The certificate: "for every input and every run with at most N positions and |h| ≤ H, this engine in this dtype
-generates exactly the simulator's tokens", proved from the weights.
-
-By induction over positions and, within one, over the layers: if all earlier tokens are the simulator's and every
-earlier stream holds what the construction says (`tm2tfr.sources.turing.truth`), so does this one. `embedding`,
-`feed_forward` and `attention` show it in exact arithmetic, on the matrices; `rounding` says up to which N and H the
-floats of an engine change nothing. N counts the prompt, BOS and the generated tokens except the verdict: a run of T
-steps on n symbols has at most n + T + 2 positions.
-"""
+"""Certificates of Turing machines, in words and as JSON: the table of certified lengths, or the answer to one question."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
-from functools import cached_property, lru_cache
-from html import escape
-from typing import Any, Protocol
+from textwrap import wrap
+from typing import ClassVar
 
-import numpy as np
-
-from tm2tfr.base.errors import EngineError, ShapeError, did_you_mean
-from tm2tfr.engines.recognise import recognise
-from tm2tfr.sources.turing.proof.attention import AttentionProof, HeadProof, Lookups, Retrieval
-from tm2tfr.sources.turing.proof.cases import LayerInputs, Refusal
-from tm2tfr.sources.turing.proof.domain import Domain
-from tm2tfr.sources.turing.proof.embedding import (
-    embedding_refusals,
-    layout_refusals,
-    spread,
-    unclaimed,
-    unembedding_refusals,
-)
-from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof, Sums, feed_forwards
-from tm2tfr.sources.turing.proof.rounding import DIGITS, LONGEST_FAST, Condition, conditions, largest, overflow
-from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.transformer.residual import by_claims
-from tm2tfr.transformer.weights import Decoder, digest, matrices
-
-ENGINES: Mapping[str, tuple[str, ...]] = {"dense": ("float32", "float64"), "fast": ("float64",), "exact": ("rational",)}
-"""Engine -> the dtypes for which there are certificates."""
+from tm2tfr.base.errors import counted
+from tm2tfr.base.text.shown import aligned
+from tm2tfr.certificates.kit import Certificate, Report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,15 +25,14 @@ class Bound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate:
+class MachineCertificate(Certificate):
     """What is proved about some weights on one engine in one dtype.
 
     Args:
-        machine: the machine's name; `weights`: a SHA-256 digest of the matrices, the layout and the vocabulary.
+        machine: the machine's name.
         positions: the largest N that is certified for `max_head`; None: no limit; 0: nothing is certified.
         max_head: H; None: no bound but |h| ≤ N - 1, which always holds.
         asked: the N asked for, if any.
-        refusals: why nothing is certified.
         bounds: the conditions, with their slack at the N asked for, else at `positions`; the tightest first.
         every: what it is for, in words.
 
@@ -71,14 +40,13 @@ class Certificate:
         ValueError: if it grants positions in spite of a refusal.
     """
 
+    subject: ClassVar = "machine"
+    place: ClassVar = ("layer", "layer_name", "part")
+
     machine: str
-    weights: str
-    engine: str
-    dtype: str
     positions: int | None
     max_head: int | None
     asked: int | None
-    refusals: tuple[Refusal, ...]
     bounds: tuple[Bound, ...]
     every: str = "every input"
 
@@ -108,216 +76,119 @@ class Certificate:
         text = f"for {self.every} and {extent}, {self.engine} in {self.dtype} generates exactly the simulator's tokens"
         return text if self.granted else f"{text}; the {self.asked or 0:,} positions asked for are not certified"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the certificate as plain data."""
-        plain = {k: getattr(self, k) for k in ("machine", "weights", "engine", "dtype", "positions", "max_head", "asked")}
-        found = {"refusals": [r.as_dict() for r in self.refusals], "bounds": [asdict(b) for b in self.bounds]}
-        limited = {"unlimited": self.positions is None, "granted": self.granted, "statement": self.statement}
-        return {**plain, **limited, **found}
-
-
-class Provable(Protocol):
-    """What a proof is about: a machine, or a class of machines."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
+        plain, limited = super().as_dict(), {"unlimited": self.positions is None, "granted": self.granted}
+        first = ("machine", "weights", "engine", "dtype", "positions", "max_head", "asked")
+        last = {"statement": self.statement, "refusals": plain["refusals"], "bounds": [asdict(b) for b in self.bounds]}
+        return {**{key: plain[key] for key in first}, **limited, **last}
 
 
 @dataclass(frozen=True)
-class Proof:
-    """What was found out about `decoder` as a simulator of `machine`, for all engines.
+class CertifiedRuns:
+    """All runs of at most `steps` steps of the machine on inputs of at most `symbols` symbols.
 
     Args:
-        refusals: everything that could not be proved right: any number at the ends, at most one for each part of a layer.
-        sums: the sums of integers in each layer; `lookups`, `retrieval`: the heads. None if they are refused.
+        lead: the number of tokens before the input, which describe the machine.
+
+    Raises:
+        ValueError: for a negative number.
     """
 
-    decoder: Decoder
-    machine: Provable
-    refusals: tuple[Refusal, ...]
-    sums: tuple[Sums, ...]
-    lookups: Lookups | None
-    retrieval: Retrieval | None
+    steps: int
+    symbols: int
+    lead: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.symbols, self.lead) < 0:
+            raise ValueError(f"runs of {self.steps} steps on {self.symbols} symbols: use 0 or more of each")
 
     @property
-    def every(self) -> str:
-        """What it is for, in words."""
-        return "every input"
+    def positions(self) -> int:
+        """The largest number of positions of such a run: the prompt, BOS, and one more than its steps."""
+        return self.lead + self.symbols + 1 + self.steps + 1
 
-    @property
-    def lead(self) -> int:
-        """The largest number of tokens before the input."""
-        return 0
-
-    def _repr_html_(self) -> str:
-        """Return the text that ``certify`` prints, for notebooks."""
-        from tm2tfr.sources.turing.proof.report import report  # noqa: PLC0415
-
-        return f"<pre>{escape(report(self).text())}</pre>"
-
-    def largest(self, engine: str, dtype: str | None = None, max_head: int | None = None) -> int | None:
-        """Return the largest N certified for |h| ≤ `max_head`; None: no limit; 0: nothing is certified.
-
-        Raises:
-            EngineError: for an unknown engine or dtype.
-        """
-        dtype = checked(engine, dtype)
-        if self.refusals:
-            return 0
-        if engine == "exact":
-            return None
-        most = LONGEST_FAST if engine == "fast" else 2 ** DIGITS[dtype]
-        return largest(self.conditions(engine, dtype), most, max_head)
-
-    def conditions(self, engine: str, dtype: str) -> tuple[Condition, ...]:
-        """Return the conditions on N and H for an engine, by layer; empty for rationals and for refused weights."""
-        if self.lookups is None or self.retrieval is None or dtype not in DIGITS:
-            return ()
-        fast = engine == "fast"
-        apart = fast and self._kept_apart
-        found = conditions(dtype, self.lookups, self.retrieval, self.sums, numbered=fast, apart=apart)
-        return (*self._rounded_weights(dtype), overflow(self.decoder, dtype), *found)
-
-    def certificate(
-        self, engine: str, dtype: str | None = None, *, positions: int | None = None, max_head: int | None = None
-    ) -> Certificate:
-        """Return the certificate for an engine, for N = `positions`, by default for the largest certified N.
-
-        Raises:
-            EngineError: for an unknown engine or dtype.
-        """
-        dtype = checked(engine, dtype)
-        most = self.largest(engine, dtype, max_head)
-        n = max(1, positions or most or 1)
-        h = n - 1 if max_head is None else min(max_head, n - 1)
-        found = () if self.refusals else self.conditions(engine, dtype)
-        bounds = [
-            Bound(
-                layer=c.layer,
-                part=c.part,
-                where=c.where,
-                claim=c.claim,
-                formula=c.formula,
-                slack=float(1 - min(c.use(n, h), Fraction(10**6))),
-            )
-            for c in found
-        ]
-        return Certificate(
-            machine=self.machine.name,
-            weights=self.digest,
-            engine=engine,
-            dtype=dtype,
-            positions=most,
-            max_head=max_head,
-            asked=positions,
-            refusals=self.refusals,
-            bounds=tuple(sorted(bounds, key=lambda b: b.slack)),
-            every=self.every,
+    def __str__(self) -> str:
+        """Return the question in words, with the number of positions."""
+        inputs = f"every input of at most {counted(self.symbols, 'symbol')}" if self.symbols else "the empty input"
+        lead = f"{counted(self.lead, 'token')} for the machine, " if self.lead else ""
+        counts = f"{lead}{counted(self.symbols, 'symbol')}, BOS, {counted(self.steps, 'step')} + 1"
+        return (
+            f"runs of at most {counted(self.steps, 'step')} on {inputs}: {counted(self.positions, 'position')} ({counts})"
         )
 
-    @cached_property
-    def digest(self) -> str:
-        """The digest of the weights; see `tm2tfr.transformer.weights.digest`."""
-        return digest(self.decoder)
 
-    @cached_property
-    def _kept_apart(self) -> bool:
-        """Whether the fast engine keeps the latest of equal keys apart in the head of layer 4 throughout every run.
+@dataclass(frozen=True, kw_only=True)
+class MachineReport(Report[MachineCertificate]):
+    """The report of ``certify`` of a machine, or a class of machines.
 
-        What it recognises is a guess: it stores positions by their keys as long as these are integers below a billion with
-        their squares, and not too sparse; otherwise it scans and compares rounded scores. So the component that it takes
-        for k must be ±h_{i-1}, and the one that it takes for k² its square: other conditions keep H far below a billion.
-        """
-        if self.retrieval is None:
-            return False
-        head, found = self.decoder.layers[3].heads[self.retrieval.head], recognise(self.decoder)[3][self.retrieval.head]
-        if found.kind != "latest":
-            return False
-        rows, place = head.key.by_row(), self.decoder.layout.index
-        one, square = (place(self.decoder.layout.holder(what).name) for what in ("h_{i-1}", "h_{i-1}^2"))
-        return rows[found.key] in ({one: 1.0}, {one: -1.0}) and rows[found.key_square] == {square: 1.0}
-
-    def _rounded_weights(self, dtype: str) -> tuple[Condition, ...]:
-        """Return a condition that never holds if a weight is not representable in `dtype`."""
-        for path, matrix in matrices(self.decoder).items():
-            with np.errstate(over="ignore", under="ignore"):
-                same = np.array_equal(matrix.values.astype(dtype), matrix.values)
-            if not same:
-                text = "all weights are representable in the dtype"
-                return (Condition(0, "weights", path, text, f"{dtype}(w) = w", lambda _n, _h: Fraction(2)),)
-        return ()
-
-
-def checked(engine: str, dtype: str | None) -> str:
-    """Return the dtype that an engine is asked about: by default float64 for floats.
-
-    Raises:
-        EngineError: for an unknown engine, or a dtype that it does not compute in.
+    Args:
+        runs: the runs asked about, if the question was asked in steps.
     """
-    if engine not in ENGINES:
-        raise EngineError(f"unknown engine {engine!r}{did_you_mean(engine, ENGINES)}: use one of {', '.join(ENGINES)}")
-    dtypes = ENGINES[engine]
-    if dtype is not None and dtype not in dtypes:
-        remedy = "omit the dtype" if len(dtypes) == 1 else f"use {' or '.join(dtypes)}, or omit it"
-        raise EngineError(f"the {engine} engine does not compute in {dtype!r}: {remedy}")
-    return dtype or dtypes[-1]
+
+    runs: CertifiedRuns | None = None
+
+    @property
+    def granted(self) -> bool:
+        """Whether the weights are right and the claim asked for is proved."""
+        return all(certificate.granted for certificate in self.certificates)
+
+    def lines(self) -> list[str]:
+        """Return the report for people, without its heading."""
+        first = self.certificates[0]
+        if first.refusals:
+            refusals = [f"  {refusal}" for refusal in first.refusals]
+            return ["NOT certified: the weights could not be proved right", *refusals]
+        if first.asked is not None:
+            return [*([] if self.runs is None else [f"asked: {self.runs}"]), *_answer(first)]
+        claim = f"the weights are right in exact arithmetic; largest N such that for {first.every} and every run with"
+        claim += " at most N positions (prompt, BOS, steps + 1) the engine generates exactly the simulator's tokens:"
+        return [*wrap(claim, width=100), "", *_table(self.certificates)]
+
+    def shared(self) -> dict[str, object]:
+        """Return what the certificates share, as plain data in the order of the JSON, with ``granted``."""
+        first = self.certificates[0]
+        shared: dict[str, object] = {"machine": first.machine, "weights": first.weights, "granted": self.granted}
+        if (runs := self.runs) is not None:
+            lead = {"lead": runs.lead} if runs.lead else {}
+            shared["runs"] = {"steps": runs.steps, "symbols": runs.symbols, "positions": runs.positions, **lead}
+        return {**shared, "refusals": first.as_dict()["refusals"]}
 
 
-def prove(decoder: Decoder, machine: Machine) -> Proof:
-    """Return what can be proved about `decoder` as a simulator of `machine`: refusals, or the facts that bound N.
-
-    The proof is about what subspaces are claimed to hold; a refusal shows the names that the weights have.
-    """
-    try:
-        meant, called = claimed(decoder)
-    except ShapeError as error:
-        return Proof(decoder, machine, (unclaimed(str(error)),), (), None, None)
-    domain = Domain(machine, flagged=machine.tape == "one-way" and "[h=0]" in meant.layout, called=called)
-    ends = tuple(layout_refusals(meant, domain))
-    if ends:  # nothing more can be said
-        return Proof(decoder, machine, ends, (), None, None)
-    heads = AttentionProof(meant, domain)
-    refusals, sums = collected(meant, domain, list(feed_forwards(meant, domain)), heads)
-    return Proof(decoder, machine, refusals, sums, heads.lookups, heads.retrieval)
+def _answer(certificate: MachineCertificate) -> list[str]:
+    if certificate.granted:
+        return [f"certified: {certificate.statement}", *_bounds(certificate)]
+    head = "" if certificate.max_head is None else f" and |h| ≤ {certificate.max_head:,}"
+    wanted = f"at most {certificate.asked:,} positions{head} on {certificate.engine} in {certificate.dtype}"
+    lines = [f"NOT certified: runs with {wanted}", f"at most {certificate.positions:,} positions are certified"]
+    lines[1] += f"; use {_remedies(certificate)}, or state a smaller bound on |h| with --max-head"
+    return [*lines, *_bounds(certificate)]
 
 
-def claimed(decoder: Decoder) -> tuple[Decoder, Mapping[str, str]]:
-    """Return the decoder with its subspaces called what they are claimed to hold, and the names that differ from that.
-
-    Raises:
-        ShapeError: if nothing is claimed about a subspace, or the same about two.
-    """
-    meant = dataclasses.replace(decoder, layout=by_claims(decoder.layout))
-    names = zip(meant.layout.directions, decoder.layout.directions, strict=True)
-    return meant, {direction: name for direction, name in names if direction != name}
+def _remedies(certificate: MachineCertificate) -> str:
+    """Return the dtypes and engines that may be certified for more, without those in use."""
+    wider = ["a wider dtype"] if certificate.dtype == "float32" else []
+    faster = ["the fast engine"] if certificate.engine == "dense" else []
+    return " or ".join([", ".join([*wider, *faster]), "the exact engine"]) if wider or faster else "the exact engine"
 
 
-def collected(
-    meant: Decoder, domain: LayerInputs, layers: Sequence[FeedForwardProof], heads: HeadProof
-) -> tuple[tuple[Refusal, ...], tuple[Sums, ...]]:
-    """Return all refusals of a decoder whose layout is right, by layer, and the sums of integers in each layer."""
-    refusals = [*embedding_refusals(meant, domain), *heads.refusals, *unembedding_refusals(meant, domain)]
-    refusals += [refusal for layer in layers for refusal in layer.refusals]
-    sums = (*(layer.sums for layer in layers if layer.sums is not None), spread(meant))
-    return tuple(sorted(refusals, key=lambda r: (r.layer, r.part))), sums
+def _bounds(certificate: MachineCertificate) -> list[str]:
+    """Return one line for each of the tightest conditions."""
+    if not certificate.bounds:
+        return ["rational numbers are not rounded: there is no bound on positions or head"]
+    lines = [f"{'slack':>8}  condition"]
+    for bound in certificate.bounds[:5]:
+        place = f"layer {bound.layer}, {bound.where}" if bound.layer else bound.where
+        slack = f"{bound.slack:.1%}" if bound.slack >= 0 else "exceeded"
+        lines.append(f"{slack:>8}  {place}: {bound.claim}: {bound.formula}")
+    return lines
 
 
-def limits(proved: Callable[[Decoder, Any], Proof]) -> Callable[..., int | None]:
-    """Return the function that tells how far a proof reaches; the proofs of the last few decoders are cached."""
-    remembered = lru_cache(maxsize=8)(proved)
-
-    def limit(
-        decoder: Decoder, machine: Any, engine: str = "dense", dtype: str | None = None, max_head: int | None = None
-    ) -> int | None:
-        """Return the number of positions that are certified for |h| ≤ `max_head`; None: no limit; 0: none.
-
-        Raises:
-            EngineError: for an unknown engine or dtype.
-        """
-        return remembered(decoder, machine).largest(engine, dtype, max_head)
-
-    return limit
-
-
-limit = limits(prove)
+def _table(certificates: Sequence[MachineCertificate]) -> list[str]:
+    rows = [("engine", "dtype", "|h|", "largest N", "binding condition")]
+    for c in certificates:
+        head = "≤ N - 1" if c.max_head is None else f"≤ {c.max_head:,}"
+        tight = c.bounds[0] if c.bounds else None
+        binds = "-" if tight is None else f"{tight.where}: {tight.formula}"
+        rows.append((c.engine, c.dtype, head, "no limit" if c.positions is None else f"{c.positions:,}", binds))
+    return aligned(rows, {3})

@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from tm2tfr.sources.turing.proof import cases as steps
-from tm2tfr.sources.turing.proof.cases import HV, MV, Coordinates, Manner, Question, Ray, V
+from tm2tfr.sources.turing.proof.cases import HV, MV, NUMBERS, SIGNED, Case, Coordinates, LayerInputs, Question, V
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple, parsed
 from tm2tfr.sources.turing.truth import TuringSpecification
 from tm2tfr.transformer.residual import at
 
-MANNERS: tuple[Manner, ...] = ("carried", "scaled", "plain", "differences", "plain", "questions")
-"""How each layer is proved."""
-
 
 @dataclass(frozen=True)
-class Domain:
+class Domain(LayerInputs):
     """The machine and whether the stream has ``[h=0]``, the flag of the left-boundary repair.
 
     Args:
@@ -32,6 +30,8 @@ class Domain:
         ValueError: for a flag on a two-way tape, which has no left boundary.
     """
 
+    manners: ClassVar = ("carried", "scaled", "plain", "differences", "plain", "questions")
+
     machine: Machine
     flagged: bool
     called: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -39,10 +39,6 @@ class Domain:
     def __post_init__(self) -> None:
         if self.flagged and self.two_way:
             raise ValueError(f"{self.machine.name}: a two-way tape has no left boundary, so it cannot have a flag for it")
-
-    def shown(self, direction: str) -> str:
-        """Return the name that the weights have for a direction."""
-        return self.called.get(direction, direction)
 
     @property
     def two_way(self) -> bool:
@@ -56,29 +52,19 @@ class Domain:
 
     @property
     def gamma(self) -> tuple[str, ...]:
-        """The tape alphabet."""
         return self.machine.tape_alphabet
-
-    @property
-    def layers(self) -> int:
-        """The number of layers."""
-        return len(MANNERS)
 
     @cached_property
     def _specification(self) -> TuringSpecification:
         return TuringSpecification(self.machine, "", ())
 
     def holds(self, what: str, layer: int, part: str) -> bool:
-        """Return whether the subspace that holds `what` can be other than 0 after `part` of `layer`, here from 0."""
         return self._specification.holds(what, layer, part)
 
     @cached_property
     def subspaces(self) -> dict[str, tuple[str, ...] | None]:
-        """Subspace -> the labels that the machine needs there, or None for a number. ``e_x``, ``e_y``: see `tokens`."""
-        gamma, halves = self.machine.tape_alphabet, ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
-        numbers = [V, "1", "i", "i^2", "m", MV, HV, "h", "h^2", "h_{i-1}", "h_{i-1}^2", "h_{j*-1}", "[h_{j*-1}=h]"]
-        numbers += [*halves, "h-"] if self.two_way else []
-        numbers += ["[h=0]"] if self.flagged else []
+        numbers = (*NUMBERS, *(SIGNED if self.two_way else ()), *(("[h=0]",) if self.flagged else ()))
+        gamma = self.gamma
         labelled = {"e_q": self.machine.states, "e_b": gamma, "e_x(h)": self.sigma, "e_b(j*-1)": gamma, "e_a": gamma}
         labelled |= {"e_x(h+)": self.sigma} if self.two_way else {}
         return {**dict.fromkeys(numbers), **labelled, "e_x": self.tokens, "e_y": self.answers}
@@ -114,7 +100,6 @@ class Domain:
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens that can be fed: input symbols, BOS, triples."""
         return (*self.sigma, BOS, *(triple.token for triple in self.triples))
 
     @cached_property
@@ -135,25 +120,14 @@ class Domain:
                     yield Question(None, state, a, at_zero, self.after(state, a, at_zero=at_zero))
 
     def context(self, question: Question) -> Coordinates:
-        """Return what the stream holds before the last layer, beside the token and what is unpacked from it."""
         flag = {"[h=0]": 1} if question.at_zero and self.flagged else {}
         return {at("e_a", question.symbol): 1, "1": 1, **flag}
 
     def asked(self, question: Question, token: str) -> str:
-        """Return the question about a token in words."""
         return f"token {token} on symbol {question.symbol}{', at cell 0' if question.at_zero else ''}"
 
     # ── the cases of each layer ─────────────────────────────────────────────────────────────────────────────
-    def manner(self, layer: int) -> Manner:
-        """Return how the layer is proved."""
-        return MANNERS[layer - 1]
-
-    def free(self, layer: int) -> frozenset[str]:
-        """Return the subspaces with coordinates that can be any numbers from 0 to 1: none."""
-        return frozenset()
-
     def reads(self, layer: int) -> frozenset[str]:
-        """Return the subspaces that the cases of `layer` (from 1) vary; no other may be read."""
         third = {"e_x(h+)", "h-", "1"} if self.two_way else {"h", "1"}
         return (
             frozenset({"e_x", "1", V}),
@@ -164,27 +138,26 @@ class Domain:
             frozenset({"e_x", "e_q", "e_b", "m", "e_a", "[h=0]", "1"}),
         )[layer - 1]
 
-    def unpack(self) -> Iterator[Ray]:
+    def unpack(self) -> Iterator[Case[str]]:
         """Layer 1, Eq. 8.5: every token that can be fed."""
         yield from map(steps.unpacked, (*self.sigma, BOS))
         yield from map(steps.unpacked_triple, self.triples)
 
-    def symbol_of_cell(self) -> Iterator[Ray]:
+    def symbol_of_cell(self) -> Iterator[Case[str]]:
         """Layer 3: ``e_x(h)`` left of 0 on a two-way tape; ``[h=0]`` on a one-way one."""
         if not self.two_way:
             flag = {"[h=0]": 1} if self.flagged else {}
-            yield Ray("at cell 0", {"1": 1}, flag, {"h": 1}, {}, 0, 0, True, "h")
-            yield Ray("right of cell 0", {"1": 1}, {}, {"h": 1}, {}, 1, None, True, "h")
+            yield Case("at cell 0", {"1": 1}, flag, {"h": 1}, {}, 0, 0, True, "h")
+            yield Case("right of cell 0", {"1": 1}, {}, {"h": 1}, {}, 1, None, True, "h")
             return
         for a in (None, *self.sigma):
             found = {"1": 1} if a is None else {at("e_x(h+)", a): 1, "1": 1}
             kept = {} if a is None else {at("e_x(h)", a): 1}
             told = f"e_x(h+) = {a or '⊥'}"
-            yield Ray(told, found, kept, {"h-": 1}, {}, 0, 0, True, "h-")
-            yield Ray(told, found, {}, {"h-": 1}, {}, 1, None, True, "h-")
+            yield Case(told, found, kept, {"h-": 1}, {}, 0, 0, True, "h-")
+            yield Case(told, found, {}, {"h-": 1}, {}, 1, None, True, "h-")
 
-    def lines(self, layer: int) -> Iterator[Ray]:
-        """Return the cases of `layer`, 1 to 5."""
+    def lines(self, layer: int) -> Iterator[Case[str]]:
         return (
             self.unpack,
             lambda: steps.parts(two_way=self.two_way),

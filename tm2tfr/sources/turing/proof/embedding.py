@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from tm2tfr.certificates.kit import Refusal
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.sources.turing.proof.cases import FEATURES, LayerInputs, Refusal, columns
+from tm2tfr.sources.turing.proof.cases import FEATURES, LayerInputs, columns
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, parsed
 from tm2tfr.transformer.matrix import Rational, rational

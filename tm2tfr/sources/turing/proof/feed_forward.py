@@ -1,6 +1,6 @@
 """Feed-forward layers, verified exhaustively on the actual matrices, and when their floats are exact.
 
-For each layer the values that its inputs can take are finitely many cases (`inputs`), some with one free number, in
+For each layer the values that its inputs can take are finitely many cases (`LayerInputs`), some with one free number, in
 which everything is piecewise linear (`cases`). A unit that reads anything else is refused.
 
 Floats. Outside layer 2 and the units of layer 1 that read 1/(i+1), all inputs are integers and all weights multiples
@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tm2tfr.base.errors import listing
+from tm2tfr.certificates.kit import Refusal
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.sources.turing.proof.cases import HV, MV, Case, Coordinates, LayerInputs, Miss, Neurons, Ray, Refusal, V, Woken
+from tm2tfr.sources.turing.proof.cases import HV, MV, Case, Coordinates, LayerInputs, Miss, Neurons, V, Woken
 from tm2tfr.transformer.matrix import Rational, rational
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder, FeedForward
@@ -40,7 +41,7 @@ OFTEN = 8
 
 
 _Kind = tuple[str | None, str | None]
-"""A token or a state, as in `inputs.Question`."""
+"""A token or a state, as in `Question`."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class FeedForwardProof:
         if self._manner == "questions":
             return self._questions()
         for line in self._domain.lines(self._layer):
-            case = self._case(line)
+            at_, wanted, along, more = map(self._sparse, (line.at, line.wanted, line.along, line.wanted_along))
+            case = Case(line.label, at_, wanted, along, more, line.low, line.high, line.integers, line.variable)
             lines = self._neurons.lines(case.at, case.along)
             missed = self._neurons.miss(case, lines)
             if missed is not None:
@@ -103,11 +105,7 @@ class FeedForwardProof:
                 return found
         return None
 
-    def _case(self, line: Ray) -> Case:
-        at_, wanted, along, wanted_along = map(self._sparse, (line.at, line.wanted, line.along, line.wanted_along))
-        return Case(line.label, at_, wanted, along, wanted_along, line.low, line.high, line.integers, line.variable)
-
-    def _sparse(self, named: Coordinates) -> dict[int, Rational]:
+    def _sparse(self, named: Mapping[str, Rational]) -> dict[int, Rational]:
         return {self._index[name]: value for name, value in named.items() if value}
 
     def _questions(self) -> Refusal | None:
@@ -238,7 +236,7 @@ class FeedForwardProof:
                 return self._refuse(what, text)
         return None
 
-    def _carried(self, case: Case, lines: Mapping[int, list[Rational]]) -> Refusal | None:
+    def _carried(self, case: Case[int], lines: Mapping[int, list[Rational]]) -> Refusal | None:
         """Layer 1 in floats: the rounded 1/(i+1) must arrive unchanged.
 
         A unit that reads b/(i+1) and has one more term w (an input or its bias) computes fl(w + fl(b·v)). Where

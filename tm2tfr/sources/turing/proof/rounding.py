@@ -60,13 +60,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from tm2tfr.certificates.kit import DIGITS, roundoff
+from tm2tfr.certificates.kit import largest as largest_number
 from tm2tfr.sources.turing.proof.attention import Lookups, Retrieval
 from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.transformer.matrix import Floats, Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head
 
-DIGITS = {"float32": 24, "float64": 53}
-"""dtype -> p, the number of binary digits of its significand."""
 LONGEST_FAST = 2**31 - 1
 """The number of positions that the fast engine can number."""
 
@@ -129,7 +129,7 @@ def conditions(
         numbered: the engine refuses more than 2**31 - 1 positions.
         apart: the engine keeps the latest of equal keys apart without comparing rounded scores.
     """
-    u, top = Fraction(1, 2 ** DIGITS[dtype]), 2 ** DIGITS[dtype]
+    u, top = roundoff(dtype), 2 ** DIGITS[dtype]
     found = [*_places(top, u, lookups, retrieval), *(_sum(s, top) for s in sums)]
     if not apart:
         found.append(_equal_keys(retrieval, u))
@@ -177,18 +177,14 @@ def _sum(sums: Sums, top: int) -> Condition:
 def largest(found: Sequence[Condition], most: int, head: int | None) -> int:
     """Return the largest N ≤ `most` for which all conditions hold with H = min(`head`, N - 1); `head` None: H = N - 1.
 
-    Each `use` grows with N and with H, so bisection finds it.
+    Each `use` grows with N and with H, so the conditions are monotone.
     """
 
     def granted(n: int) -> bool:
         h = n - 1 if head is None else min(head, n - 1)
         return all(condition.holds(n, h) for condition in found)
 
-    low, high = 0, most + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if granted(middle) else (low, middle)
-    return low
+    return largest_number(granted, most)
 
 
 # ── No number overflows: a bound on everything that an engine computes, from the weights and the largest of its inputs.

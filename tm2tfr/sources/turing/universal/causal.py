@@ -20,7 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.contract.causality import CausalCells, CausalValue, CausalVariable
+from tm2tfr.contract.causality import CausalCells, CausalValue
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.sources.turing import causal as chapter
 from tm2tfr.sources.turing.tokens import BOS, HALT
 from tm2tfr.sources.turing.universal.names import RuleAnswer, value_token
@@ -51,7 +52,7 @@ class UniversalCausal(chapter.TuringCausal):
         self._two_way = self._class_two_way
         self._sigma = frozenset(symbols[1:])
 
-    def _every(self, labels: Mapping[str, tuple[str, ...]]) -> Iterator[CausalVariable]:
+    def _every(self, labels: Mapping[str, tuple[str, ...]]) -> Iterator[ModelVariable]:
         yield from chapter.chapter_variables(labels, two_way=self._class_two_way)
         yield chapter.number_variable(
             "[rule]", "whether the token describes the machine", _KINDS, "k, here and later", 0, 1

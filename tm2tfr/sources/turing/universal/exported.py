@@ -15,17 +15,17 @@ from typing import Any, ClassVar
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import CompileError, ExportError, counted, visible
-from tm2tfr.base.text.markdown import code, escaped
+from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.source import ANSWER, Truth
-from tm2tfr.sources.turing.exported import TAG
 from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.page import TAG
 from tm2tfr.sources.turing.spec import Machine, Rule, TapeKind
 from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import read, text
-from tm2tfr.sources.turing.universal.proof import prove
+from tm2tfr.sources.turing.universal.proof.prove import prove
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 
 SHOWN = ("binary-increment", "parity", "busy-beaver-3", "busy-beaver-2", "complement", "accept-all")

@@ -15,7 +15,7 @@ from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.contract.options import UniversalOptions
 from tm2tfr.contract.shown import Page
 from tm2tfr.contract.source import Source, later
-from tm2tfr.sources.turing.source import inputs, own_input, report
+from tm2tfr.sources.turing.source import inputs, own_input
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 
@@ -97,7 +97,6 @@ SOURCE = Source(
     machine=lambda universal: universal.machine,
     prompted=True,
     class_named=_class_named,
-    report=report,
     page=_page,
     fed=_fed,
     exported=later("tm2tfr.sources.turing.universal.exported", "ExportedClass"),
@@ -105,7 +104,7 @@ SOURCE = Source(
     canonical=later("tm2tfr.sources.turing.universal.compiler.compiler", "canonical"),
     labelling=later("tm2tfr.sources.turing.universal.labelling", "UniversalVariables"),
     causal=later("tm2tfr.sources.turing.universal.causal", "causal_model"),
-    prove=later("tm2tfr.sources.turing.universal.proof", "prove"),
-    limit=later("tm2tfr.sources.turing.universal.proof", "limit"),
+    prove=later("tm2tfr.sources.turing.universal.proof.prove", "prove"),
+    limit=later("tm2tfr.sources.turing.universal.proof.prove", "limit"),
     prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_weights"),
 )

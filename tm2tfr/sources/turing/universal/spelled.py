@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tm2tfr.base.errors import CompileError, Diagnostic, SpecError, listing, visible
-from tm2tfr.base.text.columns import aligned
+from tm2tfr.base.text.shown import aligned
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS
 from tm2tfr.sources.turing.universal import prompt as prompts

@@ -10,13 +10,13 @@ import pytest
 
 import tm2tfr
 from tests.sources.turing.universal.cases import EVERY, compiled
+from tm2tfr.certificates.kit import Questions
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.proof import limit as machine_limit
-from tm2tfr.sources.turing.proof.report import CertifiedRuns, report
+from tm2tfr.sources.turing.proof.prove import limit as machine_limit
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.proof import limit, prove
 from tm2tfr.sources.turing.universal.proof.attention import Description
+from tm2tfr.sources.turing.universal.proof.prove import limit, prove
 from tm2tfr.transformer.weights import Decoder, digest, replaced
 
 PROOF = prove(compiled(), EVERY)
@@ -117,7 +117,7 @@ def test_names_decide_nothing_but_claims() -> None:
 
 
 def test_the_report() -> None:
-    found = report(PROOF, max_head=12_289).text().splitlines()
+    found = PROOF.report(Questions(max_head=12_289)).text().splitlines()
     assert found == [
         f"universal-8-4, weights {PROOF.digest[:16]}",
         "the weights are right in exact arithmetic; largest N such that for every machine with at most 8",
@@ -138,16 +138,16 @@ def test_the_report() -> None:
 
 def test_the_answer_to_a_question() -> None:
     every = "every machine with at most 8 states with rules and 4 symbols, every input"
-    runs = CertifiedRuns(90, 3, PROOF.lead)
-    found = report(PROOF, dtype="float32", runs=runs).text().splitlines()
+    questions = Questions(dtype="float32", steps=90, symbols=3)
+    found = PROOF.report(questions).text().splitlines()
     assert found[1:3] == [
         "asked: runs of at most 90 steps on every input of at most 3 symbols: 160 positions "
         "(65 tokens for the machine, 3 symbols, BOS, 90 steps + 1)",
         f"certified: for {every} and every run with at most 160 positions, "
         "dense in float32 generates exactly the simulator's tokens",
     ]
-    assert not report(PROOF, dtype="float32", runs=CertifiedRuns(92, 3, PROOF.lead)).granted
-    whole = json.loads(report(PROOF, dtype="float32", runs=runs).json())
+    assert not PROOF.report(Questions(dtype="float32", steps=92, symbols=3)).granted
+    whole = json.loads(PROOF.report(questions).json())
     assert (whole["machine"], whole["granted"]) == ("universal-8-4", True)
     assert whole["runs"] == {"steps": 90, "symbols": 3, "positions": 160, "lead": 65}
 

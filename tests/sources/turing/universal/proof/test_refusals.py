@@ -18,7 +18,7 @@ from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.names import RuleAnswer
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.proof import domain as witness
-from tm2tfr.sources.turing.universal.proof import limit, prove
+from tm2tfr.sources.turing.universal.proof.prove import limit, prove
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual
@@ -245,7 +245,7 @@ ENTRIES: list[tuple[Universal, str, Place, Place, float, str]] = [
 @pytest.fixture
 def unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """No runs are tried: refusals show the case that fails alone."""
-    monkeypatch.setattr("tm2tfr.sources.turing.universal.proof.certificate.failing_run", lambda *_: None)
+    monkeypatch.setattr("tm2tfr.sources.turing.universal.proof.prove.failing_run", lambda *_: None)
 
 
 @pytest.mark.usefixtures("unseen")

@@ -23,7 +23,7 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.proof import domain as witness
-from tm2tfr.sources.turing.universal.proof import prove
+from tm2tfr.sources.turing.universal.proof.prove import prove
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.weights import Decoder
 

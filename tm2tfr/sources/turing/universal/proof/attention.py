@@ -27,8 +27,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tm2tfr.sources.turing.proof.attention import MOVES, Carried, ExactForm, HeadProof, WritingHeads, powers
-from tm2tfr.sources.turing.proof.cases import HV, MV, Refusal, V
+from tm2tfr.certificates.kit import Refusal
+from tm2tfr.sources.turing.proof.attention import MOVES, Carried, ExactForm, HeadProof, WritingHeads, lookups, powers
+from tm2tfr.sources.turing.proof.cases import HV, V
 from tm2tfr.sources.turing.universal.names import key_token
 from tm2tfr.sources.turing.universal.proof.domain import ClassDomain
 from tm2tfr.transformer.matrix import Rational
@@ -79,7 +80,6 @@ class ClassHeadProof(HeadProof):
         super().__init__(decoder, domain)
 
     def checks(self) -> Mapping[int, Callable[[int, WritingHeads], Iterator[Refusal]]]:
-        """Return the check of each layer that has heads."""
         return {2: self._read, **super().checks(), 6: self._rule}
 
     @property
@@ -143,21 +143,10 @@ class ClassHeadProof(HeadProof):
 
     # ── layer 3 ─────────────────────────────────────────────────────────────────────────────────────────────
     def targets(self) -> Mapping[str, tuple[ExactForm, Carried]]:
-        """Return the lookups of layer 3: t -> (t/(i+1) as a linear form, what is carried from position t)."""
-        here, before = _number("h"), _number("h_{i-1}")
-        found = "e_x(h+)" if self._class.two_way else "e_x(h)"
-        word: Carried = {(at(found, a), at("e_x", a)): 1 for a in self._class.sigma}
-        sought: ExactForm = {"h+/(i+1)" if self._class.two_way else HV: 1, "k/(i+1)": 1}
-        given: dict[str, tuple[ExactForm, Carried]] = {"h+k": (sought, word)} if word else {}
-        if not self._class.two_way:
-            return {"h": ({HV: 1}, here), "h_{i-1}": ({HV: 1, MV: -1}, before), **given}
-        return {
-            "h+": ({"h+/(i+1)": 1}, here),
-            "h-": ({"h-/(i+1)": 1}, {**_number("h", -1), ("h-", "i"): 1}),
-            "h_{i-1}+": ({"h_{i-1}+/(i+1)": 1}, before),
-            "h_{i-1}-": ({"h_{i-1}-/(i+1)": 1}, _number("h_{i-1}", -1)),
-            **given,
-        }
+        two_way, sigma = self._class.two_way, self._class.sigma
+        cell, here = ("e_x(h+)", "h+/(i+1)") if two_way else ("e_x(h)", HV)
+        word: Carried = {(at(cell, a), at("e_x", a)): 1 for a in sigma}
+        return {**lookups({}, two_way=two_way), **({"h+k": ({here: 1, "k/(i+1)": 1}, word)} if word else {})}
 
     # ── layer 6 ─────────────────────────────────────────────────────────────────────────────────────────────
     def _rule(self, n: int, heads: WritingHeads) -> Iterator[Refusal]:
@@ -193,8 +182,3 @@ class ClassHeadProof(HeadProof):
                 shown = " times ".join(map(self._domain.shown, (asked, own)))
                 return f"its score has {weight} times {shown}, but {max(found.values())} times other agreements"
         return None
-
-
-def _number(name: str, sign: int = 1) -> Carried:
-    """Return what brings a position's number and its square to `name` and its square."""
-    return {(name, "i"): sign, (f"{name}^2", "i^2"): 1}

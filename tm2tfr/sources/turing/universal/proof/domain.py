@@ -4,7 +4,7 @@ Derived from the sizes of the class alone. A position before the input is fed th
 then come input symbols, BOS, and triples. Which rules there are is left open: whatever a rule can be occurs in a case.
 
 What is not 0 or 1. Where no rule is for (q, a), the head of layer 6 carries means over several positions to ``r*_q``,
-``r*_a`` and ``out``: numbers from 0 to 1 (`inputs.LayerInputs.free`), after rounding too, since they are p/n with p ≤ n,
+``r*_a`` and ``out``: numbers from 0 to 1 (`LayerInputs.free`), after rounding too, since they are p/n with p ≤ n,
 rounded once, and rounding is monotone.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
 from tm2tfr.base.errors import EngineError
 from tm2tfr.contract.source import AnyRow
@@ -22,7 +23,18 @@ from tm2tfr.contract.specification import reached
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.proof import cases as steps
-from tm2tfr.sources.turing.proof.cases import HV, MV, Coordinates, Manner, Question, Ray, V
+from tm2tfr.sources.turing.proof.cases import (
+    HV,
+    MV,
+    NUMBERS,
+    SIGNED,
+    Case,
+    Coordinates,
+    LayerInputs,
+    Manner,
+    Question,
+    V,
+)
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.names import (
@@ -39,15 +51,13 @@ from tm2tfr.sources.turing.universal.truth import UniversalTruth, since
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
-MANNERS: tuple[Manner, ...] = ("carried", "plain", "plain", "differences", "plain", "plain", "questions")
-"""How each layer is proved; units of layer 2 that read the head's position are ``scaled``, see `ClassDomain.moving`."""
 FOUND: Coordinates = {"[r*_q=q]": 1, "[r*_a=a]": 1}
 """The two flags that say that there is a rule."""
 
 
 @dataclass(frozen=True)
-class ClassDomain:
-    """All machines with these states and symbols at most; see `tm2tfr.sources.turing.proof.cases.LayerInputs`.
+class ClassDomain(LayerInputs):
+    """All machines with these states and symbols at most; see `LayerInputs`.
 
     Args:
         names: of the states, of which the last has no rules, and of the symbols, of which the first is the blank.
@@ -56,6 +66,8 @@ class ClassDomain:
         called: direction -> the name that the weights have for it, where that is another one.
         moving: whether layer 2 stands for those of its units that read the head's position, and not for all others.
     """
+
+    manners: ClassVar = ("carried", "plain", "plain", "differences", "plain", "plain", "questions")
 
     names: MachineNames
     tapes: tuple[str, ...]
@@ -69,18 +81,8 @@ class ClassDomain:
         """The domain in which layer 2 stands for its units that read the head's position."""
         return replace(self, moving=True)
 
-    def shown(self, direction: str) -> str:
-        """Return the name that the weights have for a direction."""
-        return self.called.get(direction, direction)
-
     def holds(self, what: str, layer: int, part: str) -> bool:
-        """Return whether the subspace that holds `what` can be other than 0 after `part` of `layer`, here from 0."""
         return reached(since(what, two_way=self.two_way), layer, part)
-
-    @property
-    def layers(self) -> int:
-        """The number of layers."""
-        return len(MANNERS)
 
     @property
     def sigma(self) -> tuple[str, ...]:
@@ -89,7 +91,6 @@ class ClassDomain:
 
     @property
     def gamma(self) -> tuple[str, ...]:
-        """The tape alphabet."""
         return self.names.symbols
 
     @property
@@ -99,11 +100,8 @@ class ClassDomain:
 
     @cached_property
     def subspaces(self) -> dict[str, tuple[str, ...] | None]:
-        """Subspace -> the labels that are needed there, or None for a number."""
-        names, halves = self.names, ("h+/(i+1)", "h-/(i+1)", "h_{i-1}+/(i+1)", "h_{i-1}-/(i+1)")
-        numbers = [V, "1", "i", "i^2", "m", MV, HV, "h", "h^2", "h_{i-1}", "h_{i-1}^2", "h_{j*-1}", "[h_{j*-1}=h]"]
-        numbers += ["[rule]", "[key]", "[value]", "k/(i+1)", *FOUND]
-        numbers += [*halves, "h-"] if self.two_way else []
+        names, numbers = self.names, [*NUMBERS, "[rule]", "[key]", "[value]", "k/(i+1)", *FOUND]
+        numbers += SIGNED if self.two_way else ()
         numbers += ["[one-way]"] if self.tapes else []
         numbers += ["[left end]"] if self.walled else []
         of_states = dict.fromkeys(("e_q(key)", "r_q", "r*_q"), names.ruled)
@@ -131,7 +129,6 @@ class ClassDomain:
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The tokens that can be answered."""
         return (*self.copied, *(triple.token for triple in self.triples), ACC, REJ, HALT)
 
     # ── the last layer ──────────────────────────────────────────────────────────────────────────────────────
@@ -163,22 +160,19 @@ class ClassDomain:
         return {at("e_a", question.symbol): 1, "1": 1, **end, **found}
 
     def asked(self, question: Question, token: str) -> str:
-        """Return the question about a token in words."""
         end = ", at the left end of the tape" if question.at_zero else ""
         rule = f", with the rule {question.rule}" if question.rule else ", without a rule" if question.state else ""
         return f"token {token} on symbol {question.symbol}{end}{rule}"
 
     # ── the cases of each layer ─────────────────────────────────────────────────────────────────────────────
     def manner(self, layer: int) -> Manner:
-        """Return how the layer is proved."""
-        return "scaled" if layer == 2 and self.moving else MANNERS[layer - 1]
+        return "scaled" if layer == 2 and self.moving else super().manner(layer)
 
     def free(self, layer: int) -> frozenset[str]:
-        """Return the subspaces with coordinates that can be any numbers from 0 to 1; the last layer has its own proof."""
+        """Return the subspaces with numbers between 0 and 1; the last layer, which reads them too, has its own proof."""
         return frozenset({"r*_q", "r*_a"}) if layer == 6 else frozenset()
 
     def reads(self, layer: int) -> frozenset[str]:
-        """Return the subspaces that the cases of `layer` (from 1) vary; no other may be read."""
         third = {"h", "1"} | ({"e_x(h+)", "h-"} if self.two_way else set()) | ({"[one-way]"} if self.tapes else set())
         return (
             frozenset({"e_x", "1", V}),
@@ -190,28 +184,28 @@ class ClassDomain:
             frozenset({"e_x", "e_q", "e_b", "m", "e_a", "[left end]", "out", *FOUND, "1"}),
         )[layer - 1]
 
-    def unpack(self) -> Iterator[Ray]:
+    def unpack(self) -> Iterator[Case[str]]:
         """Layer 1, Eq. 8.5, and what part of a rule a token is."""
         yield from map(steps.unpacked, (*self.sigma, BOS))
         yield from map(steps.unpacked_triple, self.triples)
         for tokens, kind in ((self.names.keys, {"[key]": 1}), (self.names.values, {"[value]": 1}), (self.tapes, {})):
             yield from (steps.unpacked(token, {"[rule]": 1, **kind}) for token in tokens)
 
-    def rule_ends(self) -> Iterator[Ray]:
+    def rule_ends(self) -> Iterator[Case[str]]:
         """Layer 2, the units that do not read the head's position: ``r_q`` and ``r_a`` are the last key's at a value.
 
         A value has a key before it; at the tape, input symbols and all that follows, there may be one or none.
         """
         for ends in (0, 1):
             if not ends:
-                yield Ray("no key yet", {"1": 1}, {}, {}, {})
+                yield Case("no key yet", {"1": 1}, {}, {}, {})
             for q in self.names.ruled:
                 for a in self.gamma:
                     stream = {at("e_q(key)", q): 1, at("e_a(key)", a): 1, "1": 1, "[value]": ends}
                     rule = {at("r_q", q): 1, at("r_a", a): 1} if ends else {}
-                    yield Ray(f"[value] = {ends}, last key {key_token(q, a)}", stream, rule, {}, {})
+                    yield Case(f"[value] = {ends}, last key {key_token(q, a)}", stream, rule, {}, {})
 
-    def cell(self) -> Iterator[Ray]:
+    def cell(self) -> Iterator[Case[str]]:
         """Layer 3: the input symbol of a cell, which is none left of cell 0, and ``[left end]``: one-way and h = 0."""
         for a in (None, *self.sigma) if self.two_way else (None,):
             for one_way in (0, 1) if self.tapes else (int(self.walled),):
@@ -220,12 +214,12 @@ class ClassDomain:
                 told = f"e_x(h+) = {a or '⊥'}" if self.two_way else ""
                 told += (", " if told else "") + f"a {'one' if one_way else 'two'}-way tape"
                 end = {"[left end]": 1} if one_way else {}
-                yield Ray(told, stream, {**kept, **end}, {"h": 1}, {}, 0, 0, True, "h")
-                yield Ray(told, stream, kept, {"h": 1}, {}, 1, None, True, "h")
+                yield Case(told, stream, {**kept, **end}, {"h": 1}, {}, 0, 0, True, "h")
+                yield Case(told, stream, kept, {"h": 1}, {}, 1, None, True, "h")
                 if not one_way:
-                    yield Ray(told, stream, {}, {"h": -1, "h-": 1}, {}, 1, None, True, "h-")
+                    yield Case(told, stream, {}, {"h": -1, "h-": 1}, {}, 1, None, True, "h-")
 
-    def flags(self) -> Iterator[Ray]:
+    def flags(self) -> Iterator[Case[str]]:
         """Layer 6: of what the head carries, the shares of the right state and of the right symbol."""
         ways = (("[r*_q=q]", "r*_q", self.names.ruled), ("[r*_a=a]", "r*_a", self.gamma))
         for q in (None, *self.names.states):
@@ -235,10 +229,9 @@ class ClassDomain:
                     for label in labels:
                         right = {flag: 1} if label == (q if found == "r*_q" else a) else {}
                         told = f"state {q or '⊥'} on symbol {a}"
-                        yield Ray(told, stream, {}, {at(found, label): 1}, right, 0, 1, False, at(found, label))
+                        yield Case(told, stream, {}, {at(found, label): 1}, right, 0, 1, False, at(found, label))
 
-    def lines(self, layer: int) -> Iterator[Ray]:
-        """Return the cases of `layer`, 1 to 6."""
+    def lines(self, layer: int) -> Iterator[Case[str]]:
         return (
             self.unpack,
             (lambda: steps.parts(two_way=self.two_way)) if self.moving else self.rule_ends,

@@ -22,11 +22,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.certificates.kit import Refusal, roundoff
 from tm2tfr.engines.overflow import nearest
-from tm2tfr.sources.turing.proof.cases import HV, MV, LayerInputs, Refusal, V
+from tm2tfr.sources.turing.proof.cases import HV, MV, LayerInputs, V
 from tm2tfr.sources.turing.proof.embedding import lead
 from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof
-from tm2tfr.sources.turing.proof.rounding import DIGITS, Condition, different_keys_use, equal_keys_use, lookup_use
+from tm2tfr.sources.turing.proof.rounding import Condition, different_keys_use, equal_keys_use, lookup_use
 from tm2tfr.sources.turing.universal.proof.attention import Description
 from tm2tfr.sources.turing.universal.proof.domain import FOUND, ClassDomain
 from tm2tfr.transformer.matrix import Matrix, Rational
@@ -172,7 +173,7 @@ def class_conditions(
         decoder: with its subspaces called what they hold.
         longest: L.
     """
-    u, ratio, key = Fraction(1, 2 ** DIGITS[dtype]), description.ratio, description.last_key
+    u, ratio, key = roundoff(dtype), description.ratio, description.last_key
     claim, text = "no tie-break lifts another token to the score of a key", f"2·u < 1 - {ratio}"
     least = different_keys_use(1, ratio, u)
     yield Condition(2, "attention", key, claim, text, lambda _n, _h: least, strict=True)

@@ -1,0 +1,194 @@
+"""Hidden weights answer what their originals do: exactly, in floats, and in every export."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tm2tfr
+from tests.lab.hidden.cases import NAMES, answers, hidden
+from tests.strategies import DEPTH, some
+from tests.targets.matrices.programs import needs_torch
+from tm2tfr.base.errors import DatasetError, DisguiseError
+from tm2tfr.engines.exact import Exact
+from tm2tfr.lab.hidden.claim import answer, template
+from tm2tfr.lab.hidden.dead_code import prompts_of
+from tm2tfr.lab.hidden.key import load_key, of_dict
+from tm2tfr.lab.hidden.suite import MEMBERS, Member, make_suite, members
+from tm2tfr.lab.hidden.verify import verified
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.storage import dumps
+from tm2tfr.transformer.weights import replaced
+
+CASES = [(name, grade, seed) for seed in range(4) for name in NAMES for grade in ((1, 2, 3) if seed < 2 else (2, 3))]
+
+
+def test_there_are_two_hundred_cases_of_all_sources() -> None:
+    assert len(CASES) == 220
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "grade", "seed"), CASES if DEPTH >= 1 else some(CASES[::5]))
+def test_hidden_weights_answer_the_same(name: str, grade: int, seed: int) -> None:
+    """In dense on many inputs, which making it compares after a proof for all; in exact on a short one."""
+    made, program = hidden(name, grade, seed), tm2tfr.load(name)
+    original = made.key.original
+    assert made.key.equal["different"] == 0
+    assert made.key.equal["runs"] > 0
+    prompt = prompts_of(original, program, positions=6, runs=6)[-1]
+    assert answers(made.decoder, prompt, Exact(), 6) == answers(original, prompt, Exact(), 6)
+
+
+def test_nothing_legible_is_left() -> None:
+    made = hidden("half-adder")
+    assert dict(made.decoder.provenance) == {"construction": "hidden", "name": "hidden"}
+    assert len({head.claim for layer in made.decoder.layers for head in layer.heads}) == 1
+    assert {head.name for layer in made.decoder.layers for head in layer.heads} >= {"head 1.0"}
+    assert made.decoder.layout.directions[0] == "stream[x0]"
+    assert not any(head.uniform for layer in made.decoder.layers for head in layer.heads)
+    with pytest.raises(tm2tfr.Tm2tfrError, match="these weights are hidden: .*tm2tfr disguise FILE --verify KEY"):
+        tm2tfr.check(made.decoder)
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    made, again, other = hidden("half-adder"), tm2tfr.disguise("half-adder"), hidden("half-adder", seed=1)
+    assert dumps(made.decoder) == dumps(again.decoder)
+    assert dumps(made.decoder) != dumps(other.decoder)
+    made.key.save(tmp_path / "key.json")
+    assert load_key(tmp_path / "key.json") == dataclasses.replace(made.key)
+    assert load_key(tmp_path / "key.json").text() == again.key.text()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tm2tfr.disguise("half-adder", grade=4), "there is no grade 4: use 1, 2 or 3"),
+        (lambda: tm2tfr.disguise("half-adder", seed=-1), "a seed is a whole number, not -1: use 0 or more"),
+        (lambda: hidden("half-adder", 2, variant="paper"), "these weights have layer norms.*: use --grade 1"),
+        (lambda: tm2tfr.verify_disguise("half-adder", 5), "5 is neither a key nor the path to one"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_hidden_is_refused(call: Any, words: str) -> None:
+    with pytest.raises(DisguiseError, match=words):
+        call()
+
+
+def test_weights_with_too_many_digits_are_refused() -> None:
+    right = tm2tfr.compile("half-adder")
+    changed = replaced(right, {"unembedding": Matrix(right.unembedding.shape, *_thirds(right.unembedding))})
+    with pytest.raises(DisguiseError, match="cannot be hidden in grade 2: .*has more digits than a float64"):
+        tm2tfr.disguise(changed, grade=2)
+    assert tm2tfr.disguise(changed, grade=1).decoder.nonzero == right.nonzero
+
+
+def _thirds(matrix: Matrix) -> tuple[Any, Any, Any]:
+    return matrix.rows, matrix.columns, matrix.values / 3
+
+
+def test_layer_norms_are_permuted() -> None:
+    made = hidden("half-adder", 1, variant="paper")
+    assert verified(made.decoder, made.key).proved
+    assert made.decoder.normed
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("of",), 99, "is layer 99 of the original, which has"),
+        (("of",), -5, "is layer -5 of the original, which has"),
+        (("heads", 0), "layers.9.heads.9", "has the head layers.9.heads.9, which the original does not have"),
+        (("units", 0), ["x", 1.0, None], "expected a list of whole numbers"),
+        (("units", 0), [99, 1.0, None], "has unit 99, and that of the original has"),
+        (("head_groups",), [[]], "has an empty group"),
+    ],
+)
+def test_a_key_about_what_is_not_there_is_refused(path: tuple[str | int, ...], value: object, words: str) -> None:
+    data = hidden("half-adder").key.as_dict()
+    place = next(layer for layer in data["layers"] if layer["of"] is not None)
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(DisguiseError, match=words):
+        of_dict(data)
+
+
+def test_a_key_that_is_none_is_refused(tmp_path: Path) -> None:
+    path, made = tmp_path / "key.json", hidden("half-adder", 1)
+    text = made.key.text()
+    for damaged, words in (
+        ("{", "it is not JSON"),
+        ("[]", "it is not a key of hidden weights"),
+        (text.replace('"version":"1"', '"version":"9"'), "a key of version '9'"),
+        (text.replace('"order":[', '"order":[0,'), "this key is damaged"),
+        (text[:-40] + '"}\n', "this key is damaged|the original weights in this key are damaged"),
+    ):
+        path.write_text(damaged, encoding="utf-8")
+        with pytest.raises(DisguiseError, match=words):
+            load_key(path)
+
+
+# ── exports ─────────────────────────────────────────────────────────────────────────────────────────────────
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("to", "name", "grade", "options"),
+    [
+        *(("torch", "half-adder", 3, {}), ("torch", "busy-beaver-2", 1, {"universal": (2, 2)})),
+        *(("onnx", "running-maximum", 3, {}), ("gpt2", "busy-beaver-2", 3, {})),
+        *(("bert", "reverse", 3, {}), ("lens", "since-b", 3, {})),
+    ],
+)
+def test_hidden_weights_of_every_source_are_exported(
+    to: str, name: str, grade: int, options: dict[str, Any], tmp_path: Path
+) -> None:
+    """An export is only written if its runs are those of the dense engine: each target once, all five sources."""
+    module = {"onnx": "onnxruntime", "gpt2": "transformers", "bert": "transformers", "lens": "transformer_lens"}.get(
+        to, "torch"
+    )
+    pytest.importorskip(module, reason=f"{module} is not installed: pip install 'tm2tfr[{to}]'")
+    made = hidden(name, grade, **options)
+    done = tm2tfr.export_to(to, made.decoder, tmp_path / "out", positions=24 if to == "gpt2" else None)
+    assert "verified: " in str(done)
+    assert name != "half-adder" or tm2tfr.verify_export(tmp_path / "out", machine=made.decoder).same
+
+
+# ── the suite ───────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_suite_has_forty_models_in_three_grades() -> None:
+    assert len(MEMBERS) == 40
+    every = members(0)
+    assert [sum(grade == g for _, grade in every) for g in (1, 2, 3)] == [14, 13, 13]
+    assert every == members(0) != members(1)
+
+
+@pytest.mark.slow
+def test_a_suite_that_was_stopped_is_resumed_and_has_the_same_bytes(tmp_path: Path) -> None:
+    made, told, calls = hidden("half-adder", 1), list[tuple[int, int]](), list[int]()
+    folder = make_suite(tmp_path / "suite", lambda *_: made, seed=0, progress=lambda *n: told.append(n))
+    assert told[-1] == (40, 40)
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "keys", "manifest.json", "models", "suite.json"]
+    assert (folder / "models" / "07.claim.json").read_text(encoding="utf-8") == template(answer(made.key))
+    assert "half-adder" not in (folder / "suite.json").read_text(encoding="utf-8")
+    assert "half-adder" not in (folder / "manifest.json").read_text(encoding="utf-8")
+
+    def hides(member: Member, grade: int, seed: int) -> Any:
+        calls.append(seed)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return made
+
+    other = tmp_path / "other"
+    with pytest.raises(KeyboardInterrupt):
+        make_suite(other, hides, seed=0)
+    assert sorted(path.name for path in other.iterdir()) == ["keys", "manifest.json.part", "models"]
+    with pytest.raises(DatasetError, match=r"hidden models made with a different seed \(0, now 1\): choose another folder"):
+        make_suite(other, hides, seed=1, resume=True)
+    (other / "keys" / "02.json").write_text("{}", encoding="utf-8")
+    make_suite(other, hides, seed=0, resume=True)
+    assert calls == [1, 2, 3, 4, 2, *range(4, 41)]
+    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    assert {file: (other / file).read_bytes() for file in files} == {file: (folder / file).read_bytes() for file in files}
+    assert len(files) == sum(path.is_file() for path in other.rglob("*")) == 123

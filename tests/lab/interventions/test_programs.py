@@ -1,0 +1,105 @@
+"""Interventions on runs of RASP programs: s-ops by what they are made of, as far as weights read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tests.lab.interventions.agreeing import EACH, agreeing, differing, moved, subject
+from tests.strategies import tries
+from tm2tfr.api.interventions import intervene_many
+from tm2tfr.base.errors import CompileError, UsageError
+
+
+@pytest.mark.slow
+def test_an_s_op_that_is_set_is_seen_by_what_reads_it() -> None:
+    found = tm2tfr.intervene(subject("dyck-1"), "(())", {("mean balance", 2): "4/3"})
+    assert (found.settings[0].variable, found.agrees) == ("mean s331 1 -1", True)
+    token = tm2tfr.intervene(subject("reverse"), "abcab", {("tokens", 0): "c"})
+    assert (token.agrees, token.first) == (True, 4)
+    assert [answers[0] for answers in token.expected.answers] == ["b", "a", "c", "b", "c"]
+
+
+@pytest.mark.slow
+def test_what_occurs_in_no_run_is_not_compared_and_said() -> None:
+    found = tm2tfr.intervene(subject("dyck-1"), "(())", {("found c336", 0): 1})
+    assert found.agrees
+    assert all("as in no run" in why or "comes together in no run" in why for why in found.explained)
+
+
+@pytest.mark.slow
+def test_an_answer_that_is_not_known_is_not_said_to_be_as_expected() -> None:
+    found = tm2tfr.intervene(subject("running-parity"), "00001011", {("state", 3): None})
+    assert (found.agrees, found.known, found.first, found.causal) == (True, False, None, False)
+    assert found.expected.answers[3] != found.patched_answers[3]  # what stands there is a placeholder
+    lines = str(found).splitlines()
+    assert lines[3].split() == ["3", "0", "→", "0", "0", "→", "?", "0", "→", "⟨⟩"]
+    assert lines[9:] == [
+        "changes no answer that is known: what must be answered at 3 is not known",
+        "cells that change: value s333@3: 0 → ⊥",
+        "not compared: state has no value at 3 then, as in no run",
+        "the patched weights (dense) do what is expected elsewhere; "
+        "what must be answered at 3 is not known, and not compared",
+    ]
+    expected = found.as_dict()["expected"]
+    assert (expected["answers"][2:5], expected["unknown"]) == ([["0"], [None], ["1"]], [{"position": 3, "outputs": [0]}])
+
+
+@pytest.mark.slow
+def test_rows_with_answers_that_are_not_known_are_left_out(tmp_path: Path) -> None:
+    """Of 200, the weights answer something else than the placeholder in 40."""
+    tried = intervene_many(subject("reverse"), 200, seed=1, folder=tmp_path / "data")
+    assert (tried.number, tried.left_out, tried.causal, tried.explained, tried.agrees) == (200, 49, 93, 0, True)
+    assert str(tried).splitlines()[:3] == [
+        "reverse: 200 random interventions, the patched weights (dense) do what is expected in all 151 whose answers are "
+        "known",
+        "  93 change an answer, 58 do not",
+        "  49 are left out: what must be answered is not known",
+    ]
+    lines = (tmp_path / "data" / "00000-of-00001.jsonl").read_text(encoding="utf-8").splitlines()
+    letters = set(subject("reverse").decoder.vocabulary)
+    assert len(lines) == 151
+    assert {answer for line in lines for answer in json.loads(line)["expected_answers"]} <= letters
+    counts = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))["shards"]["00000-of-00001"]
+    assert counts["counts"] == {"interventions": 200, "left_out": 49, "causal": 93, "explained": 0}
+    card = (tmp_path / "data" / "README.md").read_text(encoding="utf-8")
+    assert "\n151 random interventions with a known answer, made by" in card
+    assert (
+        "93 of them change an answer. 49 more were drawn and are left out: it is not known what must be answered.\n" in card
+    )
+    again = intervene_many(subject("reverse"), 200, seed=1, folder=tmp_path / "data", resume=True)
+    assert (again.number, again.left_out, again.reused) == (200, 49, 200)
+
+
+@pytest.mark.slow
+def test_what_cannot_be_set_is_refused_with_the_reason() -> None:
+    with pytest.raises(UsageError, match="steps of balance cannot be set: it is computed from the mean, which can be set"):
+        tm2tfr.intervene(subject("dyck-1"), "(())", {("steps of balance", 0): 1})
+    with pytest.raises(UsageError, match="position cannot be set: it says where a position is"):
+        tm2tfr.intervene(subject("histogram"), "abc", {("position", 0): "1"})
+    with pytest.raises(UsageError, match="mean balance@0: mean s331 1 -1 is a number, not 'x': use for example 1/2"):
+        tm2tfr.intervene(subject("dyck-1"), "(())", {("mean balance", 0): "x"})
+    with pytest.raises(CompileError, match="as in weights for any length: compile it with --max-length"):
+        tm2tfr.intervene(tm2tfr.Subject.of("length", options={"unbounded": True}), "aab", {("tokens", 0): "a"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["dyck-1", "histogram", "running-maximum", "binary-addition"])
+def test_patched_weights_do_what_the_program_says(program: str) -> None:
+    tried = agreeing(subject(program), EACH * 5 // 4)
+    assert tried.causal > 5
+
+
+@pytest.mark.slow
+def test_so_do_exact_ones_and_sabotaged_ones_are_found() -> None:
+    agreeing(subject("reverse"), tries(60), engine="exact")
+    assert differing(subject("histogram"), 3, words=["abca", "aab", "cabb"]) >= 2
+
+
+@pytest.mark.slow
+def test_what_is_expected_is_not_read_off_the_weights() -> None:
+    other, wrong = moved(subject("histogram"), tries(12), ["abca", "bb"])
+    assert (other, wrong > 0) == (0, True)

@@ -1,0 +1,104 @@
+"""Interventions take every form of a subject; on the command line and as data as well."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tm2tfr
+from tests.cli.test_commands import failed
+from tests.cli.test_commands import tm2tfr as command
+from tm2tfr.base.errors import CompileError, DatasetError, EngineError, OutputError, UsageError
+from tm2tfr.lab.interventions.intervened import read_settings
+
+SET = {("state", 5): "q1"}
+
+
+def test_a_machine_is_given_in_any_form(tmp_path: Path) -> None:
+    tm2tfr.save_weights("chapter", tmp_path / "chapter.safetensors")
+    forms = ["chapter", tm2tfr.load("chapter"), tm2tfr.compile("chapter"), tmp_path / "chapter.safetensors"]
+    found = [tm2tfr.intervene(form, "11", SET).as_dict() for form in (*forms, tm2tfr.Subject.of("chapter"))]
+    assert all(each == found[0] for each in found)
+    assert found[0]["set"] == [
+        {"variable": "e_q", "position": 5, "value": "q1", "before": "q2", "source": None, "source_position": None}
+    ]
+
+
+def test_weights_without_a_source_and_other_engines_are_refused() -> None:
+    import dataclasses
+
+    alone = dataclasses.replace(tm2tfr.compile("chapter"), provenance={})
+    with pytest.raises(CompileError, match="no machine is stored with these weights"):
+        tm2tfr.intervene(alone, "11", SET)
+    with pytest.raises(EngineError, match="the engine 'fast' cannot be patched: use dense or exact"):
+        tm2tfr.intervene("chapter", "11", SET, engine="fast")
+    with pytest.raises(EngineError, match="max_positions must be a number of positions, not 0"):
+        tm2tfr.intervene("chapter", "11", SET, max_positions=0)
+    with pytest.raises(UsageError, match="0 interventions with the seed 0: use whole numbers"):
+        tm2tfr.intervene_many("chapter", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("q5", "'q5' does not say what is to be set: write for example"), ("@5=q", "'@5=q' does not say")],
+)
+def test_what_does_not_say_what_is_set_is_refused(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        read_settings([text])
+    with pytest.raises(UsageError, match="q@5 is set twice: set it once"):
+        read_settings(["q@5=a", "q@5 = b"])
+
+
+def test_the_command_says_all_of_it_and_by_its_exit_code_whether_it_agrees(tmp_path: Path) -> None:
+    done = command("intervene", "chapter", "--input", "11", "--set", "q@5=q1", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == f"{tm2tfr.intervene('chapter', '11', {('q', 5): 'q1'})}\n"
+    said = json.loads(command("intervene", "chapter", "-i", "11", "--set", "q@5=q1", "--json", cwd=tmp_path).stdout)
+    assert (said["agrees"], said["first"], said["why"]) == (True, 5, None)
+    example = "--set 'level@0=-10', in Python {('level', 0): '-10'}"
+    assert f"nothing is set: add for example {example}" in failed(2, command("intervene", "dyck-2", cwd=tmp_path))
+    wrong = command("intervene", "chapter", "-i", "11", "--set", "z@5=q1", cwd=tmp_path)
+    assert "z@5: chapter has no variable 'z'" in failed(2, wrong)
+    assert "-o: this is about random interventions: add --random N" in failed(
+        2, command("intervene", "-o", "x", cwd=tmp_path)
+    )
+    both = command("intervene", "--random", "2", "--set", "q@5=q1", cwd=tmp_path)
+    assert "--random draws what is set" in failed(2, both)
+    assert "--parquet is about a folder" in failed(2, command("intervene", "--random", "2", "--parquet", cwd=tmp_path))
+
+
+def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tm2tfr.lab.interventions import pairs
+
+    monkeypatch.setattr(pairs, "SHARD", 4)
+    tried = tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole")
+    assert (tried.number, tried.agrees, tried.reused) == (10, True, 0)
+    names = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    assert names == ["00000-of-00003.jsonl", "00001-of-00003.jsonl", "00002-of-00003.jsonl", "README.md", "manifest.json"]
+    whole = {name: (tmp_path / "whole" / name).read_bytes() for name in names}
+    assert "| `e_q` | the state | layer 1, feed-forward | " in whole["README.md"].decode()
+    assert json.loads(whole["manifest.json"])["variables"]["e_q"]["layer"] == 0
+    rows = [json.loads(line) for name in names[:3] for line in whole[name].decode().splitlines()]
+    assert len(rows) == 10
+    assert list(rows[0]) == list(pairs.COLUMNS)
+    with pytest.raises(OutputError, match="this folder is not empty: resume it with --resume"):
+        tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole")
+    (tmp_path / "whole" / names[1]).write_text("damaged")
+    again = tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole", resume=True)
+    assert (again.number, again.reused, again.causal) == (10, 6, tried.causal)
+    assert {name: (tmp_path / "whole" / name).read_bytes() for name in names} == whole
+    with pytest.raises(
+        DatasetError, match=r"this folder has interventions made with a different seed \(0, now 1\): choose another folder"
+    ):
+        tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole", resume=True, seed=1)
+
+
+@pytest.mark.slow
+def test_parquet_has_the_same_rows(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    tm2tfr.intervene_many("full-adder", 12, folder=tmp_path / "data", parquet=True)
+    table = parquet.read_table(tmp_path / "data" / "00000-of-00001.parquet").to_pylist()
+    lines = (tmp_path / "data" / "00000-of-00001.jsonl").read_text(encoding="utf-8").splitlines()
+    assert table == [json.loads(line) for line in lines]

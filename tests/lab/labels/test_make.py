@@ -1,0 +1,250 @@
+"""Folders of labels: what they contain, read by others; resumed; the same bytes for any number of workers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tm2tfr
+from tests.lab.labels.test_rows import sabotaged
+from tm2tfr.base.errors import DatasetError, EngineError, InputError, OutputError
+from tm2tfr.lab.labels.make import MadeLabels, labels_report
+
+pq = pytest.importorskip("pyarrow.parquet", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def made(folder: Path, subject: Any = "palindromes", **options: Any) -> MadeLabels:
+    asked: dict[str, Any] = {"all_up_to": 3, "workers": 1, "shard_size": 6, "engine": "dense"}
+    return tm2tfr.make_labels(subject, folder, **(asked | options))
+
+
+@pytest.mark.slow
+def test_a_folder_has_rows_runs_and_what_hook_points_carry(tmp_path: Path) -> None:
+    found = made(tmp_path / "out")
+    assert (found.tally.runs, found.shards, found.tally.rows, found.tally.cells) == (15, 3, 136, 952)
+    assert labels_report(found) == (
+        "palindromes: 15 runs (9 accept, 6 reject), 136 rows, 952 cells compared, all agree\n"
+        "labels: 12 variables, 6 heads\nhooks: torch, gpt2, lens\n"
+        f"wrote {tmp_path / 'out'}: 3 shards, manifest.json, hooks.json, vocabulary.json, README.md"
+    )
+    rows = [row for n in range(3) for row in pq.read_table(tmp_path / f"out/labels/0000{n}-of-00003.parquet").to_pylist()]
+    runs = [row for n in range(3) for row in pq.read_table(tmp_path / f"out/runs/0000{n}-of-00003.parquet").to_pylist()]
+    assert [run["input"] for run in runs[:4]] == ["", "a", "b", "aa"]
+    assert len(rows) == sum(run["rows"] for run in runs) == 136
+    trace = tm2tfr.check("palindromes", "aa", keep_rows=True)
+    mine = [row for row in rows if row["run"] == 3]
+    assert [(r["position"], r["token"], r["q"], r["b"], r["m"], r["h"], r["a"], r["answer"]) for r in mine] == [
+        (row.i, row.x, row.q, row.b, row.m, row.h, row.a, row.y) for row in trace.rows
+    ]
+    vocabulary = json.loads((tmp_path / "out/vocabulary.json").read_text(encoding="utf-8"))
+    assert all(vocabulary[r["token_id"]] == r["token"] and vocabulary[r["answer_id"]] == r["answer"] for r in rows)
+    assert list(rows[0])[-5:] == ["L2H0", "L2H1", "L2H2", "L2H3", "L3H0"]
+    hooks = json.loads((tmp_path / "out/hooks.json").read_text(encoding="utf-8"))
+    assert hooks["heads"][0]["attends"] == "every position up to its own"
+    assert "column" not in hooks["heads"][0]
+    assert hooks["subspaces"][5] == {
+        "name": "e_q",
+        "holds": "e_q",
+        "labels": list(tm2tfr.compile("palindromes").layout.subspace("e_q").labels or ()),
+        "value": {"column": "q"},
+        "since": {"layer": 0, "part": "feed_forward"},
+    }
+    assert hooks["subspaces"][10]["value"] == {"column": "h", "function": "positive", "divided by": "position + 1"}
+    assert [point["module"] for point in hooks["targets"]["lens"]["points"][:3]] == [
+        "blocks.0.hook_resid_pre",
+        "blocks.0.hook_resid_mid",
+        "blocks.0.hook_resid_post",
+    ]
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["counts"]["rows"] == 136
+    assert manifest["inputs"] == {"listed": 0, "all_up_to": 3, "random": [], "default": False}
+    assert not (tmp_path / "out/manifest.json.part").exists()
+
+
+def test_inputs_asked_for_in_two_ways_are_both_there_and_it_is_said(tmp_path: Path) -> None:
+    found = made(tmp_path / "out", all_up_to=2, random=3, lengths=(2, 3), inputs=["ab", "aaa"])
+    said = "inputs: 2 listed, all of up to 2 tokens, 3 random with seed 0; each input is labelled once"
+    assert labels_report(found).splitlines()[2] == said
+    runs = [row for path in sorted((tmp_path / "out/runs").iterdir()) for row in pq.read_table(path).to_pylist()]
+    assert [run["input"] for run in runs[:8]] == ["ab", "aaa", "", "a", "b", "aa", "ba", "bb"]
+    assert len(runs) == len({run["input"] for run in runs}) == found.tally.runs
+
+
+@pytest.mark.slow
+def test_the_card_has_the_names_that_interventions_have(tmp_path: Path) -> None:
+    for subject in ("chapter", "since-b", "double-histogram"):
+        made(tmp_path / subject, subject, all_up_to=2, engine="auto")
+        text = (tmp_path / subject / "README.md").read_text(encoding="utf-8").replace("\\|", "/")
+        rows = [
+            line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `") and line.count("|") == 5
+        ]
+        told = {row[0].strip("`"): row[-1] for row in rows if len(row) == 4}
+        for each in tm2tfr.causal_variables(subject).variables:
+            for column in each.columns:
+                assert f"`{each.variable.name}`".replace("|", "/") in told[column.replace("|", "/")]
+    assert "| `s329` | `indicator(indices == 0)` |\n" in text
+    assert "| from it: `keys tokens_str, indices` | from it: `value keys c326 of s0,s5` |\n" in text
+
+
+def test_lists_of_positions_and_all_of_them(tmp_path: Path) -> None:
+    made(tmp_path / "out", "sort", all_up_to=None, inputs=["cab"], engine="auto")
+    rows = pq.read_table(tmp_path / "out/labels/00000-of-00001.parquet").to_pylist()
+    assert [row["token"] for row in rows] == ["c", "a", "b"]
+    assert [row["answer"] for row in rows] == ["a", "b", "c"]
+    lists = [row[name] for row in rows for name in rows[0] if name.startswith("L") and isinstance(row[name], list)]
+    assert lists
+    assert all(0 <= place < 3 for places in lists for place in places)
+
+
+@pytest.mark.slow
+def test_the_bytes_are_the_same_for_any_number_of_workers_and_resumed(tmp_path: Path) -> None:
+    made(tmp_path / "one")
+    made(tmp_path / "two", workers=2)
+    one = files(tmp_path / "one")
+    assert files(tmp_path / "two") == one
+    broken = tmp_path / "two/labels/00001-of-00003.parquet"
+    broken.write_bytes(b"damaged")
+    again = made(tmp_path / "two", resume=True)
+    assert again.reused == 2
+    assert files(tmp_path / "two") == one
+    with pytest.raises(DatasetError, match="was made with different inputs or another limit"):
+        made(tmp_path / "two", all_up_to=2, resume=True)
+    with pytest.raises(DatasetError, match="was made with different weights"):
+        made(tmp_path / "two", sabotaged("palindromes", "layers.2.heads.0.output"), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("subject", "asked", "how"),
+    [
+        (
+            "palindromes",
+            {"random": 4, "lengths": (2, 5), "seed": 7},
+            {"random": [{"count": 4, "shortest": 2, "longest": 5, "seed": 7}]},
+        ),
+        ("reverse", {"inputs": ["ab", "ba"], "all_up_to": 1}, {"listed": 2, "all_up_to": 1}),
+        ("full-adder", {}, {"all_up_to": 3, "default": True}),
+        ("full-adder", {"random": 2}, {"random": [{"count": 2, "shortest": 3, "longest": 3, "seed": 0}]}),
+    ],
+)
+def test_the_manifest_says_how_inputs_were_chosen(
+    tmp_path: Path, subject: str, asked: dict[str, Any], how: dict[str, Any]
+) -> None:
+    tm2tfr.make_labels(subject, tmp_path / "out", workers=1, engine="auto", **asked)
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["inputs"] == {"listed": 0, "all_up_to": None, "random": [], "default": False} | how
+
+
+@pytest.mark.slow
+def test_both_engines_make_the_same_labels(tmp_path: Path) -> None:
+    pytest.importorskip("numba", reason="no Numba here: pip install 'tm2tfr[fast]'")
+    for engine in ("dense", "fast"):
+        made(tmp_path / engine, engine=engine)
+    one, two = (files(tmp_path / engine) for engine in ("dense", "fast"))
+    assert {name: of for name, of in one.items() if name != "manifest.json"} == {
+        name: of for name, of in two.items() if name != "manifest.json"
+    }
+
+
+@pytest.mark.slow
+def test_datasets_reads_a_folder(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed: pip install 'tm2tfr[hf]'")
+    made(tmp_path / "out")
+    rows = datasets.load_dataset(str(tmp_path / "out"), "labels", split="train", cache_dir=str(tmp_path / "cache"))
+    runs = datasets.load_dataset(str(tmp_path / "out"), "runs", split="train", cache_dir=str(tmp_path / "cache"))
+    assert (rows.num_rows, runs.num_rows) == (136, 15)
+    assert rows[0] | {} == pq.read_table(tmp_path / "out/labels/00000-of-00003.parquet").to_pylist()[0]
+
+
+@pytest.mark.slow
+def test_a_run_that_differs_leaves_nothing_of_its_shard(tmp_path: Path) -> None:
+    found = made(tmp_path / "out", sabotaged("palindromes", "layers.2.heads.0.output"))
+    assert found.failure is not None
+    assert not list((tmp_path / "out/labels").iterdir())
+    assert labels_report(found).splitlines()[0].startswith("palindromes: FAILED after ")
+    assert labels_report(found).endswith(f"the labels are not finished: {tmp_path / 'out'} contains nothing of this run")
+
+
+@pytest.mark.slow
+def test_runs_longer_than_the_exports_are_said(tmp_path: Path) -> None:
+    found = made(tmp_path / "out", positions=13)
+    long = (
+        "the longest run has 14 positions, and hooks.json is about exports with 13, which do not take it: "
+        "use --positions 14 here and in export"
+    )
+    assert labels_report(found).splitlines()[3] == f"too long: {long}"
+    assert f"\nAttention: {long}.\n" in (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    found = made(tmp_path / "two", positions=14)
+    assert (found.longest, "too long" in labels_report(found)) == (14, False)
+    assert "Attention" not in (tmp_path / "two/README.md").read_text(encoding="utf-8")
+
+
+def test_what_is_undefined_is_left_out_and_runs_keep_their_numbers(tmp_path: Path) -> None:
+    found = made(tmp_path / "out", "sort-unique", all_up_to=None, inputs=["aa", "ab"], engine="auto")
+    runs = pq.read_table(tmp_path / "out/runs/00000-of-00001.parquet").to_pylist()
+    assert (found.left_out, [(run["run"], run["input"]) for run in runs]) == (1, [(1, "ab")])
+
+
+def test_a_shard_of_inputs_on_which_nothing_is_defined_is_empty(tmp_path: Path) -> None:
+    found = made(tmp_path / "out", "sort-unique", all_up_to=None, inputs=["aa", "ab"], engine="auto", shard_size=1)
+    rows = [pq.read_table(path).num_rows for path in sorted((tmp_path / "out/labels").iterdir())]
+    assert (found.left_out, found.tally.runs, rows) == (1, 1, [0, 2])
+
+
+@pytest.mark.parametrize(
+    ("subject", "options", "error", "why"),
+    [
+        ("palindromes", {"inputs": ["x"]}, InputError, "'x'"),
+        ("palindromes", {"all_up_to": None, "inputs": []}, InputError, "palindromes: there are no inputs: ask for some"),
+        ("full-adder", {"all_up_to": None, "inputs": []}, InputError, "full-adder: there are no inputs: ask for some"),
+        ("since-b", {"all_up_to": None, "inputs": [], "engine": "auto"}, InputError, "since-b: there are no inputs: ask"),
+        (
+            "sort-unique",
+            {"all_up_to": None, "inputs": ["aa", "bb"], "engine": "auto"},
+            InputError,
+            "^sort-unique: the program is undefined on all of these inputs, so there is nothing to label: use other",
+        ),
+        ("palindromes", {"all_up_to": -1}, InputError, "all_up_to must be a whole number, not -1"),
+        ("palindromes", {"all_up_to": 40}, InputError, "these are more than 10,000,000 inputs: ask for fewer"),
+        (
+            "palindromes",
+            {"random": 10, "lengths": (3, 1)},
+            InputError,
+            r"lengths must be the shortest and the longest, not \(3, 1\)",
+        ),
+        ("palindromes", {"random": 10, "lengths": (1, 2)}, InputError, "there are 6 inputs of 1 to 2 tokens, and not 10"),
+        ("palindromes", {"engine": "quick"}, DatasetError, "unknown engine 'quick'"),
+        ("palindromes", {"dtype": "float16"}, DatasetError, "unknown dtype 'float16'"),
+        ("palindromes", {"workers": 0}, DatasetError, "workers must be a number of processes, not 0"),
+        ("palindromes", {"shard_size": 0}, DatasetError, "shard_size must be a number of runs, not 0"),
+        ("palindromes", {"max_steps": -2}, EngineError, "max_steps must be a whole number of steps, not -2"),
+        ("full-adder", {"random": 9, "all_up_to": None}, InputError, "there are 8 inputs at most, and not 9"),
+        ("full-adder", {"all_up_to": 2}, InputError, "the inputs of this circuit have 3 bits, not up to 2: ask for 3"),
+        ("full-adder", {"random": 2, "lengths": (1, 2), "all_up_to": None}, InputError, "has 3 bits: omit the length"),
+        (
+            "reverse",
+            {"all_up_to": 30, "engine": "auto"},
+            InputError,
+            "the weights have 10 positions, not 30: ask for shorter",
+        ),
+        ("since-b", {"engine": "exact"}, EngineError, "which the dense engine does for many words: omit --engine"),
+    ],
+)
+def test_what_is_refused(subject: str, options: dict[str, Any], error: type[Exception], why: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=why):
+        made(tmp_path / "out", subject, **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(OutputError, match="this folder is not empty: choose another folder"):
+        made(tmp_path)
+    with pytest.raises(OutputError, match="folder must be the name of a folder, not 5"):
+        made(5)  # type: ignore[arg-type]

@@ -1,0 +1,135 @@
+"""Learned beside compiled: the measures on attention that is known, and the pages of a real run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
+
+import tm2tfr  # noqa: E402
+from tm2tfr.base.errors import TrainingError  # noqa: E402
+from tm2tfr.lab.training.comparison import (  # noqa: E402
+    compared_attention,
+    comparison_report,
+    plot_comparison,
+)
+from tm2tfr.lab.training.options import ModelOptions, TrainingOptions  # noqa: E402
+from tm2tfr.lab.training.targets import circuit_targets, equivalents  # noqa: E402
+from tm2tfr.sources.circuit.library.arithmetic import binary_adder  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+SHORT = {"model": ModelOptions(width=16), "options": TrainingOptions(steps=5, batch=4)}
+
+
+class Looks(torch.nn.Module):
+    """A model whose attention is given: (L, L)."""
+
+    def __init__(self, *weights: Any) -> None:
+        super().__init__()
+        self.weights = torch.nn.Parameter(torch.tensor(np.array(weights)))
+
+    def attention(self, tokens: Any) -> list[Any]:
+        return [self.weights[None].expand(len(tokens), -1, -1, -1)]
+
+
+@pytest.fixture(scope="module")
+def run() -> Any:
+    return tm2tfr.train("binary-adder", bits=3, **SHORT)
+
+
+def measured(run: Any, *weights: Any) -> Any:
+    found = tm2tfr.training_examples("binary-adder", bits=3)
+    return compared_attention(run, found, inputs=7, model=Looks(*weights))
+
+
+def test_the_compiled_attention_is_all_on_the_operands(run: Any) -> None:
+    right = circuit_targets(binary_adder(bits=3, order="paper-2"))
+    assert right.variant == "paper"
+    found = measured(run, right.compiled)
+    all_rows = found.heads[0].overall
+    assert (found.inputs, all_rows.rows, all_rows.top) == (7, 16, 1.0)
+    assert [round(each, 3) for each in (all_rows.operands, all_rows.equivalent, all_rows.distance)] == [1, 1, 0]
+    assert [kind.kind for kind in found.heads[0].kinds] == ["d (XOR)", "f (AND)", "c (XOR)", "g (AND)", "e (XOR)"]
+    assert (found.rows[found.first], found.columns[0]) == ("d1", "a1")
+
+
+def test_uniform_attention_is_the_base_line(run: Any) -> None:
+    uniform = np.tril(np.ones((21, 21))) / np.arange(1, 22)[:, None]
+    found = measured(run, uniform).heads[0]
+    for each in (*found.kinds, found.overall):
+        assert each.operands == pytest.approx(each.uniform_operands)
+        assert each.equivalent == pytest.approx(each.uniform_equivalent)
+        assert each.distance == pytest.approx(each.uniform_distance)
+    assert found.kinds[0].operands == pytest.approx(np.mean([2 / 6, 2 / 7, 2 / 8]))
+
+
+def test_the_head_that_is_nearest_comes_first(run: Any) -> None:
+    right = circuit_targets(binary_adder(bits=3, order="paper-2")).compiled
+    found = measured(run, np.eye(21), right)
+    assert [(each.layer, each.head) for each in found.heads] == [(0, 1), (0, 0)]
+    assert np.allclose(found.learned, right)
+    lines = comparison_report(found).splitlines()
+    assert lines[1].startswith("Learned attention of head L0H1 beside compiled weights (paper)")
+    assert [line for line in lines if line.startswith("L0H0: ")] == ["L0H0: 0.375 on the operands."]
+
+
+def test_equivalent_positions() -> None:
+    """e₂ = XOR(c₂, d₂): back are c₂ d₂, f₁ g₁ a₂ b₂, a₁ b₁ c₁ d₁; computed from those alone f₂ and g₂, not c₃ or e₁."""
+    circuit = binary_adder(bits=2, order="paper-2")
+    number = circuit.numbers
+    operands = {number[gate.net]: tuple({number[net] for net in gate.operands}) for gate in circuit.gates}
+    names = list(number)
+    found = {names[at] for at in equivalents(operands, number["e2"])}
+    assert found == {"c2", "d2", "f1", "g1", "a2", "b2", "a1", "b1", "c1", "d1", "f2", "g2", "e1"}
+    assert {names[at] for at in equivalents(operands, number["d2"])} == {"a2", "b2"}
+    assert {names[at] for at in equivalents(operands, number["f2"])} == {"a2", "b2", "d2"}
+
+
+def test_a_run_of_a_circuit(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed: pip install 'tm2tfr[plot]'")
+    tm2tfr.train("comparator", tmp_path / "run", **SHORT)
+    found = tm2tfr.compare(tmp_path / "run", inputs=10)
+    assert (found.variant, found.inputs) == ("lookup", 10)
+    text = comparison_report(found)
+    assert text.startswith("comparator, exact match ")
+    assert "beside the operands, as 'lookup' attends to them" in text
+    numbers = json.loads(found.json())
+    assert numbers["heads"][0]["overall"]["rows"] == sum(kind["rows"] for kind in numbers["heads"][0]["kinds"]) == 11
+    plot_comparison(found, tmp_path / "figure.svg")
+    assert "learned" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+
+
+def test_a_run_of_a_machine_and_of_a_program(tmp_path: Path) -> None:
+    spec = tmp_path / "m.yaml"
+    spec.write_text("machines: [palindromes]\ninputs: {up to: 4}\n", encoding="utf-8")
+    tm2tfr.train(spec, tmp_path / "m", **SHORT)
+    heads = tm2tfr.compare(tmp_path / "m").heads
+    assert [kind.kind for kind in heads[0].kinds][-1] == "read tape: latest write"
+    assert heads[0].overall.equivalent is None
+    tm2tfr.train("ends-in-110", tmp_path / "p", **SHORT)
+    found = tm2tfr.compare(tmp_path / "p", inputs=5)
+    assert "attention: j = i-1" in {kind.kind for kind in found.heads[0].kinds}
+    assert "Equivalent positions are not defined here" in comparison_report(found)
+    with pytest.raises(tm2tfr.Tm2tfrError, match="only runs on circuits are drawn, use the numbers"):
+        plot_comparison(found, tmp_path / "figure.svg")
+
+
+def test_what_cannot_be_compared(tmp_path: Path) -> None:
+    tm2tfr.train("binary-adder", tmp_path / "weak", bits=2, regime="weak", **SHORT)
+    with pytest.raises(TrainingError, match="the gates are not in the sequences .*: compare a run with the regime"):
+        tm2tfr.compare(tmp_path / "weak")
+    with pytest.raises(TrainingError, match="the number of inputs must be 1 or more, not 0: use for example 100"):
+        tm2tfr.compare(tmp_path / "weak", inputs=0)
+    record = json.loads((tmp_path / "weak" / "run.json").read_text(encoding="utf-8"))
+    del record["data"]["bits"]
+    (tmp_path / "weak" / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(TrainingError, match="its record does not say how its examples are made again"):
+        tm2tfr.compare(tmp_path / "weak")
+    with pytest.raises(TrainingError, match="there is no training run here: make one with tm2tfr train"):
+        tm2tfr.compare(tmp_path / "nothing")

@@ -1,0 +1,119 @@
+"""The check and the specification behind it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+
+import tm2tfr as api
+from tests.runs.checking import check
+from tests.strategies import machines_with_inputs
+from tm2tfr.base.errors import CompileError, EngineError, InputError
+from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.exact import Exact
+from tm2tfr.runs.activations import activations
+from tm2tfr.runs.cause import find_cause
+from tm2tfr.runs.comparison import run
+from tm2tfr.sources.turing.columns import Row
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load
+from tm2tfr.sources.turing.simulator import Simulation
+from tm2tfr.sources.turing.spec import Machine
+from tm2tfr.sources.turing.truth import TuringSpecification, reference_rows
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.weights import matrices, replaced
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(machines_with_inputs())
+def test_the_whole_residual_stream_is_as_specified(case: tuple[Machine, str]) -> None:
+    """Every subspace after every stage, not only the columns of the table, in exact arithmetic."""
+    machine, word = case
+    decoder = compile_machine(machine)
+    rows = list(reference_rows(machine, word, Simulation(machine, word, max_steps=6)))
+    specification = TuringSpecification(machine, word, rows)
+    for position in range(len(rows)):
+        cause = find_cause(decoder, specification, position, engine=Exact())
+        assert cause is None, str(cause)
+
+
+def test_the_rows_of_the_chapter_from_the_simulator_alone() -> None:
+    machine = load("chapter")
+    rows = list(reference_rows(machine, "11", Simulation(machine, "11")))
+    assert rows[2] == Row(2, "BOS", None, None, 0, 0, "1", "(q0,1,0)")
+    assert rows[5] == Row(5, "(q2,x,+1)", "q2", "x", 1, 2, "_", "(q4,_,-1)")
+    assert rows[8] == Row(8, "(q1,_,+1)", "q1", "_", 1, 1, "x", "ACC")
+    assert len(rows) == 9
+
+
+@pytest.mark.parametrize(
+    ("machine", "rows"),
+    [
+        # q_start accepts: the answer to BOS is the verdict (repair 8)
+        (Machine(transitions={}, start="a", blank="_", accept="a"), ["ACC"]),
+        # a state without rules halts on entry; the last triple comes before HALT
+        (
+            Machine(transitions={("a", "_"): ("h", "1", 0)}, start="a", blank="_"),
+            ["(a,_,0)", "(h,1,0)", "HALT"],
+        ),
+        # a missing rule is no step
+        (
+            Machine(transitions={("a", "1"): ("a", "1", 1)}, start="a", blank="_", accept=()),
+            ["(a,_,0)", "REJ"],
+        ),
+        # a machine that can do nothing at all
+        (Machine(transitions={}, start="a", blank="_"), ["HALT"]),
+    ],
+)
+def test_how_a_run_ends(machine: Machine, rows: list[str]) -> None:
+    trace = check(compile_machine(machine), "", machine=machine, engine=Dense(), keep_rows=True)
+    assert [row.y for row in trace.rows] == rows
+    assert trace.agrees
+
+
+def test_a_run_that_was_not_compared_does_not_agree() -> None:
+    decoder = compile_machine(load("chapter"))
+    trace = run(decoder, "11", engine=Dense())
+    assert (trace.checked, trace.agrees, trace.compared, trace.answer) == (False, False, 0, "accept")
+
+
+def test_a_decoder_without_weights_fails() -> None:
+    """A check that cannot fail would be worth nothing: nothing but zeros."""
+    machine = load("chapter")
+    decoder = compile_machine(machine)
+    empty = {path: Matrix.from_entries(matrix.shape, {}) for path, matrix in matrices(decoder).items()}
+    trace = check(replaced(decoder, empty), "11", machine=machine, engine=Dense(), max_steps=20)
+    assert trace.divergence is not None
+    assert (trace.divergence.position, trace.divergence.column) == (0, "x")
+    assert str(trace.divergence.cause).startswith("embedding at position 0: e_x should be 1, is ⊥ (0)")
+
+
+def test_the_weights_of_another_machine_fail() -> None:
+    trace = api.check(compile_machine(load("chapter")), "11", machine=load("power-of-two"))
+    assert trace.divergence is not None
+    assert (trace.divergence.position, trace.divergence.column, trace.divergence.found) == (8, "y", "ACC")
+    assert trace.divergence.cause is not None
+    assert trace.divergence.cause.layer_name == "transition"
+
+
+def test_wrong_inputs_are_refused() -> None:
+    with pytest.raises(InputError, match="position 0: '0' is not in the input alphabet"):
+        api.check("chapter", "0")
+    with pytest.raises(EngineError, match="token 0 of the prompt, '0', is not in the vocabulary"):
+        api.run(compile_machine(load("chapter")), "0")
+    nameless = dataclasses.replace(compile_machine(load("chapter")), provenance={})
+    with pytest.raises(CompileError, match="no machine is stored with these weights"):
+        api.check(nameless, "11")
+
+
+def test_the_chapters_vectors_by_name() -> None:
+    found = activations(compile_machine(load("chapter")), "11", 6)
+    assert list(found) == ["A(0)", "A(1)", "A(2)", "A(3.5)", "A(4)", "H(4)", "A(5)"]
+    assert found["A(5)"]["e_a"] == "x"
+    assert (found["A(4)"]["h_{i-1}"], found["A(4)"]["h_{i-1}^2"], found["H(4)"]["h_{j*-1}"]) == (2, 4, 1)
+    assert "e_a" not in found["H(4)"]
+    with pytest.raises(EngineError, match="has 9 positions, and none numbered 9: use a position from 0 to 8"):
+        activations(compile_machine(load("chapter")), "11", 9)

@@ -1,0 +1,159 @@
+"""The columns of a table: which they are, where they are read from, and the rows that they make."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+
+import tm2tfr
+from tests.handmade import HANDMADE, clashing, majority
+from tests.handmade import decoder as handmade
+from tm2tfr.base.errors import CompileError, EngineError, ShapeError
+from tm2tfr.contract.source import Column
+from tm2tfr.runs.long_run import LongRun
+from tm2tfr.runs.rows import columns_of, is_turing, row_type
+from tm2tfr.sources.turing.columns import TURING, Row
+from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.weights import Decoder
+
+
+def renamed(decoder: Decoder) -> Decoder:
+    """The same weights, with names of the subspaces that say nothing."""
+    subspaces = (replace(s, name=f"s{n}") for n, s in enumerate(decoder.layout.subspaces))
+    return replace(decoder, layout=Residual(tuple(subspaces)))
+
+
+def with_layout(layout: Residual) -> Decoder:
+    """A decoder with this stream, and nothing in it."""
+    return handmade(layout, [{}], [], [{}], vocabulary=("<s>",))
+
+
+# ── the columns ─────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_decoder_made_by_hand_has_a_column_for_each_subspace() -> None:
+    assert [(c.name, c.kind, c.subspace) for c in columns_of(majority())] == [
+        ("i", "position", None),
+        ("x", "fed", None),
+        ("token", "label", "token"),
+        ("one", "number", "one"),
+        ("share of 1s", "number", "share of 1s"),
+        ("verdict", "label", "verdict"),
+        ("y", "answered", None),
+    ]
+
+
+def test_no_two_columns_have_the_same_name() -> None:
+    columns = columns_of(clashing())
+    assert [c.name for c in columns] == [
+        *("i", "x", "a b", "a-b", "x (stream) (stream)", "i (stream)", "class", "y (stream)", "_", "x (stream)", "y")
+    ]
+    assert [c.subspace for c in columns[2:-1]] == ["a b", "a-b", "x", "i", "class", "y", "_", "x (stream)"]
+
+
+@pytest.mark.parametrize("name", ["chapter", "busy-beaver-2"])
+def test_the_chapters_columns_are_found_by_what_the_subspaces_hold(name: str) -> None:
+    decoder = tm2tfr.compile(name)
+    assert columns_of(decoder) is columns_of(renamed(decoder)) is TURING
+    assert tm2tfr.run(renamed(decoder)).rows == tm2tfr.run(decoder).rows
+
+
+@pytest.mark.parametrize("engine", ["dense", "fast"])
+def test_the_table_of_renamed_subspaces_is_the_same(engine: str) -> None:
+    decoder = tm2tfr.compile("palindromes")
+    tables = [tm2tfr.run(each, "abba", engine=engine) for each in (decoder, renamed(decoder))]
+    assert tables[0] == tables[1]
+    assert tm2tfr.check(renamed(decoder), "abba", engine=engine, keep_rows=False).agrees
+
+
+def test_subspaces_of_another_kind_are_not_the_chapters() -> None:
+    decoder = tm2tfr.compile("chapter")
+    wrong = [replace(s, labels=("a",)) if s.holds == "h" else s for s in decoder.layout.subspaces]
+    assert not is_turing(Residual(tuple(wrong)))
+    for holds in ("", "something else"):  # whatever it is called
+        other = [replace(s, holds=holds) if s.name == "e_q" else s for s in decoder.layout.subspaces]
+        assert not is_turing(Residual(tuple(other)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "need"),
+    [
+        ("label", {}, "exactly one of holds and subspace"),
+        ("number", {"holds": "h", "subspace": "h"}, "exactly one of holds and subspace"),
+        ("position", {"holds": "h"}, "neither holds nor subspace"),
+        ("answered", {"subspace": ""}, "neither holds nor subspace"),
+    ],
+)
+def test_a_column_says_where_it_is_read_from(kind: str, given: dict[str, str], need: str) -> None:
+    with pytest.raises(ShapeError, match=f"column 'c': it is a {kind}: give it {need}"):
+        Column(name="c", kind=kind, meaning="", **given)  # type: ignore[arg-type]
+
+
+def test_a_subspace_of_any_name_can_be_a_column() -> None:
+    layout = Residual((Subspace(""), Subspace("empty", ())))
+    columns = columns_of(with_layout(layout))
+    assert [c.read_from(layout) for c in columns] == [None, None, *layout.subspaces, None]
+
+
+def test_cells_as_they_are_written() -> None:
+    plain, signed = columns_of(majority())[3], next(c for c in TURING if c.signed)
+    assert [plain.text(v) for v in (None, 1, -1, 0.5)] == ["⊥", "1", "-1", "0.5"]
+    assert [signed.text(v) for v in (None, 1, -1, 0, 0.5)] == ["⊥", "+1", "-1", "0", "+0.5"]
+
+
+# ── the rows ────────────────────────────────────────────────────────────────────────────────────────────────
+def test_rows_are_named_tuples_whatever_the_columns_are_called() -> None:
+    names = ("i", "a b", "a-b", "class", "_", "__", "1", "ﬁ", "fi", "c_class", "", "é", "y")
+    columns = tuple(Column(name=n, kind="number", subspace=n, meaning="") for n in names)
+    row = row_type(columns)(*range(len(names)))
+    fields = ["i", "a_b", "a_b_2", "c_class_2", "column", "column_2", "c_1", "c__", "fi", "c_class", "column_3", "é", "y"]
+    assert list(row._fields)[:7] == fields[:7]  # type: ignore[attr-defined]
+    assert len(set(row._fields)) == len(names)  # type: ignore[attr-defined]
+    assert all(field.isidentifier() for field in row._fields)  # type: ignore[attr-defined]
+    assert (row[0], row[-1]) == (row.i, row.y) == (0, 12)  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(row)) == row
+    assert type(pickle.loads(pickle.dumps(row))) is row_type(columns)
+
+
+def test_the_chapters_rows_are_those_of_the_chapter() -> None:
+    assert row_type(TURING) is Row
+    assert Row._fields == tuple(column.name for column in TURING)
+
+
+# ── what has no meaning without the chapter's columns ───────────────────────────────────────────────────────
+def test_a_result_has_its_own_fields_only() -> None:
+    make, word, _ = HANDMADE["majority"]
+    trace = tm2tfr.run(make(), word)
+    assert trace.as_dict() == {
+        "machine": "majority",
+        "input": "10110",
+        "outcome": "end",
+        "tokens": 7,
+        "T": 1,
+        "agrees": None,
+        "compared": 0,
+        "engine": "dense",
+        "dtype": "float64",
+    }
+    assert (trace.has_tape, trace.reach, trace.checked, trace.agreed) == (False, 0, False, 7)
+    assert pickle.loads(pickle.dumps(trace)) == trace
+
+
+@pytest.mark.parametrize("name", HANDMADE)
+def test_they_are_not_compared_with_a_machine(name: str, tmp_path: object) -> None:
+    make, word, _ = HANDMADE[name]
+    with pytest.raises(CompileError, match="no machine is stored with these weights"):
+        tm2tfr.check(make(), word)
+    said = (
+        "chapter: these weights cannot be compared with a Turing machine, since no subspace of their residual stream holds"
+    )
+    for options in ({}, {"out": f"{tmp_path}/rows.csv"}, {"engine": "fast", "keep_rows": False}):
+        with pytest.raises(CompileError, match=said):
+            tm2tfr.check(make(), "11", machine="chapter", **options)  # type: ignore[arg-type]
+
+
+def test_blocks_are_of_the_chapters_columns() -> None:
+    with pytest.raises(EngineError, match="holds the table's column x: run them row by row"):
+        LongRun(majority(), "1", machine=None)
+    with pytest.raises(EngineError, match="whose columns these weights do not have: omit the checkpoint"):
+        tm2tfr.run(majority(), "1", checkpoint="never-written")

@@ -1,0 +1,248 @@
+"""Commands about weights whose answer is hidden: ``disguise``, ``score``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tm2tfr.base.errors import Interrupted, UsageError, visible
+from tm2tfr.cli.asked import Asked, seed
+from tm2tfr.cli.options import argument, choice, count, file, option, seed_number
+from tm2tfr.cli.options import dimensions as dimensions_or_least
+from tm2tfr.cli.parameters import But
+from tm2tfr.cli.progress import making
+from tm2tfr.cli.subject import subject
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from tm2tfr.lab.hidden.disguise import Disguised
+    from tm2tfr.lab.hidden.key import Key
+
+
+GRADES = ("1", "2", "3")
+
+
+def disguise(
+    *,
+    output: Annotated[
+        Path | None, file("Write the hidden weights to this .safetensors file; of --suite, a folder.", "-o")
+    ] = None,
+    key: Annotated[Path | None, file("Write the key to this .json file.")] = None,
+    grade: Annotated[str | None, choice("How much is hidden, see the documentation. Default: 3.", of=GRADES)] = None,
+    dimensions: Annotated[
+        Any,
+        option(
+            "Compress the stream to D dimensions first, so that variables share directions; 'least': as few as are found.",
+            metavar="D",
+            parser=dimensions_or_least,
+        ),
+    ] = None,
+    rename_tokens: Annotated[bool, option("Call tokens t0, t1, … in another order; the key says which is which.")] = False,
+    all_up_to: Annotated[
+        int | None,
+        count(
+            "Compare on all inputs of up to N tokens too, of a circuit on all: in float64, and, as a finding, in float32."
+        ),
+    ] = None,
+    verify: Annotated[
+        Path | None, file("Prove that these weights are the original of this key, and write nothing.", metavar="KEY")
+    ] = None,
+    suite: Annotated[bool, option("Write 40 hidden models of all sources to the folder --output, with keys.")] = False,
+    resume: Annotated[bool, option("Resume a suite: make only what is missing.")] = False,
+    asked: Annotated[
+        Asked, But(seed=seed("", "Another disguise, or another suite, for each whole number from 0 on. Default: 0."))
+    ],
+) -> None:
+    """Write weights with the same function in which nothing can be read, and the key that says what is what.
+
+    Both are proved equal in exact arithmetic, for every input, compressed weights too. Exit code 1 if in float64 an answer
+    is another; float32 does not count, since hidden weights are made for float64.
+    """
+    asked_for = {"--rename-tokens": rename_tokens, "--all-up-to": all_up_to, "--dimensions": dimensions}
+    given = next((name for name, value in asked_for.items() if value not in (None, False)), None)
+    if (suite or verify is not None) and given is not None:
+        raise UsageError(f"tm2tfr disguise: {given} is for weights that are being hidden: omit {given}")
+    if suite:
+        _refuse_subject(asked)
+    if resume and not suite:
+        raise UsageError("tm2tfr disguise: --resume is about a suite: add --suite, or omit it")
+    if suite:
+        if grade is not None:
+            raise UsageError("tm2tfr disguise: a suite has models of all grades: omit --grade")
+        _suite(asked, output, key, verify, resume=resume)
+    if verify is not None:
+        if output is not None or key is not None:
+            raise UsageError("tm2tfr disguise: --verify writes nothing: omit --output and --key")
+        if grade is not None or "seed" in asked.parameters or "seed" in asked.options:
+            raise UsageError("tm2tfr disguise: the key of --verify has the grade and the seed: omit --grade and --seed")
+        if not asked.named:
+            raise UsageError("tm2tfr disguise: --verify is about hidden weights: name their file before it")
+        if asked.from_ is not None:
+            raise UsageError("tm2tfr disguise: --verify is about a .safetensors file of weights: omit --from")
+        _verify(asked, verify)
+    if output is None or key is None:
+        missing = "--output" if output is None else "--key"
+        raise UsageError(
+            f"tm2tfr disguise: missing option {missing}: hidden weights go to --output, and what opens them to --key"
+        )
+    from tm2tfr.base.places import check_apart, check_file
+
+    check_file(output, reading=asked.reading, what="weights", endings=[".safetensors"])
+    check_file(key, reading=asked.reading, what="keys", endings=[".json"])
+    check_apart(output, key, "--key")
+    found = subject(asked, seeded=True)
+    from tm2tfr.api.hidden import disguise as hide
+    from tm2tfr.transformer.storage import save
+
+    made = hide(
+        found,
+        grade=int(grade or 3),
+        seed=_seed(asked),
+        rename_tokens=rename_tokens,
+        all_up_to=all_up_to,
+        dimensions=dimensions,
+    )
+    save(made.decoder, output)
+    made.key.save(key)
+    for said in _told(made):
+        typer.echo(said)
+    typer.echo(f"wrote {output} and {key}")
+    raise typer.Exit(1 if any(each["different"] for each in _promised(made.key.equal)) else 0)
+
+
+def _refuse_subject(asked: Asked) -> None:
+    """Raise UsageError if something to be hidden is named beside --suite, or an option that is about it."""
+    given = [asked.given] if asked.named else []
+    options = [name for name in (*asked.parameters, *asked.options) if name != "seed"]
+    given += [f"--{name.replace('_', '-')}" for name in options] + (["--from"] if asked.from_ is not None else [])
+    if given:
+        what = "tm2tfr disguise: --suite has models of its own, 40 of all sources"
+        raise UsageError(f"{what}: omit {visible(given[0])}, or omit --suite to hide one thing")
+
+
+def _promised(equal: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the comparisons that have to find the same answers: those in float64, for which hidden weights are made."""
+    return [each for each in (equal, *equal.get("all_up_to", {}).get("found", ())) if each["dtype"] == "float64"]
+
+
+def _told(made: Disguised) -> Iterator[str]:
+    """Yield what there is to say of hidden weights, a line each."""
+    old, new, equal = made.key.original, made.decoder, made.key.equal
+    yield f"{made.key.name}, grade {made.key.grade}, seed {made.key.seed}"
+    if made.key.kept:
+        yield f"  {'compressed':<16} {old.layout.width:>9,} → {len(made.key.kept):,}"
+    for what, before, after in (
+        ("width", old.layout.width, new.layout.width),
+        ("layers", len(old.layers), len(new.layers)),
+        ("heads", old.heads, new.heads),
+        ("hidden units", old.hidden, new.hidden),
+        ("non-zero weights", old.nonzero, new.nonzero),
+    ):
+        yield f"  {what:<16} {before:>9,} → {after:,}"
+    if made.key.tokens:
+        yield f"  {'tokens':<16} {len(made.key.tokens):>9,} renamed"
+    yield f"proved: in exact arithmetic, {_proved_same(made.key)}"
+    if made.key.tokens:
+        yield "compared before the tokens were renamed:"
+    yield _compared(equal, f"{equal['runs']:,} inputs")
+    if equal["runs"] and "largest" in equal:
+        yield f"largest difference of two logits there: {equal['largest']:.2g}"
+    if (every := equal.get("all_up_to")) is not None:
+        for each in every["found"]:
+            yield _compared(each, f"all {each['runs']:,} inputs of up to {every['tokens']:,} tokens")
+
+
+def _proved_same(key: Key) -> str:
+    """Return what is the same, as a proof says it: where tokens are renamed their order is another, which decides ties."""
+    if key.tokens and not key.original.labeller:
+        return "the same logits as the original for every input; of equal ones, the first token may be another"
+    return "the same logits as the original for every input, and so the same answers"
+
+
+def _compared(equal: Mapping[str, Any], inputs: str) -> str:
+    """Return what there is to say of a comparison; in float32 it is about the dense engine, and a finding."""
+    runs = f"{inputs}, {equal['positions']:,} positions"
+    if not equal["runs"]:
+        return f"not compared in {equal['dtype']}: no input is known that these weights have positions for"
+    found = "the same answers"
+    if equal["different"]:
+        found = f"{equal['different']:,} inputs have other answers, by rounding"
+    if equal["dtype"] == "float64":
+        return f"compared in float64: {runs}: {found}"
+    return f"found in {equal['dtype']}, in the dense engine; others may round otherwise: {runs}: {found}"
+
+
+def _seed(asked: Asked) -> int:
+    return seed_number(asked.parameters.get("seed", asked.options.get("seed", 0)), "tm2tfr disguise")
+
+
+def _verify(asked: Asked, key: Path) -> NoReturn:
+    from tm2tfr.api.hidden import verify_disguise
+    from tm2tfr.lab.hidden.key import load_key
+
+    opened = load_key(key)
+    proof = verify_disguise(subject(asked, seeded=True), opened)
+    if proof.proved:
+        typer.echo(f"proved: {proof.checked:,} equalities of matrices: {_proved_same(opened)}")
+        raise typer.Exit(0)
+    for refused in proof.refusals[:10]:
+        typer.echo(refused)
+    more = f", {len(proof.refusals):,} in all" if len(proof.refusals) > 10 else ""
+    typer.echo(f"not proved{more}: these weights are not the original of {key}")
+    raise typer.Exit(1)
+
+
+def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | None, *, resume: bool) -> NoReturn:
+    from tm2tfr.base.places import check_folder
+
+    if key is not None or verify is not None:
+        raise UsageError("tm2tfr disguise: a suite has its keys in its own folder: omit --key and --verify")
+    if output is None:
+        raise UsageError("tm2tfr disguise: missing option --output: the folder of the suite")
+    check_folder(output)
+    from tm2tfr.api.hidden import make_suite
+
+    with making("models", "models were hidden") as progress:
+        try:
+            made = make_suite(output, seed=_seed(asked), progress=progress, resume=resume)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted while models were hidden: resume it with --resume") from None
+    typer.echo(f"wrote {made}")
+    raise typer.Exit(0)
+
+
+def score(
+    *,
+    key: Annotated[Path, argument("KEY", parser=Path, help="A key made by 'tm2tfr disguise'.")],
+    claim: Annotated[
+        Path | None, argument("CLAIM", parser=Path, help="The claim, in JSON; '-' for standard input.")
+    ] = None,
+    template: Annotated[bool, option("Print a claim without content instead, to be filled in.")] = False,
+    as_json: Annotated[bool, option("Print JSON, with each role and variable.", "--json")] = False,
+) -> None:
+    """Compare a claim about hidden weights with the truth: precision and recall of each kind of thing.
+
+    Kinds: heads, decoys, layers, units and subspaces. Base: what F1 a claim has that knows only how many there are.
+    """
+    from tm2tfr.api.hidden import claim_template, score_claim
+    from tm2tfr.cli.output import write_data
+    from tm2tfr.sources.circuit.formats.registry import standard_input
+
+    if template == (claim is not None):
+        what = "--template prints a claim" if template else "missing argument CLAIM"
+        raise UsageError(f"tm2tfr score: {what}: {'omit CLAIM' if template else 'name a claim, or use --template'}")
+    if template and as_json:
+        raise UsageError("tm2tfr score: --template prints a claim, which is JSON: omit --json")
+    if claim is None:
+        write_data(claim_template(key))
+        return
+    found = score_claim(key, standard_input() if str(claim) == "-" else claim)
+    if as_json:
+        write_data(json.dumps(found.as_dict(), ensure_ascii=False, indent=1) + "\n")
+    else:
+        typer.echo(str(found))

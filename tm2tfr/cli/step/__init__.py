@@ -1,1 +1,0 @@
-"""A run, stepped through in the terminal."""

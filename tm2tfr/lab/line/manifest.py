@@ -1,0 +1,151 @@
+"""What a folder has: its files with their digests, and what they were made from; and the journal until all are made.
+
+The first entries of a manifest, its head, say what has to be the same for the folder to be resumed. The journal has the
+head, and a line for each finished shard. It becomes the manifest when all shards are finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tm2tfr.base.errors import DatasetError
+from tm2tfr.base.files import refusal, write_text
+from tm2tfr.lab.line.plan import Made
+
+JsonObject = Mapping[str, Any]
+"""A JSON object, read or to be written."""
+MANIFEST = "manifest.json"
+JOURNAL = f"{MANIFEST}.part"
+_DIFFERENT = {
+    "versions": "different versions",
+    "tm2tfr": "a different version of tm2tfr",
+    "spec_sha256": "a different spec",
+    "grid_sha256": "a different grid",
+    "inputs_sha256": "different inputs or another limit",
+    "weights_sha256": "different weights",
+    "machines_sha256": "different machines, or a machine file that has changed",
+    "circuits_sha256": "different circuits, or a circuit's file that has changed",
+    "programs_sha256": "a different program, or a program's file that has changed",
+    "formulas_sha256": "a different formula, or a formula's file that has changed",
+    "shards": "a different number of shards",
+    "variables": "different variables",
+}
+"""JsonObject of heads, and what a folder was made with where they differ; of others, the name of the entry says it."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished shard: its number, what its maker says of it, and its files with their sizes and digests."""
+
+    number: int
+    counts: JsonObject
+    files: Mapping[str, JsonObject]
+
+    @classmethod
+    def of(cls, made: Made) -> Record:
+        """Return the record of what a job was made into."""
+        files = {name: {"bytes": len(data), "sha256": sha256(data)} for name, data in sorted(made.files.items())}
+        return cls(made.number, made.counts, files)
+
+    @classmethod
+    def read(cls, record: JsonObject) -> Record:
+        """Return the record that `as_dict` turned into `record`."""
+        counts = {key: value for key, value in record.items() if key not in ("shard", "files")}
+        return cls(int(record["shard"]), counts, dict(record["files"]))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"shard": self.number, **self.counts, "files": dict(self.files)}
+
+
+def sha256(data: bytes) -> str:
+    """Return the digest of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+# ── writing
+def begin(folder: Path, head: JsonObject, records: Sequence[Record]) -> None:
+    """Begin a journal with the shards that are finished."""
+    write_text(folder / JOURNAL, "".join(map(_line, (head, *(record.as_dict() for record in records)))))
+
+
+def note(folder: Path, record: Record) -> None:
+    """Add a shard, whose files have been written, to the journal.
+
+    Raises:
+        OutputError: if the journal cannot be written.
+    """
+    try:
+        with (folder / JOURNAL).open("a", encoding="utf-8") as file:
+            file.write(_line(record.as_dict()))
+    except OSError as error:
+        raise refusal(folder / JOURNAL, error) from error
+
+
+def close(folder: Path, document: JsonObject) -> None:
+    """Write the manifest, and remove the journal."""
+    write_text(folder / MANIFEST, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    (folder / JOURNAL).unlink(missing_ok=True)
+
+
+def _line(value: JsonObject) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+# ── resuming
+def resumed(folder: Path, noun: str, head: JsonObject) -> list[Record]:
+    """Return the shards of a folder whose files all exist and have the right digests.
+
+    Args:
+        noun: what is made, for messages: "a data set".
+
+    Raises:
+        DatasetError: if the folder has something else, or was made with another head.
+    """
+    try:
+        before, records = _read(folder)
+    except FileNotFoundError:
+        raise DatasetError(f"{folder}: this folder has nothing to resume: choose another folder") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{folder}: the manifest here cannot be read ({type(error).__name__}: {error})"
+        raise DatasetError(f"{what}: choose another folder") from error
+    same = json.loads(json.dumps(head))  # as it is read again: tuples are lists
+    for key in (*same, *(key for key in before if key.endswith("_sha256"))):
+        if (then := before.get(key)) != (now := same.get(key)):
+            what = _DIFFERENT.get(key, f"a different {key.replace('_', ' ')}")
+            made = f"this folder has {noun} made with {what}{_change(then, now)}"
+            raise DatasetError(f"{folder}: {made}: choose another folder")
+    return [record for record in records if all(_intact(folder / name, file) for name, file in record.files.items())]
+
+
+def _read(folder: Path) -> tuple[JsonObject, list[Record]]:
+    if (folder / JOURNAL).exists():
+        first, *lines = (folder / JOURNAL).read_text(encoding="utf-8").split("\n")
+        head = dict(json.loads(first))
+        return head, [Record.read(json.loads(line)) for line in lines[:-1]]  # the last is empty or cut off
+    document = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+    if "made" in document:
+        return document, [Record.read(record) for record in document["made"]]
+    shards = document["shards"]  # the manifest of interventions has shards by name
+    return document, [Record(int(name[:5]), shard["counts"], shard["files"]) for name, shard in shards.items()]
+
+
+def _intact(path: Path, file: JsonObject) -> bool:
+    try:
+        return bool(sha256(path.read_bytes()) == file["sha256"])
+    except OSError:
+        return False
+
+
+def _change(then: object, now: object) -> str:
+    """Return the difference between two entries of heads, if they are short."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+        change = ", ".join(f"{name} {then.get(name, 'none')}, now {now.get(name, 'none')}" for name in names)
+        return f" ({change})" if len(change) < 200 else ""
+    return f" ({then}, now {now})" if max(len(str(then)), len(str(now))) < 40 else ""

@@ -1,1 +1,0 @@
-"""Figure 1 of Yang et al., measured: the temperature and the position embedding that each logic needs."""

@@ -1,1 +1,0 @@
-"""Learned attention beside compiled: `targets` says where it would have to look, `measured` measures where it looks."""

@@ -1,0 +1,324 @@
+"""Learned attention beside compiled, in numbers: mass on the operands, on equivalent positions, and the distance.
+
+*Mass* is the part of a row's attention, from 0 to 1, that is on some positions; uniform attention, the same on all
+positions in sight, is the base line. The *distance* of two rows is their total variation distance, half the sum of the
+absolute differences: 0 if they are equal, 1 if they share nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from tm2tfr.base.errors import OutputError, TrainingError, visible
+from tm2tfr.base.text.shown import aligned
+from tm2tfr.lab.softness.report import drawn
+from tm2tfr.lab.training.compiled import trained_model
+from tm2tfr.lab.training.examples import Examples
+from tm2tfr.lab.training.record import TrainingRun
+from tm2tfr.lab.training.targets import (
+    AttentionTarget,
+    AttentionWeights,
+    circuit_of,
+    circuit_targets,
+    other_targets,
+)
+from tm2tfr.tables.scores import named, plain
+
+INPUTS = 100
+"""Attention is averaged over this many unseen inputs, as in the paper's Figure 2."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Masses:
+    """What is measured of some rows, on average.
+
+    Args:
+        kind: the gates, or the compiled head, that the rows are of.
+        rows: their number.
+        operands: the mass on the positions that the compiled head attends to; `uniform_operands`: of uniform attention.
+        equivalent: the mass on those and on positions from which the same can be computed; None where not defined.
+        distance: the total variation distance from the compiled attention; `uniform_distance`: of uniform attention.
+        top: the share of rows in which exactly those positions have the largest weights.
+    """
+
+    kind: str
+    rows: int
+    operands: float
+    uniform_operands: float
+    equivalent: float | None
+    uniform_equivalent: float | None
+    distance: float
+    uniform_distance: float
+    top: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedHead:
+    """One head of a model beside the compiled attention.
+
+    Args:
+        layer, head: of the model, from 0, as TransformerLens counts them.
+        kinds: by kind of gate or compiled head, in the order in which they occur; `overall`: all rows.
+    """
+
+    layer: int
+    head: int
+    kinds: tuple[Masses, ...]
+    overall: Masses
+
+    @property
+    def name(self) -> str:
+        """Its name, as TransformerLens and the columns of labels have it: ``L0H0``."""
+        return f"L{self.layer}H{self.head}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttentionComparison:
+    """A model's attention beside that of compiled weights.
+
+    Args:
+        name: what it has learned; `exact_match`: how well.
+        variant: the compiled weights; of other sources than circuits ``default``.
+        inputs: the number of unseen inputs that the attention is averaged over.
+        heads: all heads of the model, the one with the largest mass on the operands first.
+        learned: (positions, positions) the mean attention of that head; None where inputs have different lengths.
+        compiled: likewise, of the compiled weights.
+        rows, columns: the names of what is predicted and fed; first: the first row that is measured.
+    """
+
+    name: str
+    exact_match: float | None
+    variant: str
+    inputs: int
+    heads: tuple[ComparedHead, ...]
+    learned: AttentionWeights | None = None
+    compiled: AttentionWeights | None = None
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    first: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all numbers as plain data."""
+        return {
+            "name": self.name,
+            "exact_match": self.exact_match,
+            "variant": self.variant,
+            "inputs": self.inputs,
+            "layers": "layers and heads count from 0",
+            "heads": [
+                {"layer": h.layer, "head": h.head, "overall": asdict(h.overall), "kinds": [asdict(k) for k in h.kinds]}
+                for h in self.heads
+            ],
+        }
+
+    def json(self) -> str:
+        """Return them as JSON, on one line."""
+        return json.dumps(self.as_dict(), ensure_ascii=False) + "\n"
+
+
+def compared_attention(
+    run: TrainingRun, examples: Examples, *, inputs: int = INPUTS, model: nn.Module | None = None
+) -> AttentionComparison:
+    """Return the attention of a run's model on unseen inputs beside that of compiled weights.
+
+    Args:
+        examples: those of the run.
+        inputs: at most this many of its unseen inputs are looked at.
+        model: another model than that of `tm2tfr.train`, with its ``attention``, see `Transformer`.
+
+    Raises:
+        TrainingError: if the run is unfinished, there is nothing to compare it with, or its data are others now.
+    """
+    if examples.digest != run.data["sha256"]:
+        what = "what it was trained on is made differently now"
+        raise TrainingError(f"{run.data['name']}: {what}: train it again")
+    found = trained_model(run) if model is None else model
+    if not hasattr(found, "attention"):
+        raise TrainingError(f"{run.data['name']}: this model does not tell its attention: give it a method 'attention'")
+    circuit = circuit_of(run)
+    if circuit is None:
+        return _per_input(run, examples, found, inputs)
+    right = circuit_targets(circuit)
+    some = examples.test.some(slice(0, inputs))
+    if some.longest != len(right.rows):
+        raise TrainingError(f"{run.data['name']}: its sequences are not those of its circuit: train it again")
+    means = [each.mean(axis=0) for each in _attention(found, some.fed)]  # (heads, L, L) for each layer
+    heads = _best_first(
+        _compared(layer, head, [(each[head], right.targets)], right.compiled)
+        for layer, each in enumerate(means)
+        for head in range(len(each))
+    )
+    best = heads[0]
+    return AttentionComparison(
+        name=str(run.data["name"]),
+        exact_match=run.exact_match,
+        variant=right.variant,
+        inputs=len(some),
+        heads=heads,
+        learned=means[best.layer][best.head],
+        compiled=right.compiled,
+        rows=right.rows,
+        columns=right.columns,
+        first=min(target.row for target in right.targets),
+    )
+
+
+def _per_input(run: TrainingRun, examples: Examples, model: nn.Module, inputs: int) -> AttentionComparison:
+    """Return the comparison where each input has targets of its own."""
+    test, sought = examples.test, dict[tuple[str, ...], tuple[int, int]]()
+    for number in range(len(test)):
+        tokens = tuple(examples.vocabulary[n] for n in test.fed[number] if n != test.pad)
+        sought.setdefault(tokens, (number, 0 if examples.labels else int(test.prompt[number]) - 1))
+    measured: dict[tuple[int, int], list[tuple[AttentionWeights, Sequence[AttentionTarget]]]] = {}
+    seen = 0
+    for number, targets in other_targets(run, sought, inputs):
+        length = int(np.sum(test.fed[number] != test.pad))
+        seen += 1
+        for layer, each in enumerate(_attention(model, test.fed[number : number + 1, :length])):
+            for head in range(each.shape[1]):
+                measured.setdefault((layer, head), []).append((each[0, head], targets))
+    if not any(targets for some in measured.values() for _, targets in some):
+        what = "all heads of the compiled weights attend to every position"
+        raise TrainingError(f"{run.data['name']}: {what}: there is nothing to compare")
+    heads = _best_first(_compared(*place, some, None) for place, some in measured.items())
+    return AttentionComparison(
+        name=str(run.data["name"]), exact_match=run.exact_match, variant="default", inputs=seen, heads=heads
+    )
+
+
+@torch.no_grad()
+def _attention(model: nn.Module, fed: Any) -> list[AttentionWeights]:
+    """Return the weights of attention, layer by layer: (N, heads, L, L) each."""
+    model.eval()
+    device = next(model.parameters()).device
+    found = model.attention(torch.tensor(fed, device=device))
+    return [each.double().cpu().numpy() for each in found]
+
+
+def _best_first(heads: Iterable[ComparedHead]) -> tuple[ComparedHead, ...]:
+    return tuple(sorted(heads, key=lambda each: -each.overall.operands))
+
+
+def _compared(
+    layer: int,
+    head: int,
+    some: Sequence[tuple[AttentionWeights, Sequence[AttentionTarget]]],
+    compiled: AttentionWeights | None,
+) -> ComparedHead:
+    """Return what is measured of a head, counted from 0, on some inputs: (L, L) each, with its targets."""
+    rows: list[tuple[str, Mapping[str, float]]] = [
+        (target.kind, _row(weights[target.row], target, None if compiled is None else compiled[target.row]))
+        for weights, targets in some
+        for target in targets
+    ]
+    kinds = list(dict.fromkeys(kind for kind, _ in rows))
+    by_kind = [_mean(kind, [row for own, row in rows if own == kind]) for kind in kinds]
+    return ComparedHead(layer=layer, head=head, kinds=tuple(by_kind), overall=_mean("all", [row for _, row in rows]))
+
+
+def _row(learned: AttentionWeights, target: AttentionTarget, compiled: AttentionWeights | None) -> Mapping[str, float]:
+    """Return what is measured of a row; learned: (L,)."""
+    attended, sight = list(target.attended), learned > 0
+    sight[: target.row + 1] = True
+    uniform = sight / sight.sum()
+    if compiled is None:
+        compiled = np.zeros(len(learned))
+        compiled[attended] = 1 / len(attended)
+    best = set(np.argsort(-learned, kind="stable")[: len(attended)].tolist())
+    found = {
+        "operands": float(learned[attended].sum()),
+        "uniform_operands": float(uniform[attended].sum()),
+        "distance": float(np.abs(learned - compiled).sum() / 2),
+        "uniform_distance": float(np.abs(uniform - compiled).sum() / 2),
+        "top": float(best == set(attended)),
+    }
+    if target.equivalent is not None:
+        same = list(target.equivalent)
+        found |= {"equivalent": float(learned[same].sum()), "uniform_equivalent": float(uniform[same].sum())}
+    return found
+
+
+def _mean(kind: str, rows: Sequence[Mapping[str, float]]) -> Masses:
+    names = [each.name for each in fields(Masses) if each.name not in ("kind", "rows")]
+    found = {name: [row[name] for row in rows if name in row] for name in names}
+    means = {name: float(np.mean(some)) if len(some) == len(rows) else None for name, some in found.items()}
+    return Masses(kind=kind, rows=len(rows), **means)  # type: ignore[arg-type]  # only those of equivalent positions are None
+
+
+# ── A comparison in words, and as a picture: the paper's Figure 2.
+_TITLES = ["rows", "number", "operands", "uniform", "equivalent", "uniform", "distance", "uniform", "top"]
+_INCHES = 0.17
+"""The size of a field of the picture."""
+
+
+def comparison_report(found: AttentionComparison) -> str:
+    """Return the numbers as lines: a table by kind for the head that is nearest, and a line for each other one."""
+    best, *others = found.heads
+    match = "" if found.exact_match is None else f", exact match {found.exact_match:.4f}"
+    lines = [f"{visible(found.name)}{match}", *_about(found, best), ""]
+    rows = [_TITLES, *(_cells(masses) for masses in best.kinds), _cells(best.overall)]
+    lines += [*aligned(rows, set(range(1, len(_TITLES)))), ""]
+    for each in others:
+        lines.append(f"{each.name}: {each.overall.operands:.3f} on the operands.")
+    lines += [
+        "operands: the part of the attention on what the compiled head attends to; equivalent: on the gate's ancestors, up",
+        "to three steps back, and on gates computed from those alone; distance: total variation from compiled attention;",
+        "uniform: the same for uniform attention; top: rows whose largest weights are exactly on the operands.",
+        "L0H0 is the first head of the first layer of the learned model.",
+    ]
+    if best.overall.equivalent is None:
+        lines.append("Equivalent positions are not defined here: only a circuit says which values follow from which.")
+    return "\n".join(lines)
+
+
+def _about(found: AttentionComparison, best: ComparedHead) -> list[str]:
+    compiled = {"default": "the compiled heads", "lookup": "the operands, as 'lookup' attends to them"}
+    beside = compiled.get(found.variant, f"compiled weights ({found.variant})")
+    return [f"Learned attention of head {best.name} beside {beside}, mean of {found.inputs} unseen inputs"]
+
+
+def _cells(masses: Masses) -> list[str]:
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{value:.3f}"
+
+    _, _, *numbers = astuple(masses)
+    return [visible(masses.kind), f"{masses.rows:,}", *map(share, numbers)]
+
+
+def plot_comparison(found: AttentionComparison, path: str | Path) -> None:
+    """Draw the compiled attention beside the learned one, into a .png, .svg or .pdf file (extra ``plot``).
+
+    Raises:
+        OutputError: where attention is not averaged; for another extension, if matplotlib is missing, or if the file cannot
+            be written.
+    """
+    if found.learned is None or found.compiled is None:
+        what = "there is no mean attention of inputs of different lengths"
+        raise OutputError(f"{path}: {what}: only runs on circuits are drawn, use the numbers")
+    pictures = {f"compiled ({found.variant})": found.compiled, "learned": found.learned}
+    names, size = found.rows[found.first :], max(5.0, _INCHES * len(found.columns))
+    letters = min(9.0, 0.6 * 72 * size / len(found.columns))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots(1, 2)
+        shades = None
+        for (title, weights), panel in zip(pictures.items(), axes, strict=True):
+            shades = panel.imshow(weights[found.first :], cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
+            named(panel.xaxis, found.columns, size=letters, field=size / len(found.columns))
+            named(panel.yaxis, names, size=letters)
+            panel.set(xlabel="attended to", ylabel="predicted", title=title)
+        figure.colorbar(shades, ax=axes, shrink=0.6, label="weight")
+        best = found.heads[0].overall
+        same = "" if best.equivalent is None else f", {best.equivalent:.2f} on equivalent positions"
+        figure.suptitle(plain(f"{found.name}: {best.operands:.2f} of the learned attention on the operands{same}"))
+
+    height = max(4.0, _INCHES * len(names)) + 1.6
+    drawn(path, draw, size=(2 * size + 2.0, height))

@@ -1,0 +1,281 @@
+"""YAML -> a grid of training runs: each option has a value or a list of values, and every combination is a run.
+
+For example ``{data: binary-adder, bits: [3, 4], regime: [weak, strong], seed: [0, 1, 2], steps: 1000}`` is twelve runs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tm2tfr.base import resources
+from tm2tfr.base.errors import visible
+from tm2tfr.base.text.nodes import Map, Reading, Scalar, Section, compose, kind
+from tm2tfr.base.text.shown import aligned
+from tm2tfr.base.text.source import Log, decoded
+from tm2tfr.lab.line.folder import production
+from tm2tfr.lab.line.manifest import sha256
+from tm2tfr.lab.line.plan import Job, Made
+from tm2tfr.lab.training.compiled import build
+from tm2tfr.lab.training.loop import train_model
+from tm2tfr.lab.training.options import ModelOptions, TrainingOptions, plain
+from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, TrainingRun, load_run
+from tm2tfr.lab.training.task import LearningTask
+from tm2tfr.runs.comparison import Progress
+
+MOST_RUNS = 10_000
+_BOOLEANS = {"true": True, "false": False}
+_PARSERS: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float, "bool": lambda text: _BOOLEANS[text.lower()]}
+
+
+def _keys(options: Any, *left_out: str, **renamed: str) -> Mapping[str, Callable[[str], Any]]:
+    """Return the keys for the fields of a class of options, each with what reads its value."""
+    return {
+        renamed.get(each.name, each.name).replace("_", " "): _PARSERS.get(str(each.type).split(" ")[0], str)
+        for each in fields(options)
+        if each.name not in left_out
+    }
+
+
+_TASK = _keys(LearningTask, spec="data")
+_MODEL = _keys(ModelOptions, "causal", "config", kind="model")
+_TRAINING = _keys(TrainingOptions, "betas", "threads", "device")
+GRID_KEYS: Mapping[str, Callable[[str], Any]] = {**_TASK, **_MODEL, **_TRAINING}
+"""What a grid may say; the names are those of the command's options, and of the library's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridRun:
+    """One run of a grid.
+
+    Args:
+        name: that of its folder.
+        varied: the options in which the runs differ, and their values here.
+    """
+
+    name: str
+    varied: Mapping[str, Any]
+    task: LearningTask
+    model: ModelOptions
+    options: TrainingOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingGrid:
+    """All runs of a grid, in the order of the text, the last list running fastest; `text` is the YAML."""
+
+    text: str
+    varied: tuple[str, ...]
+    runs: tuple[GridRun, ...]
+
+
+def read_grid(text: str | bytes, *, file: str, folder: Path | None = None, data: str | None = None) -> TrainingGrid:
+    """Read a grid from YAML.
+
+    Args:
+        file: the name of the text in error messages.
+        folder: where specs are looked for; by default the current one.
+        data: what is trained on, if the grid does not say so.
+
+    Raises:
+        SpecError: with every error of the document, in the order of the text.
+        TrainingError: if a combination of options is impossible.
+    """
+    source = decoded(text, file=file)
+    reading = Reading(Log(source))
+    root = compose(source)
+    if not isinstance(root, Map):
+        what = "the document is empty" if root is None else f"the document is {kind(root)}, not a mapping"
+        reading.error(None, what, "a grid has options with lists of values, such as 'seed: [0, 1, 2]'")
+        raise reading.log.failure()
+    top = Section.of(reading, "a grid", root, tuple(GRID_KEYS))
+    values = {key: _values(reading, key, top) for key in top.found}
+    if "data" not in values and data is None:
+        reading.error(None, "there is nothing to train on", "add for example 'data: binary-adder'")
+    number = math.prod(map(len, values.values()))
+    if number > MOST_RUNS:
+        reading.error(None, f"these are {number:,} runs, and at most {MOST_RUNS:,} are possible", "make several grids")
+    reading.log.conclude()
+    varied = tuple(key for key, some in values.items() if len(some) > 1)
+    runs = [_run(dict(zip(values, chosen, strict=True)), varied, folder, data) for chosen in product(*values.values())]
+    return TrainingGrid(text=source.text, varied=varied, runs=tuple(_named_apart(runs)))
+
+
+def _values(reading: Reading, key: str, top: Section) -> list[Any]:
+    """Return the values of a key; report those that are none, and those that are there twice."""
+    name, node = top.found[key]
+    items = reading.scalars(node, f"a value of {key}")
+    if items is not None and (not items or items[0].empty):
+        reading.error(name, f"nothing follows {key!r}", "write a value, or a list of values in brackets")
+    found: dict[Any, Scalar] = {}
+    for item in items or ():
+        try:
+            value = GRID_KEYS[key](item.text)
+        except KeyError:
+            reading.error(item, f"{key} is {item.text!r}, neither true nor false", "write one of them")
+            continue
+        except ValueError:
+            wanted = "a whole number" if GRID_KEYS[key] is int else "a number"
+            reading.error(item, f"{key} is {item.text!r}, not {wanted}", "write it with digits")
+            continue
+        if value in found:
+            reading.twice(item, found[value], f"the value {item.text!r} of {key}")
+        found.setdefault(value, item)
+    return list(found)
+
+
+def _run(chosen: Mapping[str, Any], varied: tuple[str, ...], folder: Path | None, data: str | None) -> GridRun:
+    """Return a run; options are checked by what takes them."""
+    task, model, options = (
+        {key.replace(" ", "_"): chosen[key] for key in keys if key in chosen} for keys in (_TASK, _MODEL, _TRAINING)
+    )
+    spec = str(task.pop("data", data))
+    beside = spec if folder is None else folder / spec
+    if "model" in model:
+        model["kind"] = model.pop("model")
+    name = "_".join(f"{key}-{_plain(chosen[key])}".replace(" ", "-") for key in varied) or "run"
+    spec_here = beside if folder is not None and Path(beside).exists() else spec
+    return GridRun(
+        name=name,
+        varied={key: chosen[key] for key in varied},
+        task=LearningTask(spec=spec_here, **task),
+        model=ModelOptions(**model),
+        options=TrainingOptions(**options),
+    )
+
+
+def _plain(value: object) -> str:
+    return re.sub(r"[^\w.+-]", "-", str(value), flags=re.ASCII)[-80:]
+
+
+def _named_apart(runs: list[GridRun]) -> list[GridRun]:
+    """Return runs whose folders have different names."""
+    met: dict[str, int] = {}
+    found = []
+    for run in runs:
+        met[run.name] = met.get(run.name, 0) + 1
+        found.append(run if met[run.name] == 1 else replace(run, name=f"{run.name}_{met[run.name]}"))
+    return found
+
+
+def load_grid(path: str | Path, *, data: str | None = None) -> TrainingGrid:
+    """Read a grid from a file; specs are looked for beside it. See `read_grid`.
+
+    Raises:
+        ReadError, NotFoundError: if it cannot be read.
+        SpecError, TrainingError: see `read_grid`.
+    """
+    name = str(path)
+    return read_grid(
+        resources.contents(resources.SPECS, name), file=resources.display(name), folder=Path(path).parent, data=data
+    )
+
+
+# ── The runs of a grid: each one in a folder of its own, on all cores or on a Dask cluster; resumable run by run.
+TABLE = "grid.json"
+
+
+@dataclass(frozen=True, eq=False)
+class GridResult:
+    """The runs of a grid, all finished, in its order; `reused` of them were there already."""
+
+    grid: TrainingGrid
+    folder: Path
+    runs: tuple[TrainingRun, ...]
+    reused: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the runs differ in, and their results, as plain data."""
+        return {
+            "varied": list(self.grid.varied),
+            "runs": [
+                {
+                    "folder": asked.name,
+                    **asked.varied,
+                    "exact_match": run.exact_match,
+                    "base_rate": run.base_rate,
+                    "every_token": run.every_token,
+                    "loss": run.loss,
+                    "steps": run.steps,
+                    "ended": run.ended,
+                    "cpu_seconds": run.cpu_seconds,
+                }
+                for asked, run in zip(self.grid.runs, self.runs, strict=True)
+            ],
+        }
+
+    def table(self) -> str:
+        """Return a line for each run: what they differ in, and their results."""
+        titles = [*self.grid.varied, "exact match", "base rate", "every scored token", "loss", "steps", "CPU s"]
+        rows = [titles]
+        for asked, run in zip(self.grid.runs, self.runs, strict=True):
+            shares = [f"{share or 0.0:.4f}" for share in (run.exact_match, run.base_rate, run.every_token)]
+            loss = "-" if run.loss is None else f"{run.loss:.4f}"
+            varied = [visible(str(value)) for value in asked.varied.values()]
+            rows.append([*varied, *shares, loss, f"{run.steps:,}", f"{run.cpu_seconds:.1f}"])
+        return "\n".join(aligned(rows, set(range(len(titles) - 6, len(titles)))))
+
+
+def train_grid(
+    grid: TrainingGrid,
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> GridResult:
+    """Train every run of a grid; the folder gets one for each, ``grid.yaml`` and ``grid.json``.
+
+    Args:
+        workers: the number of processes, by default one per core; each trains one model at a time.
+        scheduler: the address of a Dask cluster to use instead.
+        resume: train only what is not finished.
+
+    Raises:
+        TrainingError: if a run cannot be trained.
+        DatasetError: if it cannot be resumed: it has runs of another grid; if Dask is missing, workers keep dying, or the
+            cluster is lost.
+        OutputError: if the folder is in use, or cannot be written.
+    """
+    folder = Path(folder)
+    jobs = [Job(number, run) for number, run in enumerate(grid.runs)]
+
+    def tell(done: int, every: int, _rows: int) -> None:
+        if progress is not None:
+            progress(done, every)
+
+    with production(
+        folder,
+        "training runs",
+        {"grid_sha256": sha256(grid.text.encode())},
+        jobs,
+        resume=resume,
+        workers=workers,
+        scheduler=scheduler,
+        folders=[run.name for run in grid.runs],
+        texts={GRID: grid.text},
+    ) as line:
+        for _ in line.made(trained, None, tell):
+            pass
+        result = GridResult(grid, folder, tuple(load_run(folder / run.name) for run in grid.runs), line.reused)
+        line.close({TABLE: json.dumps(result.as_dict(), ensure_ascii=False, indent=1) + "\n"})
+    return result
+
+
+def trained(job: Job[GridRun], _options: None) -> Made:
+    """Train a run in a folder of the worker, and return its files."""
+    run = job.work
+    examples = run.task.made()
+    model = build(run.model, examples, seed=run.options.seed)
+    with TemporaryDirectory() as place:
+        train_model(model, examples, run.options, Path(place), about=plain(run.model))
+        files = {f"{run.name}/{name}": Path(place, name).read_bytes() for name in (WEIGHTS, RUN)}
+    return Made(job.number, files)

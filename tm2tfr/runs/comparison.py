@@ -1,0 +1,420 @@
+"""The check: a decoder's run against the simulator's, cell by cell, and the cause of the first difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from tm2tfr.base.errors import EngineError, visible
+from tm2tfr.contract.source import ANY, AnyRow, Column, Truth
+from tm2tfr.engines.decode import Engine, observable
+from tm2tfr.runs.cause import Cause, ending_cause, find_cause, unembedding_cause
+from tm2tfr.runs.rows import as_computed, columns_of, is_turing, rows
+from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING, described
+from tm2tfr.transformer.provenance import name
+from tm2tfr.transformer.soft import temperature_of
+from tm2tfr.transformer.weights import Decoder
+
+STOP = "stop"
+"""What takes the place of a column where a decoder stops in the wrong place."""
+Progress = Callable[[int, int], None]
+"""Called from time to time with two counts: what is done (positions, inputs, files), and steps of a machine, or all."""
+
+
+Sink = Callable[[Sequence[AnyRow]], None]
+"""Takes rows as they come."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divergence:
+    """The first cell that differs: at `position`, in `column`; and the whole rows.
+
+    If every cell agrees but the decoder does not stop where it should, `column` is ``stop`` and `position` the last.
+
+    Args:
+        how: of an export, how it was run: ``generated``.
+    """
+
+    position: int
+    column: str
+    expected: Any
+    found: Any
+    expected_row: AnyRow | None = None
+    found_row: AnyRow | None = None
+    cause: Cause | None = None
+    how: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        """Return the divergence in a few lines."""
+        where = f"position {self.position}, {self.how}" if self.how else f"position {self.position}"
+        text = f"{where}: {self.column} should be {_shown(self.expected)}, is {_shown(self.found)}"
+        if self.column == STOP and self.cause is not None:
+            text = f"the {self.cause.layer_name} should be {self.expected}; {self.cause.subspace} is {self.found}"
+        return text if self.cause is None else f"{text}\ncause: " + str(self.cause).replace("\n", "\n  ")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the divergence as plain data."""
+        cause = self.cause.as_dict() if self.cause else None
+        plain = {k: _finite(getattr(self, k)) for k in ("position", "column", "expected", "found")}
+        return {**plain, "cause": cause}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """A run of a decoder, and the result of comparing it with the simulator.
+
+    Args:
+        machine: the machine's name, or that of the weights.
+        input: the word.
+        engine, dtype: those that ran the weights.
+        rows: the decoder's rows, in order; empty if they were not kept.
+        tokens: the number of positions processed.
+        answer: the decoder's verdict as an outcome, or the stop token that ended its run if the table is not the
+            chapter's; ``end`` where its position table ends, or the sequence that it labels; ``limit`` if it gave none.
+        T: the number of intermediate steps of Definition 8.1, 0 of a labeller; None if nothing ended the run.
+        result: what came out of the reference, its own kind of `tm2tfr.contract.source.RunResult`; None without a check.
+        compared: the number of cells compared.
+        divergence: the first difference, None if there is none.
+        expected: the simulator's rows, as far as the decoder's were kept.
+        reach: the largest |h| on the way, as far as the decoder is right.
+        soft, temperature: whether the attention is soft, and its temperature, if the weights record it (`temperature_of`).
+        scanned: one line for each head that the fast engine did not recognise and had to scan.
+        blank: the machine's blank, for tables with the tape.
+        lead: the number of tokens before the input: of a machine's description in the prompt of a universal decoder.
+        noun, reference: what was run is called, and what says what is right: a machine and its simulator, if not said.
+        columns: those of the table; every row has one entry for each.
+    """
+
+    machine: str
+    input: str
+    engine: str
+    dtype: str
+    tokens: int
+    answer: str
+    T: int | None
+    result: Any
+    compared: int
+    divergence: Divergence | None
+    reach: int = 0
+    scanned: tuple[str, ...] = ()
+    soft: bool = False
+    temperature: float | str | None = None
+    blank: str = "_"
+    lead: int = field(default=0, repr=False)
+    noun: str = field(default="machine", repr=False)
+    reference: str = field(default="simulator", repr=False)
+    columns: tuple[Column, ...] = field(default=TURING, repr=False)
+    rows: tuple[Any, ...] = field(default=(), repr=False)
+    expected: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def checked(self) -> bool:
+        """Whether the run was compared with a simulator."""
+        return self.result is not None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether some cells were compared and all of them agree."""
+        return self.result is not None and self.divergence is None and self.compared > 0
+
+    @property
+    def has_tape(self) -> bool:
+        """Whether the rows tell what is on a tape: those of the chapter's table do."""
+        return self.columns == TURING
+
+    @property
+    def labels(self) -> bool:
+        """Whether the rows tell what a labeller answers."""
+        return self.columns[-1].kind == "output"
+
+    @property
+    def agreed(self) -> int:
+        """The number of rows before the first difference; without a check, the number of rows."""
+        gap = self.divergence
+        return self.tokens if gap is None or gap.column == STOP else gap.position
+
+    def _repr_html_(self) -> str:
+        """Return the chapter's table with the result of the check, for notebooks."""
+        from tm2tfr.tables.sheet import summary  # noqa: PLC0415
+
+        return summary(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the summary of the run as plain data.
+
+        The outcome and what else there is to say of the result are the simulator's. A run of anything but a Turing machine
+        has no steps, final tape or ones.
+        """
+        truth = self.result
+        unknown = dict.fromkeys(("steps", "final_tape", "ones")) if self.has_tape else {}
+        own = dict(unknown if truth is None else truth.own)
+        summary: dict[str, Any] = {
+            self.noun: self.machine,
+            "input": self.input,
+            "outcome": truth.outcome if truth else self.answer,
+            **{name: own.pop(name) for name in ("steps",) if name in own},
+            "tokens": self.tokens,
+            "T": self.T,
+            "agrees": self.agrees if truth else None,
+            "compared": self.compared,
+            **own,
+            "engine": self.engine,
+            "dtype": self.dtype,
+        }
+        if self.soft:
+            summary |= {"attention": "softmax", "temperature": self.temperature}
+        if self.scanned:
+            summary["scanned"] = list(self.scanned)
+        if self.divergence is not None:
+            summary["divergence"] = self.divergence.as_dict()
+        return summary
+
+
+def check(
+    decoder: Decoder,
+    truth: Truth,
+    *,
+    engine: Engine,
+    max_steps: int | None = None,
+    keep_rows: bool = False,
+    progress: Progress | None = None,
+    sink: Sink | None = None,
+) -> Trace:
+    """Run `decoder` on the input of `truth` and compare every column of its table at every position with the reference's.
+
+    Under softmax the tokens are compared exactly, the others as `tm2tfr.runs.rows` rounds them.
+
+    Stops at the first difference; with `keep_rows` it continues until the decoder halts, so that the consequences
+    can be seen, and keeps the rows. A decoder that would stop in another place than the reference is a difference, too.
+
+    Args:
+        max_steps: stop after this many steps, those of `truth`; None: run to the end. With `keep_rows`, set a limit:
+            a decoder that has gone wrong need not halt.
+        sink: receives every row that agrees, in batches.
+
+    Raises:
+        CompileError: if the decoder's stream has nothing to compare with the reference's rows.
+        EngineError: if the decoder's vocabulary lacks one of the prompt's tokens.
+    """
+    truth.refuse(decoder.layout)
+    columns, prompt = columns_of(decoder), truth.prompt
+    expected = truth.rows(columns)
+    if decoder.labeller and engine.dtype != "rational":
+        expected = (as_computed(row, engine.dtype) for row in expected)
+    found = rows(decoder, prompt, engine=engine, max_positions=_positions(decoder, prompt, max_steps))
+    pairs = _Pairs(found, expected, keep_rows=keep_rows, heads=columns == TURING)
+    _drain(pairs, len(prompt), progress, sink)
+    divergence = None
+    if pairs.differs is None or pairs.differs[1] is None:
+        divergence = ending_divergence(decoder, truth, pairs.tokens - 1, pairs.last)
+    if pairs.differs is not None and divergence is None:
+        divergence = difference(decoder, truth, pairs.differs, engine)
+    return _trace(decoder, prompt, engine, pairs, truth, divergence)
+
+
+def run(
+    decoder: Decoder,
+    word: Sequence[str],
+    *,
+    engine: Engine,
+    max_steps: int | None = None,
+    keep_rows: bool = True,
+    progress: Progress | None = None,
+    sink: Sink | None = None,
+) -> Trace:
+    """Run `decoder` on `word` from its weights alone, without a comparison; see `check`.
+
+    Raises:
+        EngineError: if the decoder's vocabulary lacks one of the word's symbols.
+    """
+    found = rows(decoder, word, engine=engine, max_positions=_positions(decoder, word, max_steps))
+    pairs = _Pairs(found, None, keep_rows=keep_rows, heads=is_turing(decoder.layout))
+    _drain(pairs, len(word), progress, sink)
+    return _trace(decoder, word, engine, pairs, None, None)
+
+
+def _drain(pairs: _Pairs, fed: int, progress: Progress | None, sink: Sink | None) -> None:
+    """Go through the rows, reporting progress (of so many tokens that were fed) and passing rows that agree to `sink`."""
+    waiting: list[AnyRow] = []
+    for n, row in enumerate(pairs):
+        if progress and n % 64 == 63:
+            progress(n + 1, max(0, n - fed))
+        if sink is not None and pairs.differs is None:
+            waiting.append(row)
+            if len(waiting) >= 1024:
+                sink(waiting)
+                waiting = []
+    if sink is not None and waiting:
+        sink(waiting)
+
+
+class _Pairs:
+    """Two streams of rows side by side, the decoder's and the reference's; `heads`: whether they are the chapter's."""
+
+    def __init__(self, found: Iterator[Any], expected: Iterator[AnyRow] | None, *, keep_rows: bool, heads: bool) -> None:
+        self._found, self._expected, self._keep, self._heads = found, expected, keep_rows, heads
+        self.kept: list[Any] = []
+        self.wanted: list[AnyRow] = []
+        self.tokens = self.compared = 0
+        self.last: Any = None
+        self.reach = 0
+        self.differs: tuple[AnyRow | None, AnyRow | None] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the decoder's rows: to the end of the reference's if they agree, otherwise see `check`."""
+        going = self._expected is not None
+        while True:
+            want = next(self._expected, None) if self._expected else None
+            if going and want is None and self.differs is None:
+                return  # the reference is at its end, and so is a decoder that agrees with it
+            row = self._next()
+            if want is not None and self._keep:
+                self.wanted.append(want)
+            if want is not None and self.differs is None:
+                self.compared += specified(want)
+                if row != want:
+                    self.differs = (want, row)
+            if row is None:
+                return
+            self.last, self.tokens = row, row[0] + 1
+            if self._heads and self.differs is None and isinstance(row.h, int):
+                self.reach = max(self.reach, abs(row.h))
+            if self._keep:
+                self.kept.append(row)
+            yield row
+            if self.differs is not None and not self._keep:
+                return
+
+    def _next(self) -> Any:
+        """Return the decoder's next row; after a difference, a position that the engine refuses ends the run."""
+        try:
+            return next(self._found, None)
+        except EngineError:
+            if self.differs is None:
+                raise
+            return None
+
+
+def specified(row: AnyRow) -> int:
+    """Return the number of cells of a row of the reference that it says something of, but for the position."""
+    said = len(row) - 1
+    for cell in row:  # once per position: a plain loop is several times as fast as a sum
+        if cell is ANY:
+            said -= 1
+    return said
+
+
+def _trace(
+    decoder: Decoder,
+    prompt: Sequence[str],
+    engine: Engine,
+    pairs: _Pairs,
+    truth: Truth | None,
+    gap: Divergence | None,
+) -> Trace:
+    columns = columns_of(decoder)
+    lead = described(prompt) if columns == TURING else 0
+    steps = pairs.tokens - len(prompt) + (-1 if decoder.bos is not None else 1)
+    if decoder.labeller:
+        steps = 0
+    said = pairs.last[-1] if pairs.last and pairs.tokens > len(prompt) else ""  # an answer to the prompt ends nothing
+    answer = ends_of(decoder).get(said)
+    whole = len(prompt) if decoder.labeller else decoder.positions
+    if answer is None and pairs.tokens == whole and not decoder.stop:
+        answer = "end"
+    return Trace(
+        machine=name(decoder.provenance) if truth is None else truth.name,
+        input="".join(prompt[lead:]) if truth is None else truth.input,
+        engine=engine.name,
+        dtype=engine.dtype,
+        tokens=pairs.tokens,
+        answer="limit" if answer is None else answer,
+        T=None if answer is None else steps,
+        result=None if truth is None else truth.result(),
+        compared=pairs.compared,
+        divergence=gap,
+        reach=pairs.reach,
+        soft=decoder.soft,
+        temperature=temperature_of(decoder),
+        blank="_" if truth is None else truth.blank,
+        lead=lead,
+        noun="machine" if truth is None else truth.noun,
+        reference="simulator" if truth is None else truth.reference,
+        columns=columns,
+        rows=tuple(pairs.kept),
+        expected=tuple(pairs.wanted),
+    )
+
+
+def ends_of(decoder: Decoder) -> Mapping[str, str]:
+    """Return the tokens that end a run, and what they say."""
+    return OUTCOME_OF_TOKEN if columns_of(decoder) == TURING else {token: token for token in decoder.stop}
+
+
+def _positions(decoder: Decoder, prompt: Sequence[str], max_steps: int | None) -> int | None:
+    """Return the most positions that a run of `max_steps` steps needs: prompt, BOS, and one more than the steps.
+
+    Without BOS the last token of the prompt is the one that the first step answers. A labeller has no steps, and all
+    positions of the prompt.
+    """
+    if max_steps is None or decoder.labeller:
+        return None
+    return len(prompt) + max_steps + (2 if decoder.bos is not None else -1)
+
+
+def difference(
+    decoder: Decoder, truth: Truth | None, pair: tuple[AnyRow | None, AnyRow | None], engine: Engine
+) -> Divergence:
+    """Return the first cell that differs between the reference's row and the decoder's, one of which may be missing.
+
+    Args:
+        truth: the run of the reference; None: no cause is looked for.
+    """
+    want, row = pair
+    columns = columns_of(decoder)
+    cells = list(zip(columns, want or [None] * len(columns), row or [None] * len(columns), strict=True))
+    column, expected, found = next((cell for cell in cells[1:] if cell[1] != cell[2]), cells[-1])
+    position, cause = int((want or row or (0,))[0]), None
+    if want is not None and truth is not None:
+        specification = truth.specification(len(truth.prompt) - 1 if decoder.labeller else position)
+        if specification.covers(decoder.layout):
+            cause = find_cause(decoder, specification, position, engine=observable(engine))
+            if cause is None and row is not None and (column is columns[-1] or column.kind == "output"):
+                output, about = column.holds or None, specification.about(position)
+                cause = unembedding_cause(decoder, position, expected, found, about, output=output)
+    return Divergence(
+        position=position,
+        column=column.name,
+        expected=expected,
+        found=found,
+        expected_row=want,
+        found_row=row,
+        cause=cause,
+    )
+
+
+def ending_divergence(decoder: Decoder, truth: Truth, position: int, last: AnyRow | None) -> Divergence | None:
+    """Return what is wrong with where a decoder stops, after a run whose every row agrees, up to `last` at `position`."""
+    ending = truth.ending(decoder)
+    if ending is None:
+        return None
+    return Divergence(
+        position=position,
+        column=STOP,
+        expected=ending.expected,
+        found=ending.found,
+        expected_row=last,
+        found_row=last,
+        cause=ending_cause(decoder, ending, position),
+    )
+
+
+def _finite(cell: Any) -> Any:
+    """Return a cell, as text if it is a number that JSON does not have."""
+    return str(cell) if isinstance(cell, float) and not isfinite(cell) else cell
+
+
+def _shown(cell: Any) -> str:
+    return "⊥" if cell is None else visible(str(cell))

@@ -1,1 +1,0 @@
-"""A run of a decoder as rows of the chapter's table, and its check against the simulator."""

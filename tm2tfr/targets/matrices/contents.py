@@ -1,0 +1,245 @@
+"""The contents of an export with a decoder's own matrices: how many positions, tensors, the names of everything, a card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tm2tfr._version import __version__
+from tm2tfr.base.errors import CompileError, ExportError, visible
+from tm2tfr.base.text.shown import escaped
+from tm2tfr.certificates.kit import checked
+from tm2tfr.contract.exported import ExportReference
+from tm2tfr.targets.common.card import checking, introduction, tags
+from tm2tfr.targets.common.directory import NAMES
+from tm2tfr.targets.common.fitting import (
+    USUAL,
+    Options,
+    Recipe,
+    Requested,
+    Uncertified,
+    check_dtype,
+    fitted_to_labels,
+    fitted_to_table,
+    fitting,
+    proved,
+)
+from tm2tfr.targets.common.labels import outputs_of
+from tm2tfr.targets.common.reference import smaller
+from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
+from tm2tfr.transformer.positions import feature
+from tm2tfr.transformer.provenance import is_hidden
+from tm2tfr.transformer.residual import Residual
+from tm2tfr.transformer.soft import power_of_two, smallest_gap, theorem_26
+from tm2tfr.transformer.weights import Decoder, Head, Layer, matrices, norms
+
+LARGEST = 2**31
+"""The largest size of all matrices in bytes; a larger export is refused, since it would not fit into an ONNX file."""
+
+
+def fitted(right: ExportReference, **options: Unpack[Options]) -> Recipe:
+    """Return the recipe as requested; by default the usual number of positions, or as many as fit.
+
+    Without a program nothing is proved, and any number of positions fits.
+
+    Raises:
+        ExportError: if the request does not fit (it says what would), or the weights could not be proved to be the program.
+    """
+    decoder, name, asked = right.decoder, right.named(), Requested(**options)
+    known = (TABLE, NO_BOS, AHEAD, OUTPUTS) if decoder.labeller else (TABLE, NORMS, NO_BOS)
+    refuse_export(decoder, "PyTorch or ONNX", known=known)
+    if (right.bounded or right.program is None) and not decoder.labeller and not is_hidden(decoder.provenance):
+        refuse_export(decoder, "matrices without the program that they were compiled from")
+    size = decoder.parameters * (4 if asked.dtype == "float32" else 8)
+    if size > LARGEST:
+        what = f"{visible(name)}: its matrices would have {size / 2**30:,.1f} GiB with their zeros"
+        raise ExportError(
+            f"{what}, but at most {LARGEST / 2**30:.0f} GiB are allowed: export {smaller(decoder.provenance)}"
+        )
+    check_dtype(asked.dtype)
+    if decoder.labeller:
+        return fitted_to_labels(decoder, name, asked)
+    if right.program is None:
+        if asked.max_head is not None:
+            what = "a bound on |h| is about Turing machines, and no machine is stored with these weights"
+            raise ExportError(f"{what}: omit it")
+        if decoder.soft:
+            raise ExportError("these weights have softmax attention: export the weights that they were made from")
+        return Uncertified(positions=decoder.positions or asked.positions or USUAL, dtype=asked.dtype)
+    if not right.bounded:
+        return fitted_to_table(decoder, right, asked)
+    proof = right.prove()
+    proved(proof)
+    wanted, head = fitting(proof.conditions("dense", checked("dense", asked.dtype)), name, asked)
+    return Recipe(positions=wanted, max_head=head, dtype=asked.dtype, scope=right.scope)
+
+
+# ── A decoder's own matrices as tensors, and what each of their entries does.
+def tensors(decoder: Decoder, dtype: str) -> dict[str, NDArray[Any]]:
+    """Return every matrix, dense, by its path, e.g. ``layers.4.heads.0.query``; layers count from 1."""
+    return {path: matrix.dense(dtype) for path, matrix in matrices(decoder).items()}
+
+
+def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
+    """Return in words what the entry of a matrix at (row, column) does."""
+    directions, vocabulary, answered = decoder.layout.directions, decoder.vocabulary, decoder.answered
+    row, column = at
+    parts = path.split(".")
+    if parts[0] != "layers":
+        return {
+            "token_embedding": lambda: f"embedding of {vocabulary[column]}: {directions[row]}",
+            "position_embedding": lambda: f"embedding of the position's {decoder.features[column]}: {directions[row]}",
+            "position_table": lambda: f"embedding of position {column}: {directions[row]}",
+            "norm": lambda: f"last layer norm, {parts[-1]} of {directions[row]}",
+            "unembedding": lambda: f"logit of {answered[row]}, reads {directions[column]}",
+            "unembedding_bias": lambda: f"logit of {answered[row]}, bias",
+        }[parts[0]]()
+    layer, part = decoder.layers[int(parts[1]) - 1], parts[-1]
+    where = f"layer {parts[1]} ({layer.name})"
+    if parts[2] == "heads":
+        head = f"{where}, head {layer.heads[int(parts[3])].name!r}"
+        if part == "output":
+            return f"{head}, value {column}, writes {directions[row]}"
+        return f"{head}, {part} {row}, reads {directions[column]}"
+    if parts[2].endswith("_norm"):
+        return f"{where}, {parts[2].replace('_', ' ')}, {part} of {directions[row]}"
+    units = layer.feed_forward.units if layer.feed_forward is not None else ()
+    return {
+        "input": lambda: f"{where}, unit {units[row]!r}, reads {directions[column]}",
+        "input_bias": lambda: f"{where}, unit {units[row]!r}, bias",
+        "output": lambda: f"{where}, unit {units[column]!r}, writes {directions[row]}",
+        "output_bias": lambda: f"{where}, adds to {directions[row]}",
+    }[part]()
+
+
+def features(decoder: Decoder, positions: int, dtype: str) -> NDArray[Any]:
+    """Return the position features, each rounded once: (positions, features)."""
+    table = np.empty((positions, len(decoder.features)), dtype=dtype)
+    for column, name in enumerate(decoder.features):
+        table[:, column] = [above / below for above, below in map(feature(name), range(positions))]
+    return table
+
+
+VERSION = "2"
+
+
+def names(decoder: Decoder, recipe: Recipe, format: str, program: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin.
+
+    What not every export has is only there if this one has it: the epsilons of layer norms by their path, and the `data`
+    of its `program`.
+    """
+    layout = decoder.layout
+    return {
+        "format": format,
+        "version": VERSION,
+        "tm2tfr": __version__,
+        "recipe": {
+            "positions": recipe.positions,
+            "max_head": recipe.head,
+            "dtype": recipe.dtype,
+        },
+        "certified": recipe.statement,
+        "provenance": dict(decoder.provenance),
+        "read": "value = x[index], x the residual stream before layer 1 or after a layer",
+        "directions": [{"name": name, "index": n} for n, name in enumerate(layout.directions)],
+        "subspaces": {s.name: [layout[s.name].start, layout[s.name].stop] for s in layout.subspaces},
+        "layers": [_layer(layer, n, layout) for n, layer in enumerate(decoder.layers, start=1)],
+        "features": list(decoder.features),
+        "temperature": _temperature(decoder, recipe.positions),
+        "vocabulary": list(decoder.vocabulary),
+        "bos": decoder.bos,
+        "stop": list(decoder.stop),
+        **({"outputs": outputs_of(decoder)} if decoder.labeller else {}),
+        **({"norms": {path: norm.epsilon for path, norm in norms(decoder)}} if decoder.normed else {}),
+        **({} if program is None else {"program": dict(program)}),
+    }
+
+
+def _temperature(decoder: Decoder, positions: int) -> float | None:
+    """Return the temperature of softmax that Theorem 26 guarantees; None if nothing is claimed about the heads.
+
+    The theorem is about heads with one best score; those of a labeller may have several, and there is none.
+    """
+    if decoder.labeller:
+        return None
+    try:
+        return power_of_two(theorem_26(decoder, positions, smallest_gap(decoder, positions)))
+    except CompileError:
+        return None
+
+
+def _layer(layer: Layer, n: int, layout: Residual) -> dict[str, Any]:
+    return {
+        "layer": n,
+        "name": layer.name,
+        "meaning": layer.meaning,
+        "source": layer.source,
+        "heads": [
+            {"head": k, "name": head.name, "source": head.source, "components": _components(head, layout), **_own(head)}
+            for k, head in enumerate(layer.heads)
+        ],
+        "units": list(layer.feed_forward.units) if layer.feed_forward is not None else [],
+    }
+
+
+def _own(head: Head) -> dict[str, Any]:
+    """Return how a head weighs, and what it sees, if not as machines' do."""
+    soft = {"weighting": head.weighting} if head.weighting == "softmax" else {}
+    return soft | ({} if head.mask == "future" else {"mask": head.mask})
+
+
+def _components(head: Head, layout: Residual) -> list[dict[str, Any]]:
+    """Return the components of a head's score by name: the query and the key as linear forms."""
+    pairs = zip(head.query.by_row(), head.key.by_row(), strict=True)
+    return [{"query": layout.named(query), "key": layout.named(key)} for query, key in pairs]
+
+
+def as_json(value: Any) -> str:
+    """Return `value` as the text of a file."""
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def card(right: ExportReference, recipe: Recipe, *, title: str, use: str, assumed: str, table: str) -> str:
+    """Return the model card.
+
+    Args:
+        title: what it is; use: how to run it; assumed: what the certificate assumes about the program that runs it.
+        table: further rows of the table of sizes.
+    """
+    decoder = right.decoder
+    between = "\n\n" if right.in_prompt else " "
+    return f"""---
+tags: [{tags(right)}]
+---
+# {escaped(right.named("A decoder"))} {title}
+
+{introduction(right, f"an input word and `{decoder.bos}`")}{between}{use}
+
+**How far it is right.** {recipe.explained(right.judge, assumed)}
+More positions are refused.
+
+{checking(right)}
+
+**What is where.** `{NAMES}` names the directions of the residual stream (the value of a direction is x[index]), the
+subspaces, layers, attention heads with the components of their scores, and hidden units.
+
+| | |
+|---|---|
+| layers, heads in all, width | {len(decoder.layers)}, {decoder.heads}, {decoder.layout.width} |
+| positions | {recipe.positions:,} |
+| numbers | {recipe.dtype} |
+| attention | {_attention(decoder)} |
+{table}"""
+
+
+def _attention(decoder: Decoder) -> str:
+    masks = {head.mask for layer in decoder.layers for head in layer.heads} or {"future"}
+    seen = "future-masked" if masks == {"future"} else "not masked" if masks == {"none"} else "of different masks"
+    if decoder.soft:
+        return f"softmax, {seen}"
+    return f"average-hard, {seen}: the best-scored positions share evenly"
