@@ -60,16 +60,13 @@ ROOMS = {
     "columns": "columns",
     "truth": "truth",
     "blocks": "truth",
-    "specification": "truth",
-    "labelling": "truth",
-    "causal": "truth",
     "model": "truth",
     "patterns": "truth",
     "answers": "truth",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
-CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality"), "model")
+CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality", "wired"), "model")
 """The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
 COMPARISON = {"rows", "comparison", "cause"}
@@ -209,23 +206,18 @@ RIGHT = (
     "tm2tfr.sources.circuit.netlist",
     "tm2tfr.sources.circuit.proof",
     "tm2tfr.sources.circuit.truth",
-    "tm2tfr.sources.logic.causal",
+    "tm2tfr.sources.logic.model",
     "tm2tfr.sources.logic.evaluate",
     "tm2tfr.sources.logic.truth",
-    "tm2tfr.sources.rasp.causal",
+    "tm2tfr.sources.rasp.model",
     "tm2tfr.sources.rasp.evaluate",
     "tm2tfr.sources.rasp.truth",
-    "tm2tfr.sources.rasp.specification",
-    "tm2tfr.sources.rasp.truth",
-    "tm2tfr.sources.logic.specification",
-    "tm2tfr.sources.logic.truth",
     "tm2tfr.contract.blocks",
     "tm2tfr.contract.evaluation",
     "tm2tfr.contract.model",
     "tm2tfr.contract.modelled",
+    "tm2tfr.contract.wired",
     "tm2tfr.contract.source",
-    "tm2tfr.sources.rasp.labelling",
-    "tm2tfr.sources.logic.labelling",
 )
 """What says what is right."""
 

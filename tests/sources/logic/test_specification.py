@@ -7,6 +7,8 @@ from fractions import Fraction
 import pytest
 
 from tm2tfr.contract.specification import vector
+from tm2tfr.sources.logic.model.claims import head_claim, subspace_claim
+from tm2tfr.sources.logic.model.specification import LogicSpecification
 from tm2tfr.sources.logic.nodes import (
     AllOf,
     Always,
@@ -27,15 +29,13 @@ from tm2tfr.sources.logic.nodes import (
     Sum,
     Until,
 )
-from tm2tfr.sources.logic.specification import LogicSpecification, WordValues
-from tm2tfr.sources.logic.specification.claims import head_claim, subspace_claim
 from tm2tfr.transformer.residual import Residual, Subspace
 
 F, T = False, True
 WORD = ("a", "b", "b", "a")
 
 
-def values(*, eos: bool) -> WordValues:
+def values() -> dict[Node, tuple[object, ...]]:
     """The nodes s0, s1, … and what each is on `WORD`."""
     make = Build()
     rows: dict[Node, tuple[object, ...]] = {}
@@ -61,11 +61,11 @@ def values(*, eos: bool) -> WordValues:
     always = row(make(Always, value=True), T, T, T, T)
     score = AllOf((AtQuery(always), AtKey(b)))
     row(make(Retrieve, choice="latest", sight="any", score=score, values=token, default=token), "b", "b", "b", "b")
-    return WordValues(WORD, rows, eos)  # type: ignore[arg-type]
+    return rows
 
 
 def specification(*subspaces: Subspace, heads: tuple[str | None, ...] = (), eos: bool = True) -> LogicSpecification:
-    return LogicSpecification(values(eos=eos), Residual(subspaces), heads)
+    return LogicSpecification(WORD, values(), eos, Residual(subspaces), heads)  # type: ignore[arg-type]
 
 
 HOLDS = {

@@ -15,10 +15,10 @@ from tm2tfr.engines.decode import observe_all
 from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load, shipped
+from tm2tfr.sources.logic.model.specification import LogicSpecification
 from tm2tfr.sources.logic.nodes import Always, Build, Input, Node, Not, OneOf, Previous, Since, Until
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.read import read
-from tm2tfr.sources.logic.specification import LogicSpecification
 from tm2tfr.transformer.weights import Decoder
 
 

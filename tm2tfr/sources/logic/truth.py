@@ -16,9 +16,9 @@ from tm2tfr.contract.source import ANY, BOTTOM, Examined, LabellerTruth
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
 from tm2tfr.sources.logic.evaluate_many import Grid, ManyRows, ManyWords
 from tm2tfr.sources.logic.library import word_of
+from tm2tfr.sources.logic.model.specification import LogicSpecification
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
-from tm2tfr.sources.logic.specification import LogicSpecification
 from tm2tfr.sources.logic.write import output_names
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual

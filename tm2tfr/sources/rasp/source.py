@@ -90,8 +90,8 @@ SOURCE = Source(
     prepare=_prepare,
     restore=_prepare,
     fed=_fed,
-    labelling=later("tm2tfr.sources.rasp.labelling", "RaspVariables"),
-    causal=later("tm2tfr.sources.rasp.causal", "causal_model"),
+    labelling=later("tm2tfr.sources.rasp.model.labels", "RaspVariables"),
+    causal=later("tm2tfr.sources.rasp.model.causal", "causal_model"),
     labels=later("tm2tfr.sources.rasp.truth", "RaspLabels"),
     examined=later("tm2tfr.sources.rasp.truth", "examined"),
 )

@@ -23,8 +23,8 @@ from typing import Literal
 
 from tm2tfr.certificates.kit import Refused
 from tm2tfr.contract.specification import written
+from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.nodes import Node, Sum
-from tm2tfr.sources.logic.specification import claims
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.residual import Subspace

@@ -1,7 +1,7 @@
 """The language of claims: what weights say of their subspaces and heads, as values.
 
 Nodes are named by their numbers, ``s12``. Inside the word, at positions 1 to n, they are what the printed definitions say;
-at BOS, position 0, and EOS, position n+1, see `tm2tfr.sources.logic.specification.heads`.
+at BOS, position 0, and EOS, position n+1, see `tm2tfr.sources.logic.model.columns`.
 
 A subspace may be claimed to hold (X)
 
@@ -29,7 +29,7 @@ A head may be claimed to attend to (H; MASK is ``future``, ``past`` or ``none``)
 - ``since s3``, ``until s3``: the latest position up to i, or the earliest one from i on, that is not inside the word or
   where not (left and not right) of that node, or where the score of a `Retrieve` about keys alone holds;
 - ``latest MASK s3 CLUSTERS``, ``earliest MASK s3 CLUSTERS``, with `` shifted back`` or `` shifted ahead`` behind it: of a
-  `Retrieve`, see `tm2tfr.sources.logic.specification.heads`;
+  `Retrieve`, see `tm2tfr.sources.logic.model.columns`;
 - ``sign 1 s3``: of a `Comparison`: BOS where left - right is 1 or more, and from BOS; otherwise position 1.
 """
 
@@ -37,11 +37,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import get_args
 
-from tm2tfr.sources.logic.nodes import And, Node, Not, Or
+from tm2tfr.sources.logic import nodes as logic
+from tm2tfr.sources.logic.nodes import Node
+from tm2tfr.transformer.weights import Mask
 
 GIVEN = ("token", "bos", "eos", "early")
 FEATURES = ("1", "i", "i^2", "1/(i+1)", "prime(i)", "square(i)", "power of 2(i)", "(-1)^i")
@@ -55,7 +58,7 @@ OF_NODES = (
     "negative square",
     "found",
 )
-MASKS = ("future", "past", "none")
+MASKS: Mapping[str, Mask] = {mask: mask for mask in get_args(Mask)}
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ class HeadClaim:
     """
 
     kind: str
-    mask: str
+    mask: Mask
     node: int = -1
     number: NodeClaim | DividedClaim | None = None
     least: int = 0
@@ -217,7 +220,7 @@ def head_claim(text: str) -> HeadClaim | None:
         mask, _, what = rest.partition(" ")
         number = _divided(what) or _of_node(what)
         known = mask in MASKS and number is not None and number.what in ("number", "positive", "negative", "quotient")
-        return HeadClaim(kind, mask, number=number) if known else None
+        return HeadClaim(kind, MASKS[mask], number=number) if known else None
     if kind == "sign":
         step = re.fullmatch(rf"{_WHOLE} {_NODE}", rest)
         return None if step is None else HeadClaim(kind, "future", int(step[2]), least=int(step[1]))
@@ -231,15 +234,22 @@ _PLAIN: Mapping[str, HeadClaim] = {
     "ahead": HeadClaim("ahead", "none"),
     "parity 0": HeadClaim("parity", "future", least=0),
     "parity 1": HeadClaim("parity", "future", least=1),
-    **{f"all {mask}": HeadClaim("all", mask) for mask in MASKS},
+    **{f"all {mask}": HeadClaim("all", mask) for mask in MASKS.values()},
 }
 
 
 def labelled(claim: SubspaceClaim) -> bool:
     """Return whether what a subspace holds is a vector with labels, instead of a number."""
+    (*_, last) = nested(claim)
+    return last == GivenClaim("token") or getattr(last, "what", None) in ("label", "reaches")
+
+
+def nested(claim: SubspaceClaim) -> Iterator[SubspaceClaim]:
+    """Yield a claim, and those that it is made of, one inside the other."""
+    yield claim
     while isinstance(claim, InsideClaim | ShareClaim | MeanClaim):
         claim = claim.of
-    return claim == GivenClaim("token") or getattr(claim, "what", None) in ("label", "reaches")
+        yield claim
 
 
 _NODE, _WHOLE = r"s(0|[1-9]\d{0,8})", r"(-?\d{1,9})"
@@ -304,7 +314,7 @@ def _retrieval(text: str) -> HeadClaim | None:
         clusters.append(() if group == "-" else tuple(map(int, numbers.split(","))))
         divided += [(int(numbers), int(per.removesuffix("-")), per.endswith("-"))] if by else []
     shift = {None: 0, " shifted back": -1, " shifted ahead": 1}[shifted]
-    return HeadClaim(kind, mask, int(node), clusters=tuple(clusters), shift=shift, divided=tuple(divided))
+    return HeadClaim(kind, MASKS[mask], int(node), clusters=tuple(clusters), shift=shift, divided=tuple(divided))
 
 
 def _equality(text: str) -> EqualityClaim | None:
@@ -313,66 +323,76 @@ def _equality(text: str) -> EqualityClaim | None:
     return None if found is None or head is None else EqualityClaim(int(found[1]), int(found[2]), head)
 
 
-# ── what claims and connectives say, as literals: a node, and whether it has to be true ───────────────
-RETRIEVING = ("latest", "earliest", "back", "ahead")
-"""The kinds of heads that bring what a retrieval finds."""
+# ── whether claims say something of a program ───────────────────────────────────────────────────────────────
+Nodes = Mapping[int, Node]
+"""The nodes of a program by their numbers."""
 
 
-def literal_of(claim: SubspaceClaim | None) -> tuple[int, bool] | None:
-    """Return the node that a claim says is true, or false, if it says no more."""
-    if isinstance(claim, BitClaim) and len(claim.alternatives) == 1 and len(claim.alternatives[0]) == 1:
-        ((literal,),) = claim.alternatives
-        return (literal.node, literal.true) if literal.label is None else None
-    return None
+def means(claim: SubspaceClaim, nodes: Nodes) -> bool:
+    """Return whether the nodes that a claim is about are there, and of the right kind."""
+    match claim:
+        case GivenClaim():
+            return True
+        case BitClaim():
+            literals = (literal for each in claim.alternatives for literal in each)
+            return all(_kind(each.node, nodes) == ("bit" if each.label is None else "label") for each in literals)
+        case DividedClaim() | NodeClaim() if claim.what != "found":
+            return _kind(claim.node, nodes) == ("label" if claim.what == "label" else "number")
+        case DividedClaim() | NodeClaim() | StepClaim():
+            wanted = logic.Comparison if isinstance(claim, StepClaim) else logic.Retrieve
+            return isinstance(nodes.get(claim.node), wanted)
+        case EqualityClaim():
+            return equality(nodes.get(claim.node), claim.conjunct) is not None and reads(claim.head, nodes)
+    return (not isinstance(claim, MeanClaim) or reads(claim.head, nodes)) and means(claim.of, nodes)
 
 
-def bare(claim: SubspaceClaim | None) -> SubspaceClaim | None:
-    """Return a claim without saying that it is about the inside of the word."""
-    while isinstance(claim, InsideClaim):
-        claim = claim.of
-    return claim
+def _kind(number: int, nodes: Nodes) -> str | None:
+    return nodes[number].kind if number in nodes else None
 
 
-def of_key(claim: SubspaceClaim | None) -> SubspaceClaim | None:
-    """Return what a retrieval's head is claimed to have brought; None if it is another head, or none."""
-    brought = bare(claim)
-    return brought.of if isinstance(brought, MeanClaim) and brought.head.kind in RETRIEVING else None
+def reads(head: HeadClaim, nodes: Nodes) -> bool:
+    """Return whether the node that a head looks by is there, of the right class, with its conjuncts."""
+    if head.number is not None:
+        return _kind(head.number.node, nodes) == "number"
+    wanted, node = _CLASSES.get(head.kind), nodes.get(head.node)
+    if wanted is None or node is None:
+        return wanted is None
+    if isinstance(node, logic.Retrieve) and head.kind in _ENDING:
+        return (node.choice, node.sight) == _ENDING[head.kind] and not any(map(about_query, logic.leaves(node.score)))
+    if isinstance(node, logic.Retrieve):
+        numbers = [number for cluster in head.clusters for number in cluster]
+        return head.kind == node.choice and all(number < len(conjuncts(node)) for number in numbers)
+    return isinstance(node, wanted)
 
 
-def alternative(claim: SubspaceClaim | None) -> frozenset[tuple[int, bool]] | None:
-    """Return the literals of a claim that is one conjunction of truth values."""
-    if not isinstance(claim, BitClaim) or len(claim.alternatives) != 1:
-        return None
-    return frozenset((each.node, each.true) for each in claim.alternatives[0] if each.label is None)
+_ENDING = {"since": ("latest", "<="), "until": ("earliest", ">=")}
+_CLASSES: Mapping[str, type[Node]] = {
+    "since": logic.Since,
+    "until": logic.Until,
+    "sign": logic.Comparison,
+    "latest": logic.Retrieve,
+    "earliest": logic.Retrieve,
+}
 
 
-def conjunction(node: Node) -> tuple[frozenset[tuple[int, bool]], bool]:
-    """Return the literals that a connective is the conjunction of, or, with False, the negation of one; none of others."""
-    if isinstance(node, And):
-        return frozenset(signed_literal(part) for part in node.parts), True
-    if isinstance(node, Or):
-        return frozenset((number, not true) for number, true in map(signed_literal, node.parts)), False
-    if isinstance(node, Not):
-        literals, true = conjunction(node.of)
-        return literals, not true
-    return frozenset(), True
+def conjuncts(node: logic.Retrieve) -> tuple[logic.Score, ...]:
+    """Return the parts of the conjunction that the condition is, those of conjunctions in it one by one."""
+    return _flat(node.score)
 
 
-def flattened(node: Node, true: bool) -> frozenset[tuple[int, bool]]:
-    """Return the literals of which a connective, or its negation, is the conjunction, through connectives in it."""
-    if isinstance(node, Not):
-        return flattened(node.of, not true)
-    if isinstance(node, And if true else Or):
-        return frozenset(literal for part in node.parts for literal in flattened(part, true))
-    return frozenset([(node.number, true)])
+def _flat(score: logic.Score) -> tuple[logic.Score, ...]:
+    return tuple(part for each in score.parts for part in _flat(each)) if isinstance(score, logic.AllOf) else (score,)
 
 
-def signed_literal(node: Node) -> tuple[int, bool]:
-    true = True
-    while isinstance(node, Not):
-        node, true = node.of, not true
-    return node.number, true
+def equality(node: Node | None, number: int) -> logic.Equal | None:
+    """Return the conjunct of a `Retrieve` that has this number, an equality of two numbers; None if there is none."""
+    parts = conjuncts(node) if isinstance(node, logic.Retrieve) else ()
+    conjunct = parts[number] if number < len(parts) else None
+    return conjunct if isinstance(conjunct, logic.Equal) and conjunct.key.kind == "number" else None
 
 
-def called(node: Node) -> str:
-    return node.name or f"s{node.number}"
+def about_query(leaf: logic.AtKey | logic.AtQuery | logic.Equal) -> bool:
+    """Return whether a leaf is about the query: constants are the same at every position."""
+    if isinstance(leaf, logic.AtKey):
+        return False
+    return not isinstance(leaf.bit if isinstance(leaf, logic.AtQuery) else leaf.query, logic.Always | logic.Text)

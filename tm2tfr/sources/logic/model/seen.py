@@ -7,13 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.contract.causality import CausalValue
+from tm2tfr.contract.wired import KnownOrNot
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.evaluate import satisfied
-from tm2tfr.sources.logic.specification import claims
-from tm2tfr.sources.logic.specification.heads import conjuncts
+from tm2tfr.sources.logic.model import claims
+from tm2tfr.sources.logic.model.claims import SubspaceClaim
 from tm2tfr.transformer.residual import Subspace
 
-HeldAt = Callable[[str, int], tuple[CausalValue, str]]
+HeldAt = Callable[[str, int], KnownOrNot]
 """(variable, position) -> its value, and why that is not known."""
 ENDS = ("BOS", "EOS")
 _KINDS: Mapping[type[tl.Node], tuple[str, ...]] = {
@@ -33,38 +34,36 @@ _ORDER: Mapping[str, Callable[[Callable[[int], bool]], bool]] = {
 }
 
 
-class SeenValues:
-    """What nodes are for a part that reads these variables; the interface of `WordValues`.
+class SeenNodes:
+    """What nodes are at a position, for a part of the weights that reads some variables.
+
+    Where what is read does not settle what a node is, there is a doubt.
 
     Args:
-        reads: variable -> its claim.
+        tokens: those fed, with BOS and EOS.
+        nodes: the nodes of the program by their numbers.
+        reads: variable -> its claim; one that is computed here is not among them.
         held: what they hold.
-        but: a variable that is not one of them, since it is what is computed.
         labels: the number of a node that is a label -> those that it has in runs; a subspace may have all but one.
         spaces: the subspace of each variable.
 
     Attributes:
-        why: why something that was asked for is not known; empty: everything is.
+        why: the first doubt about what was asked for since it was emptied.
     """
 
     def __init__(
         self,
-        word: tuple[str, ...],
-        by_number: Mapping[int, tl.Node],
-        eos: bool,
-        reads: Mapping[str, claims.SubspaceClaim | None],
+        tokens: tuple[str, ...],
+        nodes: Mapping[int, tl.Node],
+        reads: Mapping[str, SubspaceClaim | None],
         held: HeldAt,
-        but: str = "",
         *,
         labels: Mapping[int, frozenset[str]],
         spaces: Mapping[str, Subspace],
     ) -> None:
-        self.word, self.by_number, self.why = word, by_number, ""
-        self.tokens = ("BOS", *word, *(["EOS"] if eos else []))
-        self.positions = len(self.tokens)
-        self._held, self._labels, self._spaces = held, labels, spaces
-        self.claims = [(what, claim) for what, claim in sorted(reads.items()) if claim is not None and what != but]
-        self._token = "token" if "token" in reads else None
+        self.tokens, self.nodes, self._held, self._labels, self._spaces = tokens, nodes, held, labels, spaces
+        self.claims = [(what, claim) for what, claim in sorted(reads.items()) if claim is not None]
+        self._token, self.why = "token" if "token" in reads else None, ""
 
     def take(self, what: str, p: int) -> CausalValue:
         """Return what a variable holds at position `p`."""
@@ -80,31 +79,55 @@ class SeenValues:
         """Return the token at position `p`, as far as it is read."""
         return self.tokens[p] if self._token is None else str(self.take(self._token, p))
 
-    def inside(self, p: int) -> bool:
+    def within(self, p: int) -> bool:
         """Return whether position `p` is one of the word."""
-        return 0 <= p < self.positions and self.token(p) not in ENDS
+        return self.token(p) not in ENDS
+
+    def selected(self, node: tl.Node, p: int) -> bool:
+        """Return whether a retrieval selects anything."""
+        found = self.found(node, p) if isinstance(node, tl.Retrieve) else None
+        if found is None:
+            self.doubt(f"nothing says whether s{node.number} selects anything at {p}")
+        return bool(found)
+
+    def goes_on(self, node: tl.Node, p: int) -> bool:
+        """Return whether a step of since or until goes on."""
+        if isinstance(node, tl.Since | tl.Until):
+            return self.bit(node.left, p) and not self.bit(node.right, p)
+        self.doubt(f"nothing says where the head of {called(node)} looks")
+        return False
+
+    def equal(self, claim: claims.EqualityClaim, p: int) -> bool:
+        """Return whether the number that was brought from the key is the one here."""
+        conjunct = claims.equality(self.nodes[claim.node], claim.conjunct)
+        for what, said in self.claims:
+            brought = said.of if isinstance(said, claims.MeanClaim) else None
+            if conjunct is not None and brought == claims.NodeClaim("number", conjunct.key.number):
+                return bool(self.take(what, p) == self.number(conjunct.query, p))
+        self.doubt(f"nothing says whether the numbers of s{claim.node} are equal at {p}")
+        return False
 
     # ── bits ────────────────────────────────────────────────────────────────────────────────────────────────
     def bit(self, node: tl.Node, p: int) -> bool:
         """Return whether a bit is true at position `p`."""
         for what, claim in self.claims:
-            literal = claims.literal_of(claim)
+            literal = literal_of(claim)
             if literal is not None and literal[0] == node.number:
                 value = bool(self.take(what, p))
-                return value if literal[1] else self.inside(p) and not value
+                return value if literal[1] else self.within(p) and not value
             if (
                 isinstance(claim, claims.ShareClaim)
-                and (literal := claims.literal_of(claim.of)) is not None
+                and (literal := literal_of(claim.of)) is not None
                 and literal[0] == node.number
             ):
                 return bool(self.take(what, p)) == literal[1]
-        literals, true = claims.conjunction(node)
-        flat = claims.flattened(node, true)
+        literals, true = conjunction(node)
+        flat = flattened(node, true)
         for what, claim in self.claims if literals else ():
-            if claims.alternative(claim) in (literals, flat):
+            if alternative(claim) in (literals, flat):
                 value = bool(self.take(what, p))
-                return value if true else self.inside(p) and not value
-        return self.inside(p) and self._defined(node, p)
+                return value if true else self.within(p) and not value
+        return self.within(p) and self._defined(node, p)
 
     def _defined(self, node: tl.Node, p: int) -> bool:  # noqa: PLR0911
         match node:
@@ -126,7 +149,7 @@ class SeenValues:
                 return self._predicate(node, p)
             case tl.Since() | tl.Until() | tl.Previous() | tl.Next() | tl.Retrieve():
                 return bool(self._carried(node, p))
-        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
+        self.doubt(f"nothing says what {called(node)} is at {p}")
         return False
 
     def _compared(self, node: tl.Comparison, p: int) -> bool:
@@ -154,21 +177,21 @@ class SeenValues:
             return retrieved
         found = []
         for what, claim in self.claims:
-            brought = claims.bare(claim)
+            brought = bare(claim)
             if isinstance(brought, claims.MeanClaim) and brought.head.kind in _KINDS.get(type(node), ()):
                 found.append((what, brought))
         for alike in (
             [what for what, brought in found if brought.head.node == node.number],
-            [what for what, brought in found if claims.literal_of(brought.of) == (getattr(node, "of", node).number, True)],
+            [what for what, brought in found if literal_of(brought.of) == (getattr(node, "of", node).number, True)],
         ):
             if len(found) > 1 and len(alike) == 1:
                 found = [(what, brought) for what, brought in found if what == alike[0]]
         if len(found) != 1:
-            self.doubt(f"nothing alone says what {claims.called(node)} is at {p}")
+            self.doubt(f"nothing alone says what {called(node)} is at {p}")
             return 0
         value = self.take(found[0][0], p)
         if value not in (0, 1):
-            self.doubt(f"{claims.called(node)} is neither true nor false at {p} then")
+            self.doubt(f"{called(node)} is neither true nor false at {p} then")
         return value
 
     # ── retrieval ───────────────────────────────────────────────────────────────────────────────────────────
@@ -186,14 +209,14 @@ class SeenValues:
         for what, claim in self.claims:
             if claim == claims.NodeClaim("found", node.number):
                 return bool(self.take(what, p))
-        there = [claims.bare(claim) for _, claim in self.claims]
-        if not any(isinstance(claim, claims.MeanClaim) and claim.head.kind in claims.RETRIEVING for claim in there):
+        there = [bare(claim) for _, claim in self.claims]
+        if not any(isinstance(claim, claims.MeanClaim) and claim.head.kind in RETRIEVING for claim in there):
             return None
-        within = next((what for what, claim in self.claims if claims.of_key(claim) == claims.BitClaim(((),))), None)
-        holds = [self._conjunct(node, n, part, p) for n, part in enumerate(conjuncts(node))]
+        within = next((what for what, claim in self.claims if of_key(claim) == claims.BitClaim(((),))), None)
+        holds = [self._conjunct(node, n, part, p) for n, part in enumerate(claims.conjuncts(node))]
         if None in holds:
             return None
-        return self.inside(p) and (within is None or self.take(within, p) == 1) and all(holds)
+        return self.within(p) and (within is None or self.take(within, p) == 1) and all(holds)
 
     def _conjunct(self, node: tl.Retrieve, n: int, part: tl.Score, p: int) -> bool | None:  # noqa: PLR0911
         match part:
@@ -222,8 +245,8 @@ class SeenValues:
         """Return a node at the position that a retrieval found, as it was brought; None if it was not."""
         one_by_one: dict[str, str] = {}
         for what, claim in self.claims:
-            brought = claims.of_key(claim)
-            literal = claims.literal_of(brought)
+            brought = of_key(claim)
+            literal = literal_of(brought)
             if literal is not None and literal[0] == node.number:
                 return bool(self.take(what, p)) == literal[1]
             if brought == claims.NodeClaim("label", node.number) or (
@@ -250,7 +273,7 @@ class SeenValues:
         return true[0] if len(true) == 1 else None if not values else self._no_key(node, p)
 
     def _no_key(self, node: tl.Node, p: int) -> str:
-        self.doubt(f"no value of {claims.called(node)} is brought to {p} then")
+        self.doubt(f"no value of {called(node)} is brought to {p} then")
         return ""
 
     # ── labels and numbers ──────────────────────────────────────────────────────────────────────────────────
@@ -264,7 +287,7 @@ class SeenValues:
                     return value
                 left = self._labels.get(node.number, frozenset()) - set(self._spaces[what].labels or ())
                 other = next(iter(left)) if value is None and len(left) == 1 else "" if value is None else None
-        if not self.inside(p):
+        if not self.within(p):
             return None
         match node:
             case tl.Input():
@@ -279,9 +302,9 @@ class SeenValues:
                 return value
         if other is not None:
             if not other:
-                self.doubt(f"nothing says which label {claims.called(node)} has at {p}")
+                self.doubt(f"nothing says which label {called(node)} has at {p}")
             return other
-        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
+        self.doubt(f"nothing says what {called(node)} is at {p}")
         return None
 
     def number(self, node: tl.Node, p: int) -> int:  # noqa: PLR0911
@@ -307,20 +330,90 @@ class SeenValues:
                 return self._counted(node, p)
         if node.kind == "bit":
             return int(self.bit(node, p))
-        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
+        self.doubt(f"nothing says what {called(node)} is at {p}")
         return 0
 
     def _counted(self, node: tl.CountLeft, p: int) -> int:
         for what, claim in self.claims:
             if isinstance(claim, claims.MeanClaim) and (claim.head.kind, claim.head.mask) == ("all", "future"):
-                literal = claims.literal_of(claim.of)
+                literal = literal_of(claim.of)
                 if literal == (node.of.number, True):
                     return self._whole(node, self.take(what, p) * (p + 1), p)
-        self.doubt(f"nothing says what {claims.called(node)} is at {p}")
+        self.doubt(f"nothing says what {called(node)} is at {p}")
         return 0
 
     def _whole(self, node: tl.Node, value: Any, p: int) -> int:
         number = Fraction(value)
         if number.denominator != 1:
-            self.doubt(f"{claims.called(node)} is not a whole number at {p} then")
+            self.doubt(f"{called(node)} is not a whole number at {p} then")
         return int(number)
+
+
+# ── what claims and connectives say, as literals: a node, and whether it has to be true ───────────────
+RETRIEVING = ("latest", "earliest", "back", "ahead")
+"""The kinds of heads that bring what a retrieval finds."""
+
+
+def literal_of(claim: SubspaceClaim | None) -> tuple[int, bool] | None:
+    """Return the node that a claim says is true, or false, if it says no more."""
+    if isinstance(claim, claims.BitClaim) and len(claim.alternatives) == 1 and len(claim.alternatives[0]) == 1:
+        ((literal,),) = claim.alternatives
+        return (literal.node, literal.true) if literal.label is None else None
+    return None
+
+
+def bare(claim: SubspaceClaim | None) -> SubspaceClaim | None:
+    """Return a claim without saying that it is about the inside of the word."""
+    while isinstance(claim, claims.InsideClaim):
+        claim = claim.of
+    return claim
+
+
+def of_key(claim: SubspaceClaim | None) -> SubspaceClaim | None:
+    """Return what a retrieval's head is claimed to have brought; None if it is another head, or none."""
+    brought = bare(claim)
+    return brought.of if isinstance(brought, claims.MeanClaim) and brought.head.kind in RETRIEVING else None
+
+
+def alternative(claim: SubspaceClaim | None) -> frozenset[tuple[int, bool]] | None:
+    """Return the literals of a claim that is one conjunction of truth values."""
+    if not isinstance(claim, claims.BitClaim) or len(claim.alternatives) != 1:
+        return None
+    return frozenset((each.node, each.true) for each in claim.alternatives[0] if each.label is None)
+
+
+def conjunction(node: tl.Node) -> tuple[frozenset[tuple[int, bool]], bool]:
+    """Return the literals that a connective is the conjunction of, or, with False, the negation of one; none of others."""
+    if isinstance(node, tl.And):
+        return frozenset(_signed_literal(part) for part in node.parts), True
+    if isinstance(node, tl.Or):
+        return frozenset((number, not true) for number, true in map(_signed_literal, node.parts)), False
+    if isinstance(node, tl.Not):
+        literals, true = conjunction(node.of)
+        return literals, not true
+    return frozenset(), True
+
+
+def flattened(node: tl.Node, true: bool) -> frozenset[tuple[int, bool]]:
+    """Return the literals of which a connective, or its negation, is the conjunction, through connectives in it."""
+    if isinstance(node, tl.Not):
+        return flattened(node.of, not true)
+    if isinstance(node, tl.And if true else tl.Or):
+        return frozenset(literal for part in node.parts for literal in flattened(part, true))
+    return frozenset([(node.number, true)])
+
+
+def _signed_literal(node: tl.Node) -> tuple[int, bool]:
+    true = True
+    while isinstance(node, tl.Not):
+        node, true = node.of, not true
+    return node.number, true
+
+
+def called(node: tl.Node) -> str:
+    return node.name or f"s{node.number}"
+
+
+def whole(number: int | Fraction) -> int | Fraction:
+    """Return a number, a whole one as an int."""
+    return Fraction(number).numerator if Fraction(number).denominator == 1 else number

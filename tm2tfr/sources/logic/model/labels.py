@@ -1,12 +1,11 @@
 """Labels of formulas and programs of temporal logic: the values of nodes, and what subspaces and heads make of them.
 
-For many words of one length at once, with BOS before them and EOS behind, if the weights have one. See
-`tm2tfr.sources.logic.specification`, which says the same of one position of one word after the other.
+The model on many words of one length at once, with BOS before them and EOS behind, if the weights have one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract.labelling import (
-    FUNCTIONS,
     RESERVED,
     HeadLabels,
     HeldVariable,
@@ -27,24 +25,23 @@ from tm2tfr.contract.labelling import (
     recoded,
 )
 from tm2tfr.sources.logic.evaluate_many import ManyWords
-from tm2tfr.sources.logic.labelling.framed import FramedGrid, FramedWords
-from tm2tfr.sources.logic.nodes import Node
-from tm2tfr.sources.logic.program import LogicProgram
-from tm2tfr.sources.logic.specification.claims import (
+from tm2tfr.sources.logic.model.claims import (
     BitClaim,
     DividedClaim,
-    EqualityClaim,
     GivenClaim,
-    InsideClaim,
     MeanClaim,
     NodeClaim,
     ShareClaim,
-    StepClaim,
     SubspaceClaim,
     head_claim,
     labelled,
+    means,
+    nested,
     subspace_claim,
 )
+from tm2tfr.sources.logic.model.columns import ReferenceColumns
+from tm2tfr.sources.logic.nodes import Node
+from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.sources.logic.write import output_names
 from tm2tfr.transformer.residual import Subspace
@@ -139,19 +136,14 @@ class LogicVariables:
                 what = f"the label that holds here: {subspace.holds}"
                 found[subspace.name] = LabelVariable(name=name, kind="label", meaning=what, labels=subspace.labels), of
             else:
-                kind: Any = "number" if any(map(_is_a_share, _nested(of))) else "whole"
+                kind: Any = "number" if any(map(_is_a_share, nested(of))) else "whole"
                 found[subspace.name] = LabelVariable(name=name, kind=kind, meaning=f"what holds here: {subspace.holds}"), of
         return found
 
     def _there(self, claim: SubspaceClaim) -> bool:
         """Return whether a claim is about nodes of this program, and no share of a vector."""
-        last = list(_nested(claim))[-1]
-        vector = labelled(last) and not _thermometer(last)
-        if vector and any(map(_is_a_share, _nested(claim))):
-            return False
-        numbers = [literal.node for each in getattr(last, "alternatives", ()) for literal in each]
-        numbers += [last.node] if hasattr(last, "node") else []
-        return all(each in self._by_number for each in numbers)
+        vector = labelled(claim) and not _thermometer(claim)
+        return not (vector and any(map(_is_a_share, nested(claim)))) and means(claim, self._by_number)
 
     def _plain(self, subspace: Subspace) -> HeldVariable | None:
         """Return what a subspace holds that needs no column of its own."""
@@ -189,80 +181,25 @@ class LogicVariables:
     def __call__(self, words: NDArray[np.int64]) -> LabelledWords:
         """Return the labels of words of one length, given as places of their tokens in the alphabet: (words, n)."""
         rows, fed = self._many.run(words), self.right.fed(words)
-        framed = FramedWords(rows, fed, eos=self._eos)
-        columns: dict[str, FramedGrid] = {}
+        model = ReferenceColumns(rows, fed, self._decoder.vocabulary, eos=self._eos)
+        columns: dict[str, NDArray[Any]] = {}
         for node, name in self._names.items():
-            values = framed.labels(node) if node.kind == "label" else framed.numbers(node)
-            columns[name] = values.astype(np.int32)
-        looks = {head.column: self._look(head, framed) for head in self._heads}
+            column = model.places(node) if node.kind == "label" else model.numbers(node)
+            columns[name] = column.astype(np.int32)
         for made, claim in self._own.values():
             if made.kind == "label":
-                columns[made.name] = self._codes(claim, framed, made.labels or ())
+                columns[made.name] = recoded(model.names, made.labels)[model.value(claim)]
             else:
-                columns[made.name] = np.asarray(self._number(claim, framed)).astype(
-                    np.float64 if made.kind == "number" else np.int32
-                )
+                columns[made.name] = model.value(claim).astype(np.float64 if made.kind == "number" else np.int32)
+        looks = {head.column: self._look(head, model) for head in self._heads}
         return LabelledWords(np.ones(len(words), dtype=bool), columns, {}, looks, fed, self.right.wanted(rows))
 
-    def _look(self, head: HeadLabels, framed: FramedWords) -> LookMatrix:
+    def _look(self, head: HeadLabels, model: ReferenceColumns) -> LookMatrix:
         claim = head_claim(head.claim)
-        positions = framed.positions
         if claim is None or claim.kind == "all":
-            return np.ones((1, positions, positions), dtype=bool)
-        looks: LookMatrix = framed.looked(claim, self._by_number)[:, :, None] == np.arange(positions)
+            return np.ones((1, model.positions, model.positions), dtype=bool)
+        looks: LookMatrix = model.looked(claim)[:, :, None] == model.here
         return looks
-
-    def _number(self, claim: SubspaceClaim, framed: FramedWords) -> FramedGrid:  # noqa: PLR0911
-        """Return a claim about a number, or about how many labels are reached: (words, positions)."""
-        nodes = self._by_number
-        match claim:
-            case GivenClaim():
-                return framed.given(claim.what)
-            case BitClaim():
-                return framed.true(claim, nodes)
-            case NodeClaim() if claim.what == "found":
-                return framed.found(nodes[claim.node])
-            case NodeClaim():
-                kind, _, power = claim.what.partition(" ")  # such as ``positive square``
-                found = FUNCTIONS[_FUNCTIONS[kind]](framed.numbers(nodes[claim.node]))
-                return found**2 if power else found
-            case DividedClaim():
-                quotient, remainder = np.divmod(np.maximum(0, claim.sign * framed.numbers(nodes[claim.node])), claim.per)
-                return remainder if claim.what == "reaches" else quotient**2 if claim.what.endswith("square") else quotient
-            case StepClaim():
-                return framed.reaches(nodes[claim.node], claim.least)
-            case EqualityClaim():
-                return framed.equal(claim, nodes)
-            case InsideClaim():
-                return np.where(framed.inside, self._number(claim.of, framed), 0)
-            case ShareClaim():
-                return self._number(claim.of, framed) / (framed.here + 1)
-            case MeanClaim():
-                of = self._number(claim.of, framed)
-                return (
-                    framed.mean(claim.head, of, nodes)
-                    if claim.head.kind == "all"
-                    else framed.fetched(claim.head, of, nodes)
-                )
-
-    def _codes(self, claim: SubspaceClaim, framed: FramedWords, labels: Sequence[str]) -> NDArray[np.int32]:
-        """Return a claim about a label as its place among labels, -1 for nothing: (words, positions)."""
-        match claim:
-            case NodeClaim():
-                node = self._by_number[claim.node]
-                to = np.append(recoded(self._many.labels[node], labels), -1)
-                found: NDArray[np.int32] = to[framed.labels(node)]
-                return found
-            case GivenClaim():
-                return recoded(self._decoder.vocabulary, labels)[framed.tokens]
-            case InsideClaim():
-                return np.where(framed.inside, self._codes(claim.of, framed, labels), -1).astype(np.int32)
-            case MeanClaim():
-                there: NDArray[np.int32] = framed.fetched(
-                    claim.head, self._codes(claim.of, framed, labels), self._by_number
-                )
-                return there
-        raise TypeError(f"{claim} is not about a label")
 
 
 def _under_a_mean(claim: SubspaceClaim) -> SubspaceClaim | None:
@@ -270,22 +207,13 @@ def _under_a_mean(claim: SubspaceClaim) -> SubspaceClaim | None:
     return claim.of if isinstance(claim, MeanClaim) and claim.head.kind == "all" and labelled(claim) else None
 
 
-def _nested(claim: SubspaceClaim) -> Iterator[SubspaceClaim]:
-    """Yield a claim, and those that it is made of."""
-    yield claim
-    while isinstance(claim, InsideClaim | ShareClaim | MeanClaim):
-        claim = claim.of
-        yield claim
-
-
 def _is_a_share(claim: SubspaceClaim) -> bool:
     return isinstance(claim, ShareClaim) or (isinstance(claim, MeanClaim) and claim.head.kind == "all")
 
 
 def _thermometer(claim: SubspaceClaim) -> bool:
-    while isinstance(claim, InsideClaim | ShareClaim | MeanClaim):
-        claim = claim.of
-    return isinstance(claim, DividedClaim) and claim.what == "reaches"
+    *_, last = nested(claim)
+    return isinstance(last, DividedClaim) and last.what == "reaches"
 
 
 def _text_of_head(holds: str) -> str:

@@ -1,6 +1,6 @@
 """Labels of RASP programs: the values of s-ops, and what subspaces and heads make of them, for many inputs at once.
 
-See `tm2tfr.sources.rasp.specification`, which says the same of one position of one input after the other.
+See `tm2tfr.sources.rasp.model.specification`, which says the same of one position of one input after the other.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tm2tfr.contract.labelling import (
 )
 from tm2tfr.sources.rasp.drawing.flow import expression, selector_text
 from tm2tfr.sources.rasp.evaluate_many import ManyValues
+from tm2tfr.sources.rasp.model.specification import look, number, numeric, s_ops, shown_value
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import Aggregate, Selector, SOp
-from tm2tfr.sources.rasp.specification import look, number, numeric, s_ops, shown_value
 from tm2tfr.sources.rasp.truth import RaspLabels, answered
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder

@@ -9,36 +9,34 @@ from typing import Any
 from tm2tfr.base.errors import CompileError, Tm2tfrError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.wired import WiredWeights
 from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.model.specification import numeric, shown_value
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens
-from tm2tfr.sources.rasp.specification import numeric, shown_value
-from tm2tfr.transformer.listing import wiring
 from tm2tfr.transformer.residual import Subspace
-from tm2tfr.transformer.weights import Decoder, digest
+from tm2tfr.transformer.weights import Decoder
 
 SHORT, LONG = 150, 60
 """How many short inputs, and random longer ones, say what can occur."""
 FIXED = ("1", "i", "i^2", "position")
-PLACE = "it says where a position is, and has no cause"
 _SEEN = {"steps": "it is computed from the mean, which can be set", "share": "it is a share of what several positions have"}
 
 KINDS = ("token", "value", "picked", "mean", "steps", "share", "found", *FIXED)
 """What claims of subspaces that are known begin with."""
 
 
-class RaspProgram:
+class RaspWeights(WiredWeights[Program]):
     """What is the same for all runs of a program's weights: its s-ops, where they are kept, and what occurs in runs."""
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
-        self.decoder, self.program = decoder, program
-        self.spaces, self.wires, self.outputs = wiring(decoder)
+        super().__init__(program, decoder)
         unknown = next((what for what in self.spaces if what.partition(" ")[0] not in KINDS), None)
         if unknown is not None:
             what = f"{program.name}: nothing says how {unknown!r} depends on other variables, as in weights for any length"
             raise CompileError(f"{what}: compile it with --max-length")
-        self.answers = [(output, program.choosing(output.name).sop) for output in decoder.outputs]
-        wanted = [sop for _, sop in self.answers] or [program.sop]
+        self.answered = {output: program.choosing(output.name).sop for output in decoder.outputs}
+        wanted = list(self.answered.values()) or [program.sop]
         words = list(self._words())
         self.stages = []
         for word in words:
@@ -56,24 +54,7 @@ class RaspProgram:
             for sop, values in stages.values.items():
                 known = self.atoms.setdefault(self.same[sop], {})
                 known.update((shown_value(value, self.numeric[sop]), value) for value in values)
-        self.together: dict[str, set[Any]] = {}
         self.empties: set[int] = set()
-        self.learning = True
-
-    def of(self, program: Program, decoder: Decoder) -> bool:
-        """Return whether it is of this program and these weights: the same text, and the same matrices."""
-        if self.decoder is decoder and self.program is program:
-            return True
-        same = (program.text, program.chosen, program.alphabet) == (
-            self.program.text,
-            self.program.chosen,
-            self.program.alphabet,
-        )
-        return (
-            same
-            and bool(program.text)
-            and (decoder.layout == self.decoder.layout and digest(decoder) == digest(self.decoder))
-        )
 
     def _words(self) -> Iterator[Word]:
         alphabet, most = self.program.alphabet, self.decoder.positions or 10
@@ -108,21 +89,9 @@ class RaspProgram:
 
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
-        read_by: dict[str, list[str]] = {}
-        for what, wire in self.wires.items():
-            name = self.spaces[what].name
-            for read in wire.reads:
-                read_by.setdefault(read, []).append(f"{name}{', where its head attends' if wire.head else ''}")
-            for read in (*wire.head.query, *wire.head.key) if wire.head else ():
-                read_by.setdefault(read, []).append(f"the head of {name}")
-        for name, reads in self.outputs.items():
-            for read in reads:
-                read_by.setdefault(read, []).append(f"the output {name}")
-        found = {}
-        for what, space in self.spaces.items():
-            if what not in FIXED:
-                found[what] = _variable(what, space, ", ".join(dict.fromkeys(read_by.get(what, ()))))
-        return found
+        read_by = self.readers("{}, where its head attends", "the head of {}")
+        spaces = ((what, space) for what, space in self.spaces.items() if what not in FIXED)
+        return {what: _variable(what, space, read_by.get(what, "")) for what, space in spaces}
 
 
 def among(reads: Iterable[str], claim: str) -> str | None:

@@ -1,4 +1,16 @@
-"""A run of a RASP program's weights as equations, some of whose variables may be set."""
+"""The causal model of a RASP program's run: s-ops by what they are made of, at the positions that selectors select.
+
+See `tm2tfr.contract.wired`: an s-op of which nothing that is read says anything is computed by its own definition, down to
+the tokens. The variables are, by what subspaces hold (see `tm2tfr.sources.rasp.model.specification`): ``token``; ``value
+s12``, the label of an s-op, or of the kind that values of several are of; ``picked s12`` and ``mean s12 K L``, what an
+aggregate brings from the positions that its head attends to, a label, or K (mean - L); ``found c7``, whether the selector
+selects anything. ``steps`` and ``share`` are computed from these, can be seen and not set.
+
+There is also a doubt where an s-op has a value that it has in no run, or a selector selects nothing that always selects
+something.
+
+Nothing here is taken from the compiler.
+"""
 
 from __future__ import annotations
 
@@ -6,42 +18,47 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.causality import CausalValue, Settings
+from tm2tfr.contract.wired import KnownOrNot, WiredCausal, WiredRun, latest, plain
 from tm2tfr.sources.rasp import sops as rasp
-from tm2tfr.sources.rasp.causal.about import FIXED, RaspProgram, among
-from tm2tfr.sources.rasp.program import Word, shown_atom
-from tm2tfr.sources.rasp.specification import Gaze, look, number, s_ops, shown_value
+from tm2tfr.sources.rasp.evaluate import evaluate
+from tm2tfr.sources.rasp.library import word_of
+from tm2tfr.sources.rasp.model.specification import Gaze, look, number, s_ops, shown_value
+from tm2tfr.sources.rasp.model.weights import FIXED, RaspWeights, among
+from tm2tfr.sources.rasp.program import Program, Word, shown_atom
+from tm2tfr.sources.rasp.truth import plain_value
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
 from tm2tfr.transformer.listing import WiredHead
+from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.weights import Decoder
 
-KnownOrNot = tuple[Any, str]
-"""A value, and why it is not known what weights have there; empty: it is known."""
 
-
-class RaspRun:
+class RaspRun(WiredRun):
     """The values of a run, each computed when it is asked for."""
 
-    def __init__(self, about: RaspProgram, word: Word, settings: Settings) -> None:
-        self._about, self._word, self._set = about, word, settings
-        self._tokens = tuple(map(shown_atom, word))
-        self._known: dict[tuple[str, int], KnownOrNot] = {}
+    def __init__(self, about: RaspWeights, word: Word, settings: Settings) -> None:
+        super().__init__(tuple(map(shown_atom, word)), settings)
+        self._about = about
         self._looked: dict[tuple[str, int], tuple[tuple[int, ...], str]] = {}
 
-    def all(self) -> None:
+    def learn(self) -> None:
         """Compute every variable at every position."""
         for what in self._about.spaces:
             if what not in FIXED:
-                for i in range(len(self._word)):
+                for i in range(len(self.tokens)):
                     self.held(what, i)
 
-    def held(self, what: str, i: int) -> KnownOrNot:
-        """Return what a variable is at position `i`."""
-        if (what, i) in self._set:
-            return self._set[what, i], ""
-        if (what, i) not in self._known:
-            kind, _, rest = what.partition(" #")[0].partition(" ")
-            self._known[what, i] = _KINDS[kind](self, what, rest, i)
-        return self._known[what, i]
+    def computed(self, what: str, i: int) -> KnownOrNot:
+        kind, _, rest = what.partition(" #")[0].partition(" ")
+        return _KINDS[kind](self, what, rest, i)
+
+    def answered(self, output: Output, i: int) -> KnownOrNot:
+        sop = self._about.answered[output]
+        value, why = self.seen(sop, i, self._about.outputs[output.name])
+        if output.labels is not None or isinstance(value, str):
+            return shown_value(value, self._about.numeric[sop]), why
+        return plain_value(value), why
 
     # ── s-ops as they are seen ──────────────────────────────────────────────────────────────────────────────
     def seen(self, sop: rasp.SOp, i: int, reads: frozenset[str] | set[str], *, but: str = "") -> KnownOrNot:  # noqa: PLR0911
@@ -121,7 +138,7 @@ class RaspRun:
             offered = [number(each) for each in about.atoms[about.same[node.values]].values()]
             if not min(offered) <= value <= max(offered):
                 why = why or f"{_name(node)} is no mean of values at {i} then"
-            return self._allowed(node, value.numerator if value.denominator == 1 else value, why or doubt, i)
+            return self._allowed(node, plain_value(value), why or doubt, i)
         if found is not None:
             (value, *_) = about.atoms[about.same[node.values]].values()
             return value, doubt
@@ -129,7 +146,7 @@ class RaspRun:
 
     # ── variables ───────────────────────────────────────────────────────────────────────────────────────────
     def _of_token(self, what: str, rest: str, i: int) -> KnownOrNot:
-        return self._tokens[i], ""
+        return self.tokens[i], ""
 
     def _of_value(self, what: str, rest: str, i: int) -> KnownOrNot:
         """A table: a label of an s-op, or of the kind that several values are of; what comes together has to occur."""
@@ -147,12 +164,9 @@ class RaspRun:
     def _together(self, what: str, reads: set[str], i: int) -> str:
         """Return a doubt if what is read does not come together in any run."""
         found = tuple(
-            i if name == "position" else _plain(self.held(name, i)[0]) for name in sorted(reads) if name not in _LINES
+            i if name == "position" else plain(self.held(name, i)[0]) for name in sorted(reads) if name not in _LINES
         )
-        if self._about.learning:
-            self._about.together.setdefault(what, set()).add(found)
-            return ""
-        if found in self._about.together.get(what, ()):
+        if not self._about.seldom(what, found):
             return ""
         return f"what {self._about.spaces[what].name!r} is computed from at {i} comes together in no run"
 
@@ -224,7 +238,7 @@ class RaspRun:
                 total += Fraction(int(holds), len(places))
         over = total - len(gaze.clusters) + Fraction(1, 2)
         found = min(max(4 * over, Fraction(0)), Fraction(1))
-        return (int(found) if found.denominator == 1 else found), why
+        return plain_value(found), why
 
     def _aggregate(self, name: str) -> rasp.Aggregate:
         node = self._about.sops[int(name[1:])]
@@ -257,7 +271,7 @@ class RaspRun:
         return self._looked[head.attends, i]
 
     def _attended(self, head: WiredHead, gaze: Gaze, i: int) -> tuple[tuple[int, ...], str]:
-        visible = range(len(self._word) if gaze.ahead else i + 1)
+        visible = range(len(self.tokens) if gaze.ahead else i + 1)
         why, counts = "", []
         for j in visible:
             count = 0
@@ -356,10 +370,6 @@ _KINDS: Mapping[str, Callable[[RaspRun, str, str, int], KnownOrNot]] = {
 _LINES = ("1", "i", "i^2")
 
 
-def _plain(value: CausalValue) -> Any:
-    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
-
-
 def _name(sop: rasp.SOp) -> str:
     return sop.name or f"s{sop.number}"
 
@@ -373,3 +383,33 @@ def _applied(node: rasp.Elementwise, values: Sequence[rasp.Atom]) -> rasp.Atom:
         return values[0] in known if node.operator == "in" else known[values[0]]
     found: rasp.Atom = UNARY[node.operator](*values) if len(values) == 1 else BINARY[node.operator](*values)
     return found
+
+
+_LAST: list[RaspWeights] = []
+
+
+def _learned(program: Program, decoder: Decoder) -> RaspWeights:
+    about = RaspWeights(program, decoder)
+    try:
+        for stages in about.stages:
+            RaspRun(about, stages.word, {}).learn()
+    except (KeyError, TypeError) as error:
+        what = f"{program.name}: the weights are not wired as compiled ones are (what brings {error.args[0]!r}?)"
+        raise CompileError(f"{what}: see what is wrong with them with 'tm2tfr check'") from error
+    return about
+
+
+def causal_model(program: Program, word: str, decoder: Decoder) -> WiredCausal:
+    """Return the causal model of the run of a program's weights on `word`.
+
+    Raises:
+        InputError, Undefined: if it is not an input of the program, or the program is undefined on it.
+        CompileError: for weights for inputs of any length, and those that are not wired as compiled ones are.
+    """
+    tokens = word_of(program, word)
+    evaluate([program.choosing(output.name).sop for output in decoder.outputs], tokens)
+    about = latest(_LAST, program, decoder, lambda: _learned(program, decoder))
+    variables = about.variables()
+    named = {sop.name: f"value s{about.same[sop].number}" for sop in about.sops.values() if sop.name}
+    aliases = {name: value for name, value in named.items() if value in about.spaces and name not in variables}
+    return WiredCausal(about, variables, aliases | {"tokens": "token"}, lambda settings: RaspRun(about, tokens, settings))

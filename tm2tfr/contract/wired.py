@@ -1,0 +1,191 @@
+"""The causal model of weights that keep some of a program's values: equations along the wiring of the weights.
+
+Weights say of every subspace what it holds, and the pattern of their entries that are not 0 says from which others it is
+computed (`tm2tfr.transformer.listing`). A variable's equation is its claim, in which a value of the program is the one that
+what is read holds of it, and any other is computed by its own definition. So what is set is seen by all that read its
+subspace, and not by what is computed from its parts past it.
+
+Tables of weights have entries for what can occur. So where values come together that do not in any of some hundred runs,
+what the weights do is not known: such a cell has a doubt, and so has all that is computed from it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
+from tm2tfr.contract.model import ModelVariable
+from tm2tfr.transformer.listing import Wire, wiring
+from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.weights import Decoder, digest
+
+KnownOrNot = tuple[Any, str]
+"""A value, and why it is not known what weights have there; empty: it is known."""
+PLACE = "it says where a position is, and has no cause"
+
+
+class ProgramText(Protocol):
+    """The part of a program that says whether it is the same as another."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def chosen(self) -> str: ...
+    @property
+    def alphabet(self) -> Sequence[Any]: ...
+
+
+ProgramKind = TypeVar("ProgramKind", bound=ProgramText)
+
+
+class WiredWeights(Generic[ProgramKind]):
+    """What is the same for all runs of a program's weights: the wiring, and what comes together in runs.
+
+    Attributes:
+        spaces, wires, outputs: see `tm2tfr.transformer.listing.Wiring`.
+        learning: whether what comes together is noted, instead of compared with what was noted.
+    """
+
+    def __init__(self, program: ProgramKind, decoder: Decoder) -> None:
+        self.program, self.decoder = program, decoder
+        self.spaces, self.wires, self.outputs = wiring(decoder)
+        self.learning = True
+        self._together: dict[str, set[Any]] = {}
+
+    def of(self, program: ProgramKind, decoder: Decoder) -> bool:
+        """Return whether it is of this program and these weights: the same text, and the same matrices."""
+        own = self.program
+        if self.decoder is decoder and own is program:
+            return True
+        same = (program.text, program.chosen, program.alphabet) == (own.text, own.chosen, own.alphabet)
+        return (
+            same
+            and bool(program.text)
+            and decoder.layout == self.decoder.layout
+            and digest(decoder) == digest(self.decoder)
+        )
+
+    def wire(self, what: str) -> Wire:
+        """Return what a variable is computed from."""
+        return self.wires.get(what, Wire())
+
+    def readers(self, of_value: str = "", of_head: str = "") -> Mapping[str, str]:
+        """Return what reads each variable, in words.
+
+        Args:
+            of_value, of_head: how a variable is named that reads another where its head attends, or by its head.
+        """
+        read_by: dict[str, list[str]] = {}
+        for what, wire in self.wires.items():
+            name, head = self.spaces[what].name, wire.head
+            for read in wire.reads:
+                read_by.setdefault(read, []).append(of_value.format(name) if head and of_value else name)
+            for read in (*head.query, *head.key) if head else ():
+                read_by.setdefault(read, []).append(of_head.format(name) if of_head else name)
+        for output, reads in self.outputs.items():
+            for read in reads:
+                read_by.setdefault(read, []).append(f"the output {output}")
+        return {what: ", ".join(dict.fromkeys(words)) for what, words in read_by.items()}
+
+    def seldom(self, what: str, values: tuple[Any, ...]) -> bool:
+        """Return whether these values, from which something is computed, come together in no run; learn that they do."""
+        known = self._together.setdefault(what, set())
+        if self.learning:
+            known.add(values)
+        return values not in known
+
+
+class WiredRun(ABC):
+    """The values of a run, some of whose variables may be set, each computed when it is asked for.
+
+    Args:
+        tokens: those fed.
+        strange: why nothing is known, if that is so.
+    """
+
+    def __init__(self, tokens: Sequence[str], settings: Settings, strange: str = "") -> None:
+        self.tokens, self._set, self._strange = tuple(tokens), settings, strange
+        self._known: dict[tuple[str, int], KnownOrNot] = {}
+
+    def held(self, what: str, i: int) -> KnownOrNot:
+        """Return what a variable is at position `i`, and why that is not known."""
+        if (what, i) in self._set:
+            return self._set[what, i], self._strange
+        if (what, i) not in self._known:
+            value, why = self.computed(what, i)
+            self._known[what, i] = value, why or self._strange
+        return self._known[what, i]
+
+    @abstractmethod
+    def computed(self, what: str, i: int) -> KnownOrNot:
+        """Return a variable at position `i` by its equation."""
+
+    @abstractmethod
+    def answered(self, output: Output, i: int) -> KnownOrNot:
+        """Return what an output is at position `i`."""
+
+    def run(self, variables: Iterable[str], outputs: Sequence[Output]) -> CausalRun:
+        """Return the values of all variables, and the answers."""
+        places = range(len(self.tokens))
+        held = {(what, i): self.held(what, i) for what in variables for i in places}
+        cells: list[dict[str, CausalValue]] = [{} for _ in places]
+        for (what, i), (value, _) in held.items():
+            cells[i][what] = value
+        answers = [[self.answered(output, i) for output in outputs] for i in places]
+        unanswered = {i: {k: why for k, (_, why) in enumerate(own) if why} for i, own in enumerate(answers)}
+        return CausalRun(
+            self.tokens,
+            tuple(tuple(value for value, _ in own) for own in answers),
+            tuple(cells),
+            {cell: why for cell, (_, why) in held.items() if why},
+            {i: own for i, own in unanswered.items() if own},
+        )
+
+
+class WiredCausal:
+    """The causal model of a run, see `tm2tfr.contract.causality.CausalModel`.
+
+    Args:
+        started: settings -> the run in which variables have these values.
+    """
+
+    def __init__(
+        self,
+        weights: WiredWeights[Any],
+        variables: Mapping[str, ModelVariable],
+        aliases: Mapping[str, str],
+        started: Callable[[Settings], WiredRun],
+    ) -> None:
+        self.variables, self.aliases = variables, aliases
+        self.fixed: Mapping[str, str] = {what: PLACE for what in weights.spaces if what not in variables}
+        self._outputs, self._started = weights.decoder.outputs, started
+
+    def run(self, settings: Settings, max_positions: int) -> CausalRun:
+        """Return the run in which variables have these values."""
+        return self._started(settings).run(self.variables, self._outputs)
+
+
+WeightsKind = TypeVar("WeightsKind", bound=WiredWeights[Any])
+
+
+def latest(
+    known: list[WeightsKind], program: ProgramText, decoder: Decoder, make: Callable[[], WeightsKind]
+) -> WeightsKind:
+    """Return what is known of these weights, or make it: what occurs in their runs is found once.
+
+    Args:
+        known: of the last weights, the latest first; changed.
+    """
+    weights = next((each for each in known if each.of(program, decoder)), None)
+    if weights is None:
+        weights = make()
+        weights.learning = False
+        known[:] = [weights, *known[:3]]
+    return weights
+
+
+def plain(value: CausalValue) -> Any:
+    """Return a value as one that can be in a set."""
+    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value

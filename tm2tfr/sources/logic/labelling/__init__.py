@@ -1,1 +1,0 @@
-"""Labels of formulas and programs of temporal logic, for many words at once."""
