@@ -23,11 +23,11 @@ from tm2tfr.runs.run import carried_out
 PARTS = ("api", "cli", "web/explorer", "runs", "lab/softness")
 OWN = {
     (
-        "cli/expanding.py",
+        "cli/parameters.py",
         "{name: value(name, hint, default, given) for name, (hint, default) in parameters.items()}",
     ): "the parameters of a command",
     (
-        "cli/expanding.py",
+        "cli/parameters.py",
         "{field: value(field, of, each, given, inner) for field, (of, each) in _fields(kind).items()}",
     ): "the fields of a group of options",
     ("api/training.py", "task"): "the fields of a LearningTask, each with its type, see TaskOptions",
