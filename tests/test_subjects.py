@@ -379,7 +379,7 @@ def test_what_is_no_subject_is_refused(name: str, what: Any, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     with pytest.raises(Tm2tfrError, match=": "):
         FUNCTIONS[name](what, tmp_path, MACHINES)
-    assert [path.name for path in tmp_path.iterdir()] == []
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.slow
@@ -465,7 +465,7 @@ def test_an_option_that_makes_no_sense_is_refused(
     asked |= {option: value}
     with pytest.raises(Tm2tfrError):
         function(subject="chapter", **asked)
-    assert [path.name for path in tmp_path.iterdir()] == []
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_a_dtype_beside_an_engine_object_is_refused() -> None:

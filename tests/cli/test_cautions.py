@@ -10,9 +10,9 @@ import pytest
 from tests.cli.test_start import imported
 from tm2tfr.api.tracing import SURELY
 from tm2tfr.lab.datasets.machines.family import Family
-from tm2tfr.sources.turing import proof
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.proof.prove import limit
 from tm2tfr.sources.turing.spec import Machine
 
 SIZES = Family(60, 12, tape="one-way", ends="verdict"), Family(40, 20)
@@ -22,7 +22,7 @@ SIZES = Family(60, 12, tape="one-way", ends="verdict"), Family(40, 20)
 def test_every_machine_is_certified_as_far(engine: str, dtype: str) -> None:
     machines: list[Machine] = [load(name) for name in shipped()] + [family.machine(5**100) for family in SIZES]
     for machine in machines:
-        most = proof.limit(compile_machine(machine), machine, engine, dtype, max_head=SURELY[dtype])
+        most = limit(compile_machine(machine), machine, engine, dtype, max_head=SURELY[dtype])
         assert most is None or most >= SURELY[dtype], machine.name
 
 

@@ -50,4 +50,4 @@ def test_a_sample_of_the_machines_with_two_states(part: int) -> None:
 def test_there_are_20_736_of_them() -> None:
     spec = load_spec("two-states")
     assert [len(every) for every in spec.families] == [20_736]
-    assert sum(job.runs for job in spec.jobs()) == 82_944
+    assert sum(piece.runs for job in spec.jobs() for piece in job.work) == 82_944

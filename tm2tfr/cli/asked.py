@@ -85,7 +85,7 @@ COMPILED = {
 if TYPE_CHECKING:
     from typer.core import TyperCommand
 
-    from tm2tfr.cli.guarded import LineContext
+    from tm2tfr.cli.parameters import LineContext
 
     ConstructionGroup: TypeAlias = Any
     ParameterGroup: TypeAlias = Any

@@ -13,8 +13,8 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tm2tfr.base.errors import OutputError, UsageError, did_you_mean
-from tm2tfr.cli.guarded import LineContext, Misunderstood, stray_arguments, unknown_command
-from tm2tfr.cli.parameters import Argument, Option, escaped
+from tm2tfr.cli.guarded import Misunderstood, stray_arguments, unknown_command
+from tm2tfr.cli.parameters import Argument, LineContext, Option, escaped
 
 HELP = ("-h", "--help")
 OLDER = {"verify-checkpoint": "verify-export", "machines": "list", "figure-1": "soften --figure 1"}

@@ -8,21 +8,18 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import typer
 import typer._click.exceptions as misunderstood  # no public name: Typer's own errors, raised by its parser
-from typer._click import core
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tm2tfr.base import interrupts
 from tm2tfr.base.errors import Interrupted, Tm2tfrError, UsageError, did_you_mean
 from tm2tfr.cli import output as streams
 from tm2tfr.cli.output import warn_once
+from tm2tfr.cli.parameters import LineContext
 from tm2tfr.cli.progress import telling_of_compiling
 
-LineContext: TypeAlias = core.Context
-"""What Typer knows of a line that it reads; `typer.Context` extends it."""
 COMPLETION = "_TM2TFR_COMPLETE"
 """The variable with which a shell asks Typer how a line goes on."""
 OUT_OF_MEMORY = "out of memory: the run is too long for this engine: lower --max-steps"

@@ -19,14 +19,17 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
+from typer._click import core
 from typer.core import TyperArgument, TyperOption
 from typer.models import OptionInfo, ParameterInfo
 
 from tm2tfr.base.errors import UsageError
-from tm2tfr.cli.guarded import LineContext
+
+LineContext: TypeAlias = core.Context
+"""Typer's context of a command line; `typer.Context` extends it."""
 
 _MARKUP = re.compile(r"(?=\[[a-z#/@])")
 """What Rich would take for markup."""
