@@ -7,7 +7,7 @@ from .api.figure_1 import figure_1
 from .api.hidden import claim_template, disguise, make_suite, score_claim, verify_disguise
 from .api.interventions import causal_variables, intervene, intervene_many
 from .api.labels import make_labels
-from .api.machines import convert, formula, load, prompt_of, read_prompt, to_graph
+from .api.machines import convert, explain, formula, load, prompt_of, read_prompt, to_graph
 from .api.pages import animate, explore, frames
 from .api.runs import (
     activations,
@@ -72,6 +72,7 @@ __all__ = [
     "disguise",
     "draw_requests",
     "draw_run",
+    "explain",
     "explore",
     "export_gpt2",
     "export_to",

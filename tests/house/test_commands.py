@@ -22,6 +22,7 @@ EXAMPLES = {
     "trace -o": ("trace", "chapter", "-o", "run.csv"),
     "table": ("table", "chapter"),
     "graph": ("graph", "chapter"),
+    "explain": ("explain", "chapter"),
     "plot": ("plot", "chapter"),
     "explore": ("explore", "chapter"),
     "check": ("check", "palindromes"),

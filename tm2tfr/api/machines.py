@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.sources.turing.universal.spelled import Prompt
+    from tm2tfr.tables.explained import Explained
     from tm2tfr.transformer.weights import Decoder
 
 
@@ -105,6 +106,33 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
     program = prepared(found.program, read_options(LogicOptions, options))
     issue(cautions(program, options, found.warnings))
     return program
+
+
+def explain(subject: Given) -> Explained:
+    """Return the model of a source: each variable with its equation, the layer that writes it, and what reads it.
+
+    >>> import tm2tfr
+    >>> found = tm2tfr.explain("full-adder")
+    >>> found.model.by_name["y"].formula, found.layer_of(found.model.by_name["y"])
+    ('y = t[x_a x_b x_c]', '1 (gate), feed-forward')
+
+    Args:
+        subject: see `Subject.of`.
+
+    Returns:
+        The model as ``str(…)``, ``markdown()`` and ``as_dict()``.
+
+    Raises:
+        CompileError: if no program is stored with weights, or its kind has no model.
+    """
+    from tm2tfr.tables.explained import Explained
+
+    found = Subject.of(subject)
+    program, model = found.right, found.kind.model
+    if model is None:
+        what = f"{found.name} is a {found.noun}, and only machines and circuits have a model with equations"
+        raise CompileError(f"{what}: list its variables with 'tm2tfr intervene --variables'")
+    return Explained(found.name, found.noun, model(program, found.decoder), found.decoder)
 
 
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:

@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
             "Draw a state graph, a circuit, a program, a formula, or a run",
             "palindromes -o palindromes.svg",
         ),
+        "explain": ("machines:explain", "Print the model of a source: variables and their equations", "palindromes"),
         "list": ("machines:list_", "List what is shipped, or describe one entry", "binary-adder"),
     },
     "Verify": {

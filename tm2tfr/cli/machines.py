@@ -1,7 +1,8 @@
-"""Commands about programs without a decoder: ``graph``, ``convert``, ``list``, ``machines``."""
+"""Commands about programs without a decoder: ``graph``, ``convert``, ``explain``, ``list``."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tm2tfr.sources.turing.formats.lossless import Written
     from tm2tfr.sources.turing.spec import Machine
 
+EXPLAINED = ("text", "markdown", "json")
 TO = (*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS)
 ConeOption: TypeAlias = Annotated[
     str | None,
@@ -239,6 +241,28 @@ def _program(asked: Asked, cone: str | None) -> tuple[Any, Source[Any]]:
     if construction.part is None:
         raise CompileError(f"{found.name} is a {found.noun}, and --cone is a part of a circuit: omit it")
     return construction.part(program, cone), construction
+
+
+def explain(
+    *,
+    to: Annotated[str, choice("A table for people, Markdown, or one JSON object. Default: text.", of=EXPLAINED)] = "text",
+    output: OutputOption = None,
+    asked: Asked,
+) -> None:
+    """Print the model of a source: each variable with its equation, the layer that writes it, and what reads it.
+
+    The model states a second time, on its own, what the weights were compiled to compute. Machines and circuits have one.
+    """
+    from tm2tfr.api.machines import explain
+    from tm2tfr.base.places import check_file
+
+    check_file(output, reading=asked.reading)
+    found = explain(subject(asked))
+    if to == "json":
+        text = json.dumps(found.as_dict(), ensure_ascii=False, indent=2)
+    else:
+        text = found.markdown() if to == "markdown" else str(found)
+    write(f"{text}\n", output, asked.argument)
 
 
 def list_(
