@@ -91,4 +91,4 @@ def test_the_command_line_is_typer_alone() -> None:
     }
     assert [name for name, found in imports.items() if any(each.split(".")[0] == "click" for each in found)] == []
     inner = [name for name, found in imports.items() if any(each.startswith("typer._") for each in found)]
-    assert inner == ["tm2tfr.cli.guarded"]
+    assert inner == ["tm2tfr.cli.guarded", "tm2tfr.cli.parameters"]

@@ -117,7 +117,10 @@ def _at(values: VariableValues) -> Equation:
 
 
 def _feature(name: str, meaning: str, equation: Equation, held: HeldVariable) -> ModelVariable:
-    return ModelVariable(name=name, meaning=meaning, equation=equation, feature=True, unset=_PLACE, held=held)
+    formula = name.replace("^2", "²")
+    return ModelVariable(
+        name=name, meaning=meaning, equation=equation, formula=formula, feature=True, unset=_PLACE, held=held
+    )
 
 
 class CircuitSpecification(ModelSpecification):

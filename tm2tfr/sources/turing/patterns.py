@@ -15,12 +15,18 @@ LabelCodes = NDArray[np.int32]
 
 def patterns() -> Iterator[Pattern]:
     """Yield the positions that the chapter's heads attend to."""
-    yield Pattern(claim="all", meaning="all positions so far", source="Eq. 8.6", seen="all", places=everywhere)
+    yield Pattern(
+        claim="all", meaning="all positions so far", formula="j ≤ i", source="Eq. 8.6", seen="all", places=everywhere
+    )
     for name, equation in (("h", "Eq. 8.8"), ("h_{i-1}", "Eq. 8.11")):
         for sign in ("", "+", "-"):
             meaning, repair = f"the position of the number {name}{sign}", ", repair 5" if sign else ""
             yield Pattern(
-                claim=f"{name}{sign}", meaning=meaning, source=equation + repair, places=_cell(f"{name}{sign}/(i+1)")
+                claim=f"{name}{sign}",
+                meaning=meaning,
+                formula=f"argmax_{{j≤i}} (2{name}{sign}·j - j²)/(i+1)",
+                source=equation + repair,
+                places=_cell(f"{name}{sign}/(i+1)"),
             )
     yield Pattern(
         claim="j*",
