@@ -191,7 +191,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
     construction, program, decoder = found.construction, found.right, found.decoder
     wired = _as_compiled(found)
     model = None if construction is None else construction.causal_runs(program, wired)
-    if model is None:
+    if construction is None or model is None:
         raise CompileError(f"{found.name}: nothing says how its variables depend on each other: give a {found.noun}")
     chosen = engine_named(engine, dtype)
 
@@ -205,6 +205,8 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
     @cache
     def base(word: str | None) -> Base:
         given = found.word(word)
+        if construction.model is not None:
+            construction.truth(program, given, decoder, None)  # raises InputError for a word over another alphabet
         causal = model(given)
         return Base(
             program.name,

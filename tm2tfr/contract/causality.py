@@ -8,7 +8,7 @@ weights: what it says of an intervention is what weights must do when the subspa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -40,17 +40,6 @@ class CausalRun:
     unanswered: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
 
 
-class CausalCells(dict[str, Any]):
-    """The values at a position, as they are computed; one that is set keeps its value."""
-
-    def __init__(self, settings: Settings, position: int) -> None:
-        super().__init__()
-        self._set = {name: value for (name, at), value in settings.items() if at == position}
-
-    def __setitem__(self, name: str, value: CausalValue) -> None:
-        super().__setitem__(name, self._set.get(name, value))
-
-
 class CausalModel(Protocol):
     """A run on one input, as equations: see the module."""
 
@@ -67,15 +56,7 @@ class CausalModel(Protocol):
         """What subspaces hold beside the variables, with the reason why that cannot be set."""
 
     def run(self, settings: Settings, max_positions: int) -> CausalRun:
-        """Return the run in which variables have these values, up to so many positions."""
+        """Return the run in which variables have these values, of at most `max_positions` positions."""
 
-
-def only(names: Iterable[str], variables: Iterable[ModelVariable]) -> dict[str, ModelVariable]:
-    """Return those of the variables whose subspaces there are, by name."""
-    there = frozenset(names)
-    return {variable.name: variable for variable in variables if variable.name in there}
-
-
-def first_of_the_most(votes: Mapping[str, Any], order: Sequence[str]) -> str:
-    """Return the token with the most votes, the first of several in `order`; without votes the first token at all."""
-    return max(order, key=lambda token: votes.get(token, 0))
+    def runs(self, settings: Sequence[Settings], max_positions: int) -> list[CausalRun]:
+        """Return the run for each of the settings, in their order."""

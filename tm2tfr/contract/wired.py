@@ -166,6 +166,10 @@ class WiredCausal:
         """Return the run in which variables have these values."""
         return self._started(settings).run(self.variables, self._outputs)
 
+    def runs(self, settings: Sequence[Settings], max_positions: int) -> list[CausalRun]:
+        """Return the run for each of the settings."""
+        return [self.run(own, max_positions) for own in settings]
+
 
 WeightsKind = TypeVar("WeightsKind", bound=WiredWeights[Any])
 

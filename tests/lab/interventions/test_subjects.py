@@ -11,7 +11,7 @@ import tm2tfr
 from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.api.interventions import bases
-from tm2tfr.base.errors import CompileError, DatasetError, EngineError, OutputError, UsageError
+from tm2tfr.base.errors import CompileError, DatasetError, EngineError, InputError, OutputError, UsageError
 from tm2tfr.lab.interventions.intervened import read_settings
 from tm2tfr.lab.labels.hooks import columns_in_weights
 from tm2tfr.lab.labels.runs import LabelledRuns
@@ -35,6 +35,8 @@ def test_weights_without_a_source_and_other_engines_are_refused() -> None:
     alone = dataclasses.replace(tm2tfr.compile("chapter"), provenance={})
     with pytest.raises(CompileError, match="no machine is stored with these weights"):
         tm2tfr.intervene(alone, "11", SET)
+    with pytest.raises(InputError, match="position 0: '0' is not in the input alphabet"):
+        tm2tfr.intervene("chapter", "0110", {("q", 3): "q1"})
     with pytest.raises(EngineError, match="the engine 'fast' cannot be patched: use dense or exact"):
         tm2tfr.intervene("chapter", "11", SET, engine="fast")
     with pytest.raises(EngineError, match="max_positions must be a number of positions, not 0"):

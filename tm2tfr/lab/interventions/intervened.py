@@ -10,7 +10,7 @@ from typing import Any
 
 from tm2tfr.base.errors import UsageError, did_you_mean, listing, visible
 from tm2tfr.base.text.shown import aligned
-from tm2tfr.contract.causality import CausalModel, CausalRun, CausalValue
+from tm2tfr.contract.causality import CausalModel, CausalRun, CausalValue, Settings
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.engines.decode import Engine
 from tm2tfr.lab.interventions.intervention import (
@@ -142,9 +142,17 @@ class Base:
         return self.run.cells[position][name]
 
     def intervened(self, settings: Sequence[VariableSetting]) -> Intervention:
-        """Return what these settings come to, by the causal model and by the weights."""
-        chosen = {(each.variable, each.position): each.value for each in settings}
-        without, expected = self.run, self.model.run(chosen, self.most)
+        """Return the result of these settings, by the causal model and by the weights."""
+        return self.batch([settings])[0]
+
+    def batch(self, many: Sequence[Sequence[VariableSetting]]) -> list[Intervention]:
+        """Return the result of each of these settings; the causal model makes the runs of a batch at the same time."""
+        chosen = [{(each.variable, each.position): each.value for each in settings} for settings in many]
+        expected = self.model.runs(chosen, self.most)
+        return [self._compared(*each) for each in zip(many, chosen, expected, strict=True)]
+
+    def _compared(self, settings: Sequence[VariableSetting], chosen: Settings, expected: CausalRun) -> Intervention:
+        without = self.run
         layout, variables = self.decoder.layout, self.model.variables
         patches = patches_of(layout, variables, chosen)
         found = patched_run(self.decoder, self.prompt, patches, engine=self.engine, max_positions=self.most)

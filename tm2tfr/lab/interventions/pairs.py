@@ -7,6 +7,7 @@ subject, the inputs, the seed and its number, so that what is there is not made 
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -30,6 +31,8 @@ from tm2tfr.transformer.weights import digest
 
 SHARD, MOST_FAILURES = 1_000, 3
 """The number of interventions of a shard; the most failures that are kept."""
+BATCH = 200
+"""The number of interventions that are made at once: more are hardly faster, and all their runs are in memory."""
 COLUMNS: Mapping[str, str] = {
     "input": "the input of the base run",
     "base_tokens": "the tokens fed in the base run",
@@ -216,8 +219,8 @@ class TriedShard(Made):
 def tried_shard(job: Job[Sequence[int]], how: _How) -> TriedShard:
     """Carry out the interventions of these numbers, and make their files."""
     made, rows = TriedShard(number=job.number, tried=Tried(how.subject, how.engine)), list[Mapping[str, object]]()
-    for run, settings in islice(drawn(how.words, how.base, seed=how.seed, start=job.work[0]), len(job.work)):
-        done = run.intervened(settings)
+    draws = drawn(how.words, how.base, seed=how.seed, start=job.work[0])
+    for done in _in_batches(islice(draws, len(job.work))):
         made.tried.add(done)
         if done.known and how.parquet is not None:
             rows.append(_row(done))
@@ -227,6 +230,18 @@ def tried_shard(job: Job[Sequence[int]], how: _How) -> TriedShard:
         if how.parquet:
             made.files[f"{name}.parquet"] = _as_parquet(rows)
     return made
+
+
+def _in_batches(draws: Iterator[Drawn]) -> Iterator[Intervention]:
+    """Yield the results of interventions, in their order; of each batch, those on the same run are made at once."""
+    while batch := [*islice(draws, BATCH)]:
+        numbers = defaultdict[str, list[int]](list)
+        for number, (base, _) in enumerate(batch):
+            numbers[base.input].append(number)
+        found: dict[int, Intervention] = {}
+        for own in numbers.values():
+            found |= zip(own, batch[own[0]][0].batch([batch[number][1] for number in own]), strict=True)
+        yield from (found[number] for number in range(len(batch)))
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────────────────────────────
