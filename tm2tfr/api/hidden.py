@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from tm2tfr.lab.hidden.score import ClaimScores
     from tm2tfr.lab.hidden.suite import Member
     from tm2tfr.lab.hidden.verify import Proved
+    from tm2tfr.runs.comparison import Progress
 
 
 def disguise(
@@ -114,7 +114,7 @@ def make_suite(
     *,
     seed: int = 0,
     workers: int | None = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     resume: bool = False,
 ) -> Path:
     """Write forty hidden models of all sources in three grades to a new folder, the keys in a folder of their own.

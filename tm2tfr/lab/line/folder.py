@@ -12,8 +12,9 @@ from typing import Generic, TypeVar
 
 from tm2tfr.base.errors import DatasetError, OutputError
 from tm2tfr.base.files import refusal, write_bytes, write_text
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line import manifest
-from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST, JsonObject, Record
+from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST, Record
 from tm2tfr.lab.line.plan import Job, Made, Task, versions
 from tm2tfr.lab.line.pool import Pool, pool
 from tm2tfr.runs.comparison import Progress
@@ -38,7 +39,7 @@ _Made = TypeVar("_Made", bound=Made)
 def production(
     folder: Path,
     noun: str,
-    head: JsonObject,
+    head: PlainData,
     jobs: Sequence[Job[_Work]],
     *,
     resume: bool,
@@ -91,7 +92,7 @@ class Production(Generic[_Work]):
     """
 
     folder: Path
-    head: JsonObject
+    head: PlainData
     crew: Pool
     missing: Sequence[Job[_Work]]
     shards: int
@@ -123,7 +124,7 @@ class Production(Generic[_Work]):
         manifest.note(self.folder, record)
         self.records.append(record)
 
-    def close(self, texts: Mapping[str, str], *, entries: JsonObject | None = None) -> None:
+    def close(self, texts: Mapping[str, str], *, entries: PlainData | None = None) -> None:
         """Finish the folder: write its last files, then the manifest.
 
         Args:
@@ -134,7 +135,7 @@ class Production(Generic[_Work]):
             write_text(self.folder / name, text)
         manifest.close(self.folder, {**self.head, **({"made": self.listed()} if entries is None else entries)})
 
-    def listed(self) -> list[JsonObject]:
+    def listed(self) -> list[PlainData]:
         """Return the records of all shards as plain data, in the order of their numbers."""
         return [record.as_dict() for record in sorted(self.records, key=lambda record: record.number)]
 

@@ -11,14 +11,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tm2tfr.base.errors import DatasetError
 from tm2tfr.base.files import refusal, write_text
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line.plan import Made
 
-JsonObject = Mapping[str, Any]
-"""A JSON object, read or to be written."""
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
 _DIFFERENT = {
@@ -35,7 +33,7 @@ _DIFFERENT = {
     "shards": "a different number of shards",
     "variables": "different variables",
 }
-"""JsonObject of heads, and what a folder was made with where they differ; of others, the name of the entry says it."""
+"""Entry of a head -> the difference between two folders in it, in words; of other entries the name says it."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +41,17 @@ class Record:
     """A finished shard: its number, what its maker says of it, and its files with their sizes and digests."""
 
     number: int
-    counts: JsonObject
-    files: Mapping[str, JsonObject]
+    counts: PlainData
+    files: Mapping[str, PlainData]
 
     @classmethod
     def of(cls, made: Made) -> Record:
         """Return the record of what a job was made into."""
         files = {name: {"bytes": len(data), "sha256": sha256(data)} for name, data in sorted(made.files.items())}
-        return cls(made.number, made.counts, files)
+        return cls(made.number, dict(made.counts), files)
 
     @classmethod
-    def read(cls, record: JsonObject) -> Record:
+    def read(cls, record: PlainData) -> Record:
         """Return the record that `as_dict` turned into `record`."""
         counts = {key: value for key, value in record.items() if key not in ("shard", "files")}
         return cls(int(record["shard"]), counts, dict(record["files"]))
@@ -69,7 +67,7 @@ def sha256(data: bytes) -> str:
 
 
 # ── writing
-def begin(folder: Path, head: JsonObject, records: Sequence[Record]) -> None:
+def begin(folder: Path, head: PlainData, records: Sequence[Record]) -> None:
     """Begin a journal with the shards that are finished."""
     write_text(folder / JOURNAL, "".join(map(_line, (head, *(record.as_dict() for record in records)))))
 
@@ -87,18 +85,18 @@ def note(folder: Path, record: Record) -> None:
         raise refusal(folder / JOURNAL, error) from error
 
 
-def close(folder: Path, document: JsonObject) -> None:
+def close(folder: Path, document: PlainData) -> None:
     """Write the manifest, and remove the journal."""
     write_text(folder / MANIFEST, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
     (folder / JOURNAL).unlink(missing_ok=True)
 
 
-def _line(value: JsonObject) -> str:
+def _line(value: PlainData) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 # ── resuming
-def resumed(folder: Path, noun: str, head: JsonObject) -> list[Record]:
+def resumed(folder: Path, noun: str, head: PlainData) -> list[Record]:
     """Return the shards of a folder whose files all exist and have the right digests.
 
     Args:
@@ -123,7 +121,7 @@ def resumed(folder: Path, noun: str, head: JsonObject) -> list[Record]:
     return [record for record in records if all(_intact(folder / name, file) for name, file in record.files.items())]
 
 
-def _read(folder: Path) -> tuple[JsonObject, list[Record]]:
+def _read(folder: Path) -> tuple[PlainData, list[Record]]:
     if (folder / JOURNAL).exists():
         first, *lines = (folder / JOURNAL).read_text(encoding="utf-8").split("\n")
         head = dict(json.loads(first))
@@ -135,7 +133,7 @@ def _read(folder: Path) -> tuple[JsonObject, list[Record]]:
     return document, [Record(int(name[:5]), shard["counts"], shard["files"]) for name, shard in shards.items()]
 
 
-def _intact(path: Path, file: JsonObject) -> bool:
+def _intact(path: Path, file: PlainData) -> bool:
     try:
         return bool(sha256(path.read_bytes()) == file["sha256"])
     except OSError:
