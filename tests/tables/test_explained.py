@@ -20,6 +20,13 @@ def test_every_variable_that_weights_hold_is_explained_in_the_order_of_the_layer
     assert all(each.meaning for each in (*found.variables, *found.patterns))
 
 
+@pytest.mark.parametrize("name", ["chapter", "palindromes", "full-adder"])
+def test_every_label_column_of_a_model_is_published(name: str) -> None:
+    model = tm2tfr.explain(name).model
+    named = {each.column.name for each in (*model.variables, *model.patterns) if each.column is not None}
+    assert named == set(model.columns)
+
+
 def test_a_variable_has_its_equation_its_layer_and_its_readers(capsys: pytest.CaptureFixture[str]) -> None:
     code, lines = tm2tfr_here(capsys, "explain", "full-adder")
     (line,) = [line for line in lines if line.startswith("y ")]

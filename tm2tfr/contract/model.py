@@ -68,7 +68,7 @@ class ModelVariable:
     """Something that has a value at every position.
 
     Args:
-        name: what its subspace `holds`.
+        name: its name, which its subspace `holds` where it is stored.
         meaning: what it is, in a few words.
         kind: a label, or a number.
         equation: its value as a function of variables before it; None: see the model of the source.

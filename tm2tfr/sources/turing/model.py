@@ -1,10 +1,9 @@
 """The model of a Turing machine's run: the chapter's equations (8.4)-(8.19), without any weights.
 
 The variables stand in the order of the chapter, each with its equation. What is computed from a variable that is set sees
-the new value, so a position that there is not yet is replaced by the nearest one, 0 or i. The answer is a vote: for each
-token that step 4 names, one. The token answered is the one with the most votes, the first in the vocabulary of several.
-
-Nothing here is taken from the compiler. The repairs are those of docs/construction/repairs.md.
+the new value, so a position that there is not yet is replaced by the nearest one, 0 or i. Where heads look (Eqs. 8.6, 8.8,
+8.11, 8.15, 8.16) is in `patterns`, what step 4 answers in `answers`. The answer is a vote: for each token that step 4
+names, one. Nothing here is taken from the compiler. The repairs are those of docs/construction/repairs.md.
 """
 
 from __future__ import annotations
