@@ -450,7 +450,8 @@ def calls() -> Iterator[tuple[str, str, Any]]:
     for name in FUNCTIONS:
         function = getattr(tm2tfr, name)
         for option in inspect.signature(function).parameters:
-            yield from ((name, option, value) for value in OPTIONS.get(option, ()))
+            switch = (name, option) == ("make_labels", "resume")  # true or false, and not the file of a run
+            yield from ((name, option, value) for value in OPTIONS.get(option, ()) if not switch)
 
 
 @pytest.mark.slow
