@@ -12,7 +12,7 @@ from tm2tfr.api import datasets as corpora
 from tm2tfr.api.subject import Subject
 
 WRITE = {"trace", "check", "table", "explore", "graph", "certify", "soften", "compile", "export", "convert", "dataset"}
-WRITE |= {"plot", "prompt"}
+WRITE |= {"plot", "prompt", "explain"}
 WRITE |= {"labels", "train", "intervene", "disguise"}
 
 

@@ -23,8 +23,6 @@ from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.lab.line.folder import folder_named, production, without_rows
 from tm2tfr.lab.line.manifest import sha256
 from tm2tfr.lab.line.plan import Job, Made
-from tm2tfr.lab.training.compiled import build
-from tm2tfr.lab.training.loop import train_model
 from tm2tfr.lab.training.options import ModelOptions, TrainingOptions, plain
 from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, TrainingRun, load_run
 from tm2tfr.lab.training.task import LearningTask
@@ -268,6 +266,9 @@ def train_grid(
 
 def trained(job: Job[GridRun], _options: None) -> Made:
     """Train a run in a folder of the worker, and return its files."""
+    from tm2tfr.lab.training.compiled import build  # noqa: PLC0415  (it needs torch; a grid is read without)
+    from tm2tfr.lab.training.loop import train_model  # noqa: PLC0415
+
     run = job.work
     examples = run.task.made()
     model = build(run.model, examples, seed=run.options.seed)
