@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tm2tfr.base.errors import counted, visible
-from tm2tfr.base.text.shown import aligned, escaped
+from tm2tfr.base.text.shown import aligned, escaped, markdown_table
 from tm2tfr.contract.model import ModelVariable, Pattern, SourceModel
 from tm2tfr.transformer.weights import Decoder
 
@@ -72,7 +72,7 @@ class Explained:
         lines = [f"# {escaped(self.name)}"]
         for headings, rows in ((HEADINGS, self._rows()), (HEAD_HEADINGS, self._heads())):
             table = _filled([headings, *(tuple(map(escaped, row)) for row in rows)])
-            lines += ["", _line(table[0]), _line(["---"] * len(table[0])), *map(_line, table[1:])]
+            lines += ["", markdown_table(table[0], table[1:])]
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, object]:
@@ -85,10 +85,6 @@ def _filled(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     """Return the rows of a table without the columns in which every cell is empty."""
     some = [any(column[1:]) for column in zip(*rows, strict=True)]
     return [[cell for cell, there in zip(row, some, strict=True) if there] for row in rows]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _variable(variable: ModelVariable) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 _NARROW = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("⊥…⋮▸≠␣≤·")
 """Signs that take one column: those of ASCII, and a few of our own."""
@@ -47,6 +47,12 @@ def escaped(text: str) -> str:
     """Return `text` as one line that Markdown shows literally: breaks and control characters become spaces."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return _LEADING.sub(r"\\\1", "".join(ESCAPES.get(sign, sign) for sign in line))
+
+
+def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    head = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    return "\n".join([*head, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
 def code(text: str) -> str:

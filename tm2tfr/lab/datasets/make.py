@@ -12,14 +12,14 @@ from typing import Any
 from tm2tfr._version import __version__
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import counted
-from tm2tfr.base.text.shown import escaped
+from tm2tfr.base.text.shown import escaped, markdown_table
 from tm2tfr.lab.datasets.shard import Failure, How, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, Record, sha256
 from tm2tfr.lab.line.plan import versions
 from tm2tfr.lab.line.pool import pool
-from tm2tfr.lab.line.writing import arrow_or_error, markdown_table, readme
+from tm2tfr.lab.line.writing import arrow_or_error, readme
 
 FORMAT = 1
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import Tm2tfrError, UsageError
-from tm2tfr.base.text.shown import code, escaped
+from tm2tfr.base.text.shown import code, escaped, markdown_table
 from tm2tfr.contract.causality import CausalValue
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.lab.interventions.intervened import Base
@@ -25,7 +25,7 @@ from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, folder_name
 from tm2tfr.lab.line.manifest import MANIFEST, sha256
 from tm2tfr.lab.line.plan import Job, Made, cut, stem
 from tm2tfr.lab.line.pool import Pool
-from tm2tfr.lab.line.writing import arrow_or_error, json_lines, markdown_table, readme
+from tm2tfr.lab.line.writing import arrow_or_error, json_lines, readme
 from tm2tfr.lab.line.writing import parquet as parquet_file
 from tm2tfr.transformer.weights import digest
 

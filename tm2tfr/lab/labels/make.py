@@ -12,7 +12,7 @@ from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import InputError, counted, visible
-from tm2tfr.base.text.shown import code, escaped
+from tm2tfr.base.text.shown import code, escaped, markdown_table
 from tm2tfr.contract.labelling import Scheme
 from tm2tfr.contract.source import Source
 from tm2tfr.contract.specification import Specification
@@ -25,7 +25,7 @@ from tm2tfr.lab.labels.shard import LABELS, RUNS, Labelling, labelled_shard, lon
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, sha256
 from tm2tfr.lab.line.plan import cut, versions
-from tm2tfr.lab.line.writing import arrow_or_error, markdown_table, readme
+from tm2tfr.lab.line.writing import arrow_or_error, readme
 from tm2tfr.runs.truths import truth_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.residual import Residual

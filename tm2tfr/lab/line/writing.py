@@ -55,9 +55,3 @@ def readme(configs: Sequence[str], *blocks: str) -> str:
     """Return a README: the configurations of `datasets.load_dataset`, as lines of YAML, then blocks of Markdown."""
     head = ["\n".join(["---", "configs:", *configs, "---"])] if configs else []
     return "\n\n".join([*head, *(block for block in blocks if block)]) + "\n"
-
-
-def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table in Markdown."""
-    head = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
-    return "\n".join([*head, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
