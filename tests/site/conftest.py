@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.readme import ROOT
-from tests.web.explorer.browser import ARGUMENTS, missing, program
+from tests.web.explorer.browser import browser, missing
 
 FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -52,17 +52,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Give a headless Chromium that finds no font with a MATH table on this system."""
+    """A headless Chromium that finds no font with a MATH table on this system."""
     if reason := missing():
         pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
     folder = tmp_path_factory.mktemp("fonts")
     (folder / "fonts.conf").write_text(FONTS.format(folder=folder), encoding="utf-8")
-    env: dict[str, str | float | bool] = {**os.environ, "FONTCONFIG_FILE": str(folder / "fonts.conf")}
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program(), args=list(ARGUMENTS), env=env)
-        yield browser
-        browser.close()
+    with browser(env={**os.environ, "FONTCONFIG_FILE": str(folder / "fonts.conf")}) as chromium:
+        yield chromium

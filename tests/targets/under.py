@@ -23,7 +23,14 @@ SETTINGS: dict[str, dict[str, str]] = {
     "AVX-512": {"MKL_ENABLE_INSTRUCTIONS": "AVX512", "ATEN_CPU_CAPABILITY": "avx512"},
     "compatible": {"MKL_CBWR": "COMPATIBLE"},
 }
-"""What to set for each kind of kernels; a processor that lacks some uses others."""
+"""What to set for each kind of kernels."""
+
+
+def unsupported(setting: str) -> bool:
+    """Return whether this processor lacks a setting's instructions: PyTorch, told to use them, would crash."""
+    import torch
+
+    return setting == "AVX-512" and torch.backends.cpu.get_cpu_capability() != "AVX512"
 
 
 def first_wrong(setting: str, *cases: tuple[str, int, int | None, str, dict[str, Any]]) -> list[int | None]:

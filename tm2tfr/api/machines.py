@@ -132,7 +132,7 @@ def explain(subject: Given) -> Explained:
     if model is None:
         what = f"{found.name} is a {found.noun}, and only machines and circuits have a model with equations"
         raise CompileError(f"{what}: list its variables with 'tm2tfr intervene --variables'")
-    return Explained(found.name, found.noun, model(program, found.decoder), found.decoder)
+    return Explained(program.name, found.noun, model(program, found.decoder), found.decoder)
 
 
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:

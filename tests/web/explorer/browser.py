@@ -43,12 +43,16 @@ def missing() -> str | None:
 
 
 @contextmanager
-def browser() -> Iterator[Any]:
-    """Give a headless Chromium."""
+def browser(**options: Any) -> Iterator[Any]:
+    """Yield a headless Chromium, launched with ``options``.
+
+    A worker has one at a time: while Playwright runs, its thread has a running event loop, so that neither a second
+    Playwright nor ``asyncio.run`` starts. A fixture that yields a browser therefore lasts a module, not a session.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program(), args=list(ARGUMENTS))
+        chromium = playwright.chromium.launch(executable_path=program(), args=list(ARGUMENTS), **options)
         yield chromium
         chromium.close()
 

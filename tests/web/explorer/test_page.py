@@ -247,8 +247,8 @@ def test_weights_are_explored_without_their_machine_file(tmp_path: Path) -> None
 
 SOURCES = ROOT / "explorer"
 BUNDLED = re.compile(r"^  // node_modules/((?:@[^/]+/)?[^/]+)/", re.MULTILINE)
-PACKAGE = Path(tm2tfr.__file__).parent
-ASSETS = PACKAGE / "web" / "explorer" / "assets"
+WEB = Path(tm2tfr.__file__).parent / "web"
+ASSETS = WEB / "explorer" / "assets"
 BUILT = {
     "explorer": ["explorer.css", "explorer.js", "labeller.js", "page.html", "viz.js"],
     "playground": ["LICENSE-codemirror.txt", "draws.js", "index.html", "playground.css", "playground.js"],
@@ -264,7 +264,7 @@ def test_the_assets_are_built_from_the_sources(tmp_path: Path) -> None:
     assert {part.name: sorted(path.name for path in part.iterdir()) for part in tmp_path.iterdir()} == BUILT
     for part, names in BUILT.items():
         for name in names:
-            wanted, found = (tmp_path / part / name).read_bytes(), (PACKAGE / part / "assets" / name).read_bytes()
+            wanted, found = (tmp_path / part / name).read_bytes(), (WEB / part / "assets" / name).read_bytes()
             assert found == wanted, f"{part}/assets/{name} is not what explorer/ gives: npm run build there"
 
 
@@ -288,9 +288,9 @@ def test_the_licences_of_what_is_not_ours_are_there() -> None:
 
 
 def test_the_licences_of_what_the_playground_bundles_are_there() -> None:
-    text = (PACKAGE / "web" / "playground" / "assets" / "LICENSE-codemirror.txt").read_text(encoding="utf-8")
+    text = (WEB / "playground" / "assets" / "LICENSE-codemirror.txt").read_text(encoding="utf-8")
     packages = json.loads((SOURCES / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-    code = (PACKAGE / "web" / "playground" / "assets" / "playground.js").read_text(encoding="utf-8")
+    code = (WEB / "playground" / "assets" / "playground.js").read_text(encoding="utf-8")
     bundled = set(BUNDLED.findall(code))
     assert {"@codemirror/view", "@lezer/yaml", "crelt"} <= bundled
     for name in bundled:
