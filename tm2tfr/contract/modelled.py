@@ -13,12 +13,14 @@ from tm2tfr.contract.causality import CausalRun, Settings
 from tm2tfr.contract.evaluation import SteppedRuns, WholeRuns
 from tm2tfr.contract.labelling import (
     HeadColumn,
+    HeadPattern,
     HeldVariable,
     LabelVariable,
     Ragged,
     RunRows,
     Scheme,
     VariableColumns,
+    claimed,
     heads_of,
     recoded,
 )
@@ -26,6 +28,16 @@ from tm2tfr.contract.model import LabelColumn, ModelVariable, SourceModel, Varia
 from tm2tfr.contract.specification import Specification
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
+
+DescribedModel = tuple[tuple[ModelVariable, ...], tuple[HeadPattern, ...]]
+"""The variables that weights hold, or equations use, in the order of their values; the patterns of the weights' heads."""
+
+
+def described(model: SourceModel, decoder: Decoder) -> DescribedModel:
+    """Return the part of a model that weights have, for readers."""
+    held, claims = {subspace.holds for subspace in decoder.layout.subspaces}, claimed(decoder)
+    variables = tuple(each for each in model.variables if not each.stored or each.name in held)
+    return variables, tuple(each for each in model.patterns if each.claim in claims)
 
 
 # ── one run, position by position

@@ -13,7 +13,7 @@ from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
 from tm2tfr.contract.model import SourceModel
-from tm2tfr.contract.modelled import ModelLabels, ModelRuns
+from tm2tfr.contract.modelled import DescribedModel, ModelLabels, ModelRuns
 from tm2tfr.contract.shown import AttentionOf, Page
 from tm2tfr.contract.specification import Specification
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -320,9 +320,9 @@ class Source(Generic[_Program]):
         blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.contract.blocks`; None: of
         words. labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
-        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has labelling and causal instead.
-        labelling: (program, decoder) -> what has the labels of its runs. Raises CompileError.
-        causal: (program, input, decoder) -> its run as equations, see `CausalModel`; None: there is none.
+        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has the next three.
+        labelling: (program, decoder) -> the labels of its runs; causal: (program, input, decoder) -> its `CausalModel`;
+        described: (program, decoder) -> its variables and patterns, for readers. All three raise CompileError.
         drawn: the endings of drawings; dot: program -> its graph in DOT.
         draw: (program, path): write a drawing, of what kind its ending says.
         graph: program -> its graph, for networkx.
@@ -380,6 +380,7 @@ class Source(Generic[_Program]):
     model: Callable[[_Program, Decoder], SourceModel] | None = None
     labelling: Callable[[_Program, Decoder], Any] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None
+    described: Callable[[_Program, Decoder], DescribedModel] | None = None
     # pages and drawings
     drawn: tuple[str, ...]
     dot: Callable[[_Program], str]

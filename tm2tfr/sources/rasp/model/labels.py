@@ -28,10 +28,11 @@ from tm2tfr.contract.labelling import (
 )
 from tm2tfr.sources.rasp.drawing.flow import expression, selector_text
 from tm2tfr.sources.rasp.evaluate_many import ManyValues
-from tm2tfr.sources.rasp.model.specification import look, number, numeric, s_ops, shown_value
+from tm2tfr.sources.rasp.model.claims import look, s_ops
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import Aggregate, Selector, SOp
 from tm2tfr.sources.rasp.truth import RaspLabels, answered
+from tm2tfr.sources.rasp.values import number, numeric, shown_value
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -1,147 +1,26 @@
 """What every subspace must hold at every position of a run, and where each head must look.
 
-Worked out from the program, the input and what weights claim: the interpreter has the values of s-ops and the matrices of
-selectors, and a claim says what is made of them. No weight is read, and nothing is shared with the compiler.
-
-A subspace may be claimed to hold
-
-- ``token``, ``position`` as one-hot vectors, ``1``, ``i`` as numbers;
-- ``value s12``: the value of an s-op; ``value keys C of s3,s4``, ``value queries C of s3``: the label with which the
-  subspace's groups pair the text of these values, nothing if there is none;
-- ``picked s12``: of an aggregate, the mean of the one-hot vectors of its values over the positions that its head attends
-  to; ``mean s12 K L``: the mean of ``K (value - L)`` over them;
-- ``steps s12``: for each label ``a..b`` where the number x of ``mean s12 K L`` stands between a and b, from 0 to 1;
-- ``share c7 C of s3,s4``: over the positions that the head of a selector attends to, the mean of the 0/1 vectors of the
-  labels with which groups pair the text of these values there; ``found c7``: 1 iff the selector selects a position.
+Computed from the program, the input and what weights claim (see `tm2tfr.sources.rasp.model.claims`): the interpreter has
+the values of s-ops and the matrices of selectors, and a claim says what is made of them. No weight is read, and nothing is
+shared with the compiler.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from tm2tfr.contract.specification import ClaimedSpecification
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import Stages
+from tm2tfr.sources.rasp.model.claims import Gaze, look, s_ops
 from tm2tfr.sources.rasp.program import shown_atom
+from tm2tfr.sources.rasp.values import number, numeric, shown_value
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
-
-# ── what weights claim of a RASP program, read: which values of it a subspace holds, and where a head looks
-# Nodes are named by their numbers, s-ops as ``s12``, selectors as ``c12``; ``s`` alone is the token.
-Literals = tuple[tuple[int, bool], ...]
-"""Numbers of selectors, each with whether it has to be true: all of them at once."""
-
-
-@dataclass(frozen=True)
-class Gaze:
-    """Where a head looks: at the visible positions that satisfy the most clusters.
-
-    Args:
-        selector: the number of the selector that it computes.
-        ahead: whether positions after its own are visible.
-        clusters: each a conjunction.
-    """
-
-    selector: int
-    ahead: bool
-    clusters: tuple[Literals, ...]
-
-
-@lru_cache(maxsize=4096)
-def look(claim: str) -> Gaze | None:
-    """Return where a head with this claim looks: ``c7 none c5,!c6|c4``; None if it says no such thing."""
-    head, *rest = claim.split(" ")
-    if _SELECTOR.fullmatch(head) is None or len(rest) not in (1, 2) or rest[0] not in ("none", "future"):
-        return None
-    found = clusters(rest[1]) if len(rest) == 2 else ()
-    return None if found is None else Gaze(int(head[1:]), rest[0] == "none", found)
-
-
-def clusters(text: str) -> tuple[Literals, ...] | None:
-    """Return clusters of selectors from text: ``c5,!c6|c4``; None if it is none."""
-    found = []
-    for cluster in text.split("|"):
-        literals = cluster.split(",")
-        if not all(_LITERAL.fullmatch(literal) for literal in literals):
-            return None
-        found.append(tuple((int(literal.lstrip("!")[1:]), not literal.startswith("!")) for literal in literals))
-    return tuple(found)
-
-
-def s_ops(text: str) -> tuple[int | None, ...] | None:
-    """Return the numbers of s-ops listed in a text, ``s1,s12``, None in place of the token; None if it is no list."""
-    if not text:
-        return ()
-    names = text.split(",")
-    if not all(_SOP.fullmatch(name) for name in names):
-        return None
-    return tuple(int(name[1:]) if name != "s" else None for name in names)
-
-
-_SELECTOR, _LITERAL, _SOP = re.compile("c[0-9]{1,9}"), re.compile("!?c[0-9]{1,9}"), re.compile("s[0-9]{0,9}")
-
-
-# ── values as labels have them ──────────────────────────────────────────────────────────────────────────────
-def shown_value(value: rasp.Atom, numeric: bool) -> str:
-    """Return a value as labels have it; a truth value among numbers is 0 or 1."""
-    return str(int(value)) if numeric and isinstance(value, bool) else shown_atom(value)
-
-
-def kinds(sop: rasp.SOp, known: Mapping[rasp.SOp, frozenset[str]]) -> frozenset[str]:
-    """Return of which kinds the values of an s-op may be by its type: ``bool``, ``number``, ``text``.
-
-    Args:
-        known: those of the s-ops that it is made of.
-    """
-    if isinstance(sop, rasp.Tokens):
-        return frozenset([{"int": "number", "float": "number", "bool": "bool"}.get(sop.conversion, "text")])
-    if isinstance(sop, rasp.Constant):
-        return frozenset([_kind(sop.value)])
-    if isinstance(sop, rasp.Aggregate):
-        return known[sop.values] | {_kind(sop.default)}
-    return _kinds_of_function(sop, known) if isinstance(sop, rasp.Elementwise) else frozenset(["number"])
-
-
-def _kinds_of_function(sop: rasp.Elementwise, known: Mapping[rasp.SOp, frozenset[str]]) -> frozenset[str]:
-    if sop.operator == "if":
-        return known[sop.arguments[0]] | known[sop.arguments[-1]]
-    if sop.operator == "table":
-        return frozenset(_kind(value) for _, value in sop.entries)
-    if sop.operator == "+":
-        return frozenset[str]().union(*(known[a] for a in sop.arguments)) - {"bool"} or frozenset(["number"])
-    return frozenset(["bool" if sop.operator in _TRUTHS else "number"])
-
-
-def numeric(sops: Iterable[rasp.SOp]) -> dict[rasp.SOp, bool]:
-    """Return for each of some s-ops, with all that they are made of, whether its truth values count as numbers."""
-    known: dict[rasp.SOp, frozenset[str]] = {}
-    for node in sorted(sops, key=lambda each: each.number):
-        known[node] = kinds(node, known)
-    return {node: {"bool", "number"} <= found for node, found in known.items()}
-
-
-_TRUTHS = frozenset(["==", "<=", ">=", "<", ">", "and", "or", "not", "in"])
-
-
-def _kind(value: rasp.Atom) -> str:
-    return "bool" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
-
-
-def number(value: rasp.Atom) -> Fraction:
-    """Return a value that is no text as a number.
-
-    Raises:
-        ValueError: for a text.
-    """
-    if isinstance(value, str):
-        raise ValueError(f"{value!r} is no number")
-    return Fraction(int(value) if isinstance(value, bool) else value)
-
 
 Holding = str | int | Fraction | None | Mapping[str, Any]
 """A number, the label of a one-hot vector, None for the zero vector, or the coordinates that are not 0, by label."""
