@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
@@ -130,34 +130,58 @@ class WiredWeights(ABC, Generic[ProgramKind]):
         return values not in known
 
 
+_Value = TypeVar("_Value")
+
+
 class WiredRun(ABC):
     """The values of a run, some of whose variables may be set, each computed when it is asked for.
 
     Args:
         tokens: those fed.
         strange: why nothing is known, if that is so.
+
+    Attributes:
+        why: the first doubt about what is being computed.
     """
 
     def __init__(self, tokens: Sequence[str], settings: Settings, strange: str = "") -> None:
         self.tokens, self._set, self._strange = tuple(tokens), settings, strange
         self._known: dict[tuple[str, int], KnownOrNot] = {}
+        self.why = ""
 
     def held(self, what: str, i: int) -> KnownOrNot:
         """Return what a variable is at position `i`, and why that is not known."""
         if (what, i) in self._set:
             return self._set[what, i], self._strange
         if (what, i) not in self._known:
-            value, why = self.computed(what, i)
+            value, why = self.noted(lambda: self.computed(what, i))
             self._known[what, i] = value, why or self._strange
         return self._known[what, i]
 
-    @abstractmethod
-    def computed(self, what: str, i: int) -> KnownOrNot:
-        """Return a variable at position `i` by its equation."""
+    def noted(self, compute: Callable[[], _Value]) -> tuple[_Value, str]:
+        """Return a value that is computed, and the first doubt about it."""
+        outer, self.why = self.why, ""
+        value = compute()
+        why, self.why = self.why, outer
+        return value, why
+
+    def doubt(self, why: str) -> None:
+        """Note why what is being computed is not known; empty: it is."""
+        self.why = self.why or why
+
+    def take(self, what: str, i: int) -> CausalValue:
+        """Return what a variable is at position `i`, and note the doubt about it."""
+        value, why = self.held(what, i)
+        self.doubt(why)
+        return value
 
     @abstractmethod
-    def answered(self, output: Output, i: int) -> KnownOrNot:
-        """Return what an output is at position `i`."""
+    def computed(self, what: str, i: int) -> CausalValue:
+        """Return a variable at position `i` by its equation, with doubts noted."""
+
+    @abstractmethod
+    def answered(self, output: Output, i: int) -> CausalValue:
+        """Return what an output is at position `i`, with doubts noted."""
 
     def run(self, variables: Iterable[str], outputs: Sequence[Output]) -> CausalRun:
         """Return the values of all variables, and the answers."""
@@ -166,7 +190,7 @@ class WiredRun(ABC):
         cells: list[dict[str, CausalValue]] = [{} for _ in places]
         for (what, i), (value, _) in held.items():
             cells[i][what] = value
-        answers = [[self.answered(output, i) for output in outputs] for i in places]
+        answers = [[self.noted(partial(self.answered, output, i)) for output in outputs] for i in places]
         unanswered = {i: {k: why for k, (_, why) in enumerate(own) if why} for i, own in enumerate(answers)}
         return CausalRun(
             self.tokens,

@@ -105,10 +105,12 @@ class LogicRun(WiredRun):
             self._seen[key] = SeenColumns(nodes, tokens, own.names)
         return self._seen[key]
 
-    def computed(self, what: str, i: int) -> KnownOrNot:
+    def computed(self, what: str, i: int) -> CausalValue:
         if what not in self._columns:
             self._columns[what] = self._column(what)
-        return self._columns[what][i]
+        value, why = self._columns[what][i]
+        self.doubt(why)
+        return value
 
     def _column(self, what: str) -> Sequence[KnownOrNot]:
         claim, wire, space = self.weights.claims[what], self.weights.wire(what), self.weights.spaces[what]
@@ -215,7 +217,7 @@ class LogicRun(WiredRun):
             steps[what] = same > 0
         return steps[what]
 
-    def answered(self, output: Output, i: int) -> KnownOrNot:
+    def answered(self, output: Output, i: int) -> CausalValue:
         node, reads = self.weights.answered[output], self.weights.outputs[output.name]
         seen = self.seen(reads).seen
         seen.why = ""
@@ -223,7 +225,8 @@ class LogicRun(WiredRun):
         why = seen.why or self.together(f"output {output.name}", reads, i)
         if node.kind == "number" and output.labels is None and self.tokens[i] in ENDS and why:
             value = 0
-        return shown_value(value, node.kind), why
+        self.doubt(why)
+        return shown_value(value, node.kind)
 
 
 def _is_feature(claim: SubspaceClaim) -> bool:

@@ -12,7 +12,8 @@ from tm2tfr.base.text.words import all_words
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.wired import WiredWeights
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate
-from tm2tfr.sources.rasp.program import Program, Word
+from tm2tfr.sources.rasp.model.claims import ClassOf, Literals, MeanOf, RaspClaim, SopNumbers, rasp_claim
+from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, Selector, SOp, Tokens, needed
 from tm2tfr.sources.rasp.values import numeric, shown_value
 from tm2tfr.transformer.residual import Subspace
@@ -23,8 +24,30 @@ SHORT, LONG = 150, 60
 FIXED = ("1", "i", "i^2", "position")
 _SEEN = {"steps": "it is computed from the mean, which can be set", "share": "it is a share of what several positions have"}
 
-KINDS = ("token", "value", "picked", "mean", "steps", "share", "found", *FIXED)
-"""What claims of subspaces that are known begin with."""
+
+class RaspReads:
+    """The variables that a part of the weights reads, by what they are claimed to hold.
+
+    Attributes:
+        names: their names.
+        held: claim -> the variable.
+        means: the number of an aggregate -> the variable that is its mean, and the claim of it.
+        classes: ``keys`` or ``queries`` and a cluster -> the variable that holds the class of values, and their s-ops.
+    """
+
+    def __init__(self, names: Iterable[str], claims: Mapping[str, RaspClaim | None]) -> None:
+        self.names = sorted(names)
+        self.held: dict[RaspClaim, str] = {}
+        self.means: dict[int, tuple[str, MeanOf]] = {}
+        self.classes: dict[tuple[str, Literals], tuple[str, SopNumbers]] = {}
+        for what in self.names:
+            claim = claims[what]
+            if claim is not None:
+                self.held.setdefault(claim, what)
+            if isinstance(claim, MeanOf):
+                self.means.setdefault(claim.sop, (what, claim))
+            if isinstance(claim, ClassOf):
+                self.classes.setdefault((claim.side, claim.cluster), (what, claim.sops))
 
 
 class RaspWeights(WiredWeights[Program]):
@@ -32,7 +55,8 @@ class RaspWeights(WiredWeights[Program]):
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
         super().__init__(program, decoder)
-        unknown = next((what for what in self.spaces if what.partition(" ")[0] not in KINDS), None)
+        self.claims = {what: rasp_claim(space.holds) for what, space in self.spaces.items()}
+        unknown = next((what for what, claim in self.claims.items() if claim is None), None)
         if unknown is not None:
             what = f"{program.name}: nothing says how {unknown!r} depends on other variables, as in weights for any length"
             raise CompileError(f"{what}: compile it without --unbounded")
@@ -44,7 +68,27 @@ class RaspWeights(WiredWeights[Program]):
         self.numeric = numeric(self.sops.values())
         self.same = self._canonical([*self.sops.values()])
         self.atoms: dict[SOp, dict[str, Atom]] = {}
+        self.tokens = {shown_atom(token): token for token in reversed(program.alphabet)}
         self.empties: set[int] = set()
+        self._reads: dict[frozenset[str], RaspReads] = {}
+
+    def reads(self, names: Iterable[str]) -> RaspReads:
+        """Return these variables by what they are claimed to hold."""
+        key = frozenset(names)
+        if key not in self._reads:
+            self._reads[key] = RaspReads(key, self.claims)
+        return self._reads[key]
+
+    def shown(self, sop: SOp, value: Atom) -> str:
+        """Return a value of an s-op as labels have it."""
+        return shown_value(value, self.numeric[sop])
+
+    def aggregate(self, number: int) -> Aggregate:
+        """Return the aggregate of this number."""
+        node = self.sops[number]
+        if not isinstance(node, Aggregate):
+            raise TypeError(f"{node!r} is not an aggregate")
+        return node
 
     def evaluated(self) -> Iterator[Stages]:
         """Yield the runs of the interpreter that say what can occur, and note the values in them."""
@@ -55,7 +99,7 @@ class RaspWeights(WiredWeights[Program]):
         for stages in runs:
             for sop, values in stages.values.items():
                 known = self.atoms.setdefault(self.same[sop], {})
-                known.update((shown_value(value, self.numeric[sop]), value) for value in values)
+                known.update((self.shown(sop, value), value) for value in values)
         yield from runs
 
     def _words(self) -> Iterator[Word]:
@@ -93,13 +137,6 @@ class RaspWeights(WiredWeights[Program]):
         """Return the variables, by what their subspaces hold."""
         spaces = ((what, space) for what, space in self.spaces.items() if what not in FIXED)
         return {what: _variable(what, space, self.read_by.get(what, "")) for what, space in spaces}
-
-
-def among(reads: Iterable[str], claim: str) -> str | None:
-    """Return the one of some variables that holds this, the claim or its beginning if it ends with a space."""
-    if claim.endswith(" "):
-        return next((what for what in sorted(reads) if what.startswith(claim)), None)
-    return next((what for what in sorted(reads) if what.partition(" #")[0] == claim), None)
 
 
 def _variable(what: str, space: Subspace, read_by: str) -> ModelVariable:
