@@ -63,7 +63,7 @@ class LogicResult:
         return self.outcome
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, str | list[str]]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"node": self.node, "values": list(self.values)}
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +53,7 @@ class RaspResult:
         return self.outcome
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, str | list[str]]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"sop": self.sop, "values": list(self.values)}
 
@@ -109,7 +108,7 @@ class RaspTruth(LabellerTruth):
         return evaluate(sops or [self.program.sop], word_of(self.program, self.input))
 
     @cached_property
-    def values(self) -> dict[str, tuple[Any, ...]]:
+    def values(self) -> dict[str, tuple[str | int | Fraction, ...]]:
         """The values of each output at every position: as text, where it is a label, or as numbers."""
         stages, counted_as_numbers = self.stages, numeric(self.stages.values)
         found = {}

@@ -12,7 +12,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
 
 from tm2tfr.contract.causality import CausalValue, Settings
 from tm2tfr.contract.model import ModelVariable, settled, votes_of
@@ -23,7 +22,7 @@ from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.model.claims import SubspaceClaim
 from tm2tfr.sources.logic.model.doubts import SeenColumns
 from tm2tfr.sources.logic.model.seen import ENDS, SeenNodes, whole
-from tm2tfr.sources.logic.nodes import needed
+from tm2tfr.sources.logic.nodes import Since, Until, needed
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import answered, shown_value
 from tm2tfr.transformer.attention import in_sight
@@ -199,12 +198,13 @@ class LogicRun(WiredRun):
             return [(in_sight(claim.mask, p, n), "") for p in range(n)]
         seen = self.seen({*head.query, *head.key})
         whole_bits = [each for each in head.key if isinstance(self.weights.claims[each], claims.BitClaim)]
-        if claim.kind in ("since", "until") and len(whole_bits) == 1 and "token" not in head.key:
-            seen.step = whole_bits[0], self._says_step(whole_bits[0], self.weights.nodes[claim.node])
+        node = self.weights.nodes.get(claim.node)
+        if isinstance(node, Since | Until) and len(whole_bits) == 1 and "token" not in head.key:
+            seen.step = whole_bits[0], self._says_step(whole_bits[0], node)
         past = f"nothing says where {head.attends} looks, past another head" if claim.shift else ""
         return [((j,), why or past) for j, why in seen.places(claim)]
 
-    def _says_step(self, what: str, node: Any) -> bool:
+    def _says_step(self, what: str, node: Since | Until) -> bool:
         """Return whether a bit is 1 where a step goes on, as it is in runs; otherwise it is 0 there."""
         steps = self.weights.steps
         if what not in steps:
@@ -221,7 +221,8 @@ class LogicRun(WiredRun):
         node, reads = self.weights.answered[output], self.weights.outputs[output.name]
         seen = self.seen(reads).seen
         seen.why = ""
-        value: Any = {"bit": seen.bit, "label": seen.label, "number": seen.number}[node.kind](node, i)
+        of = {"bit": seen.bit, "label": seen.label, "number": seen.number}
+        value: CausalValue = of[node.kind](node, i)
         why = seen.why or self.together(f"output {output.name}", reads, i)
         if node.kind == "number" and output.labels is None and self.tokens[i] in ENDS and why:
             value = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tm2tfr.contract.labelling import HeadPattern, claimed
 from tm2tfr.contract.model import ModelVariable
@@ -284,7 +284,7 @@ def _written_out(node: Node) -> bool:
     return letter or isinstance(node, logic.Input | logic.Text | logic.Always | logic.Place)
 
 
-def _numbers(claims: Any) -> set[int]:
+def _numbers(claims: object) -> set[int]:
     """Return the numbers of the nodes that claims are about."""
     if isinstance(claims, list | tuple):
         return set().union(*map(_numbers, claims))

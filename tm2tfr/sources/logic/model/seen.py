@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
 
 from tm2tfr.contract.causality import CausalValue
 from tm2tfr.contract.wired import KnownOrNot
@@ -309,7 +308,7 @@ class SeenNodes:
 
     def number(self, node: tl.Node, p: int) -> int:  # noqa: PLR0911
         """Return the number at position `p`, inside the word or not; a bit counts as 1 or 0."""
-        parts: dict[str, Any] = {}
+        parts: dict[str, CausalValue] = {}
         for what, claim in self.claims:
             if (
                 isinstance(claim, claims.NodeClaim)
@@ -342,7 +341,7 @@ class SeenNodes:
         self.doubt(f"nothing says what {called(node)} is at {p}")
         return 0
 
-    def _whole(self, node: tl.Node, value: Any, p: int) -> int:
+    def _whole(self, node: tl.Node, value: CausalValue, p: int) -> int:
         number = Fraction(value)
         if number.denominator != 1:
             self.doubt(f"{called(node)} is not a whole number at {p} then")

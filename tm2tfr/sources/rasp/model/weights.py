@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from tm2tfr.base.errors import CompileError, Tm2tfrError
 from tm2tfr.base.text.words import all_words
@@ -116,10 +115,10 @@ class RaspWeights(WiredWeights[Program]):
     def _canonical(self, every: Sequence[SOp]) -> dict[SOp, SOp]:
         """Return for each s-op the first one that is made in the same way: weights have one of them."""
         text = all(isinstance(token, str) for token in self.program.alphabet)
-        made: dict[Any, SOp] = {}
+        made: dict[tuple[object, ...], SOp] = {}
         found: dict[SOp, SOp] = {}
         for sop in sorted(every, key=lambda each: each.number):
-            key: Any
+            key: tuple[object, ...]
             if isinstance(sop, Tokens):
                 key = ("token", "asis" if sop.conversion == "str" and text else sop.conversion)
             elif isinstance(sop, Indices):
@@ -157,7 +156,7 @@ def _variable(what: str, space: Subspace, read_by: str) -> ModelVariable:
     )
 
 
-def _parts(sop: SOp, found: Mapping[SOp, SOp]) -> tuple[Any, ...]:
+def _parts(sop: SOp, found: Mapping[SOp, SOp]) -> tuple[object, ...]:
     if not isinstance(sop, Elementwise):
         raise TypeError(f"{sop!r} is not an s-op of a program")
     entries = tuple((type(key), key, type(value), value) for key, value in sop.entries)
