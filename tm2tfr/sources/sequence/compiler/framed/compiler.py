@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
-from tm2tfr.sources.sequence.compiler.codes import BitForm, added
+from tm2tfr.sources.sequence.compiler.codes import BitForm, added, whole_numbers
 from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing, Connectives
 from tm2tfr.sources.sequence.compiler.framed.counting import Counted, Counting, Timed, total
@@ -27,7 +27,6 @@ from tm2tfr.sources.sequence.compiler.framed.heads import (
 from tm2tfr.sources.sequence.compiler.framed.matching import Equality, Matched, margin_of, squared
 from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
 from tm2tfr.sources.sequence.compiler.framed.quotients import MOST_PER, QuotientEquality, division, per
-from tm2tfr.sources.sequence.compiler.numbers import whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import at
