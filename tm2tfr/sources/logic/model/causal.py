@@ -221,8 +221,7 @@ class LogicRun(WiredRun):
         node, reads = self.weights.answered[output], self.weights.outputs[output.name]
         seen = self.seen(reads).seen
         seen.why = ""
-        of = {"bit": seen.bit, "label": seen.label, "number": seen.number}
-        value: CausalValue = of[node.kind](node, i)
+        value: CausalValue = seen.value(node, i)
         why = seen.why or self.together(f"output {output.name}", reads, i)
         if node.kind == "number" and output.labels is None and self.tokens[i] in ENDS and why:
             value = 0
