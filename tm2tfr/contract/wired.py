@@ -27,7 +27,7 @@ from tm2tfr.transformer.weights import Decoder, digest
 KnownOrNot = tuple[Any, str]
 """A value, and why it is not known what weights have there; empty: it is known."""
 MOST_READERS = 6
-"""As many parts of weights that read a variable are named for readers."""
+"""At most this many readers of a variable are named."""
 PLACE = "it says where a position is, and has no cause"
 
 
@@ -82,18 +82,16 @@ class WiredWeights(ABC, Generic[ProgramKind]):
 
     @cached_property
     def read_by(self) -> Mapping[str, str]:
-        """What reads each variable, in words."""
-        read_by: dict[str, list[str]] = {}
-        for what, wire in self.wires.items():
-            name, head = self.spaces[what].name, wire.head
-            for read in wire.reads:
-                read_by.setdefault(read, []).append(f"{name}, where its head attends" if head else name)
-            for read in (*head.query, *head.key) if head else ():
-                read_by.setdefault(read, []).append(f"the head of {name}")
+        """What reads each variable, in words: heads by their claims, other variables, and outputs."""
+        read_by: dict[str, dict[str, None]] = {what: {} for what in self.spaces}
+        for reader, wire in self.wires.items():
+            head = wire.head
+            for read in {*wire.reads, *(head.query | head.key if head else ())}:
+                read_by[read][f"the head {head.attends}" if head else reader] = None
         for output, reads in self.outputs.items():
             for read in reads:
-                read_by.setdefault(read, []).append(f"the output {output}")
-        return {what: ", ".join(dict.fromkeys(words)) for what, words in read_by.items()}
+                read_by[read][f"the output {output}"] = None
+        return {what: _few([*readers]) for what, readers in read_by.items()}
 
     def described(
         self, defined: Iterable[ModelVariable], formulas: Mapping[str, tuple[str, str]]
@@ -105,21 +103,12 @@ class WiredWeights(ABC, Generic[ProgramKind]):
             formulas: variable, or what only the position decides -> its meaning and its equation.
         """
         own, stored = self.variables(), list[ModelVariable]()
-        read_by: dict[str, dict[str, None]] = {}
-        for reader, wire in self.wires.items():
-            head = wire.head
-            for read in (*sorted(wire.reads), *(sorted(head.query | head.key) if head else ())):
-                read_by.setdefault(read, {})[f"the head {head.attends}" if head else reader] = None
-        for output, reads in self.outputs.items():
-            for read in reads:
-                read_by.setdefault(read, {})[f"the output {output}"] = None
         for what, space in self.spaces.items():
-            fixed = ModelVariable(name=what, meaning="", since=space.since or EMBEDDING, feature=True)
+            fixed = ModelVariable(
+                name=what, meaning="", since=space.since or EMBEDDING, feature=True, read_by=self.read_by[what]
+            )
             meaning, formula = formulas[what]
-            readers = [*read_by.get(what, ())]
-            more = len(readers) - MOST_READERS
-            read = ", ".join(readers[:MOST_READERS]) + (f" and {more} more" if more > 0 else "")
-            stored.append(replace(own.get(what, fixed), meaning=meaning, formula=formula, read_by=read))
+            stored.append(replace(own.get(what, fixed), meaning=meaning, formula=formula))
         return (*defined, *sorted(stored, key=lambda each: (each.since[0], STAGES.index(each.since[1]))))
 
     def seldom(self, what: str, values: tuple[Any, ...]) -> bool:
@@ -128,6 +117,11 @@ class WiredWeights(ABC, Generic[ProgramKind]):
         if self.learning:
             known.add(values)
         return values not in known
+
+
+def _few(readers: Sequence[str]) -> str:
+    more = len(readers) - MOST_READERS
+    return ", ".join(readers[:MOST_READERS]) + (f" and {more} more" if more > 0 else "")
 
 
 _Value = TypeVar("_Value")

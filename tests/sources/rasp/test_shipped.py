@@ -16,27 +16,11 @@ from tm2tfr.sources.rasp.library import looks_like
 from tm2tfr.sources.rasp.program import shown_atom
 from tm2tfr.sources.rasp.read import read
 
-RESERVED = set(
-    [
-        "full_s",
-        "length",
-        "selector_width",
-        "has_focus",
-        "count",
-        "contains",
-        "max",
-        "min",
-        "average",
-        "load_from_location",
-        "shift",
-        "mark_last_instance",
-        "mark_first_instance",
-        "select_from_last",
-        "select_from_first",
-        "sort",
-        "select_next_identical",
-    ]
-)
+RESERVED = {
+    "full_s", "length", "selector_width", "has_focus", "count", "contains", "max", "min", "average", "load_from_location",
+    "shift", "mark_last_instance", "mark_first_instance", "select_from_last", "select_from_first", "sort",
+    "select_next_identical",
+}  # fmt: skip
 """The names of the library, which no program may assign to."""
 
 

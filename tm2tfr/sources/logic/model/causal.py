@@ -67,7 +67,7 @@ class LogicWeights(WiredWeights[LogicProgram]):
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
         return {
-            what: _variable(what, space, claim, self.read_by.get(what, ""))
+            what: _variable(what, space, claim, self.read_by[what])
             for what, space in self.spaces.items()
             if (claim := self.claims[what]) is not None and not _is_feature(claim)
         }

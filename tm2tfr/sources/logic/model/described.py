@@ -27,6 +27,8 @@ from tm2tfr.sources.logic.model.claims import (
     conjuncts,
     equality,
     head_claim,
+    means,
+    reads,
     subspace_claim,
 )
 from tm2tfr.sources.logic.nodes import Node
@@ -134,7 +136,7 @@ class _Described:
         """Return what a subspace is claimed to hold, and its equation."""
         before, rounded, raw = space.holds.partition("rounded ")
         claim = subspace_claim(raw if rounded and before in ("", "within ") else space.holds)
-        if claim is None:
+        if claim is None or not means(claim, self._nodes):
             return "", ""
         if rounded:
             return f"{self._meaning(claim)}, rounded", f"round({self._value(claim)}){' inside the word' if before else ''}"
@@ -221,7 +223,7 @@ class _Described:
 
     def _head(self, text: str) -> HeadPattern:
         head = head_claim(text)
-        meaning, formula = ("", "") if head is None else self._looked(head)
+        meaning, formula = ("", "") if head is None or not reads(head, self._nodes) else self._looked(head)
         return HeadPattern(
             claim=text, meaning=meaning, formula=formula, seen="all" if head and head.kind == "all" else "one"
         )

@@ -156,11 +156,11 @@ class RaspRun(WiredRun):
                 text = self._text(claim.sops, i, reads)
                 return self._together(what, dict(space.groups).get(text), reads, i)
             case PickedOf():
-                values = about.aggregate(claim.sop).values
+                values = about.known.aggregate(claim.sop).values
                 shares = self._shares([about.shown(values, self.seen(values, j, reads))] for j in self._places(what, i))
                 return next(iter(shares)) if len(shares) == 1 else shares
             case MeanOf():
-                values, places = about.aggregate(claim.sop).values, self._places(what, i)
+                values, places = about.known.aggregate(claim.sop).values, self._places(what, i)
                 scaled = [claim.scale * (number(self.seen(values, j, reads)) - claim.least) for j in places]
                 return sum(scaled, Fraction(0)) / len(places)
             case StepsOf():

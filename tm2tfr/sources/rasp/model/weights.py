@@ -11,10 +11,11 @@ from tm2tfr.base.text.words import all_words
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.wired import WiredWeights
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate
-from tm2tfr.sources.rasp.model.claims import ClassOf, Literals, MeanOf, RaspClaim, SopNumbers, rasp_claim
+from tm2tfr.sources.rasp.model.claims import ClassOf, Literals, MeanOf, RaspClaim, SopNumbers
+from tm2tfr.sources.rasp.model.columns import RaspClaims
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
-from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, Selector, SOp, Tokens, needed
-from tm2tfr.sources.rasp.values import numeric, shown_value
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens, needed
+from tm2tfr.sources.rasp.values import shown_value
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -54,17 +55,15 @@ class RaspWeights(WiredWeights[Program]):
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
         super().__init__(program, decoder)
-        self.claims = {what: rasp_claim(space.holds) for what, space in self.spaces.items()}
+        self.answered = {output: program.choosing(output.name).sop for output in decoder.outputs}
+        self._wanted = list(self.answered.values()) or [program.sop]
+        self.known = RaspClaims(needed(self._wanted), decoder)
+        self.sops, self.selectors = self.known.sops, self.known.selectors
+        self.claims = {what: self.known.of(space) for what, space in self.spaces.items()}
         unknown = next((what for what, claim in self.claims.items() if claim is None), None)
         if unknown is not None:
             what = f"{program.name}: nothing says how {unknown!r} depends on other variables, as in weights for any length"
             raise CompileError(f"{what}: compile it without --unbounded")
-        self.answered = {output: program.choosing(output.name).sop for output in decoder.outputs}
-        self._wanted = list(self.answered.values()) or [program.sop]
-        nodes = needed(self._wanted)
-        self.sops = {node.number: node for node in nodes if isinstance(node, SOp)}
-        self.selectors = {node.number: node for node in nodes if isinstance(node, Selector)}
-        self.numeric = numeric(self.sops.values())
         self.same = self._canonical([*self.sops.values()])
         self.atoms: dict[SOp, dict[str, Atom]] = {}
         self.tokens = {shown_atom(token): token for token in reversed(program.alphabet)}
@@ -80,14 +79,7 @@ class RaspWeights(WiredWeights[Program]):
 
     def shown(self, sop: SOp, value: Atom) -> str:
         """Return a value of an s-op as labels have it."""
-        return shown_value(value, self.numeric[sop])
-
-    def aggregate(self, number: int) -> Aggregate:
-        """Return the aggregate of this number."""
-        node = self.sops[number]
-        if not isinstance(node, Aggregate):
-            raise TypeError(f"{node!r} is not an aggregate")
-        return node
+        return shown_value(value, self.known.numeric[sop])
 
     def evaluated(self) -> Iterator[Stages]:
         """Yield the runs of the interpreter that say what can occur, and note the values in them."""
@@ -135,7 +127,7 @@ class RaspWeights(WiredWeights[Program]):
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
         spaces = ((what, space) for what, space in self.spaces.items() if what not in FIXED)
-        return {what: _variable(what, space, self.read_by.get(what, "")) for what, space in spaces}
+        return {what: _variable(what, space, self.read_by[what]) for what, space in spaces}
 
 
 def _variable(what: str, space: Subspace, read_by: str) -> ModelVariable:
