@@ -62,7 +62,7 @@ def answered(program: Program, decoder: Decoder) -> list[SOp]:
     """Return the s-ops of a program that weights answer, output by output.
 
     Raises:
-        CompileError: if one of the outputs is no s-op of the program, or none is the one that it chooses.
+        CompileError: if an output is not an s-op of the program, or the s-op that it chooses is not an output.
     """
     sops = [program.choosing(output.name).sop for output in decoder.outputs]
     if program.sop not in sops:
@@ -81,7 +81,7 @@ class RaspTruth(LabellerTruth):
     Raises:
         InputError: if it is not an input of the program.
         Undefined: if the program is undefined on it.
-        CompileError: if an output of the weights is no s-op of the program.
+        CompileError: if an output of the weights is not an s-op of the program.
     """
 
     program: Program

@@ -13,9 +13,9 @@ from functools import lru_cache
 from tm2tfr.sources.sequence.graph import Apply, Attend, Fixed, Item, Operation, Position, ordered
 
 MOST_BITS = 1 << 16
-"""Of a number; one with more is no value."""
+"""The most binary digits of a number; a larger one is refused."""
 MOST_LETTERS = 1 << 20
-"""Of a text; likewise."""
+"""The most characters of a text; a longer one is refused."""
 
 
 class NoValueError(ArithmeticError):

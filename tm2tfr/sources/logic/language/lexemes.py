@@ -164,7 +164,7 @@ KEYWORDS = {
     "true": "TRUE", "false": "FALSE", "in": "IN", "if": "IF", "else": "ELSE", "latest": "ATTEND", "latest_j": "ATTEND",
     "earliest": "ATTEND", "earliest_j": "ATTEND", "psum": "PSUM", "psum_j": "PSUM",
 }  # fmt: skip
-"""The words that are no names -> the kinds of tokens that they are."""
+"""The words that cannot be names -> their kinds of tokens."""
 BUILT_IN = frozenset({
     "count", "count_left", "count_right", "odd", "even", "prime", "square", "power_of_2", "mod", "position",
     "pos", "first", "last", "i", "j",

@@ -293,7 +293,7 @@ def causal_model(program: LogicProgram, word: str, decoder: Decoder) -> WiredCau
 
     Raises:
         InputError: if it is not a word over its alphabet.
-        CompileError: if the weights have an output that is no part of it.
+        CompileError: if the weights have an output that is not a part of it.
     """
     tokens = word_of(program, word)
     weights = latest(_LAST, program, decoder, lambda: _learned(program, decoder))

@@ -204,7 +204,7 @@ class LogicVariables:
 
 
 def _under_a_mean(claim: SubspaceClaim) -> SubspaceClaim | None:
-    """Return of what a claim is the mean over all that is in sight, where that is a vector; None: it is no such mean."""
+    """Return the vector of which a claim is the mean over all positions in sight; None if it is not such a mean."""
     return claim.of if isinstance(claim, MeanClaim) and claim.head.kind == "all" and labelled(claim) else None
 
 

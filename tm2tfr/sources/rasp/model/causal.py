@@ -124,7 +124,7 @@ class RaspRun(WiredRun):
             texts = {self._about.shown(node.values, value): value for value in atoms.values()}
             if isinstance(label, str) and label in texts:
                 return self._allowed(node, texts[label], i)
-            self.doubt(f"what {_name(node)} picks at {i} is no value then, as in no run")
+            self.doubt(f"what {_name(node)} picks at {i} is not a value then, as in no run")
             return node.default
         mean = reads.means.get(n)
         if (steps := reads.held.get(StepsOf(n))) is not None:
@@ -134,7 +134,7 @@ class RaspRun(WiredRun):
             value = self.take(what, i) / claim.scale + claim.least
             offered = [number(each) for each in atoms.values()]
             if not min(offered) <= value <= max(offered):
-                self.doubt(f"{_name(node)} is no mean of values at {i} then")
+                self.doubt(f"{_name(node)} is not a mean of values at {i} then")
             return self._allowed(node, plain_value(value), i)
         if found is not None:
             return next(iter(atoms.values()))

@@ -26,7 +26,7 @@ class Limits:
         units: the most entries of a table.
 
     Raises:
-        CompileError: for a limit that is no positive number.
+        CompileError: for a limit that is not positive.
     """
 
     values: int = 4096

@@ -70,7 +70,7 @@ def complement(bit: BitForm) -> dict[str, float]:
 
 # ── What a function of several values is tabulated over: its arguments, taken apart where that makes fewer sublayers.
 JOINT = 2_048
-"""An argument is taken apart only if the table has at most so many entries then."""
+"""An argument is taken apart only if the table then has at most this many entries."""
 Earliest = Callable[[Operation], Time]
 """When a node is there at the earliest."""
 
@@ -194,7 +194,7 @@ def combined(parts: Sequence[tuple[Numbered, Fraction]]) -> Numbered:
 
 
 def constant(node: Operation) -> Fraction | None:
-    """Return the number that a node is everywhere; None if it is none."""
+    """Return the number that a node is everywhere; None if it is not a constant number."""
     if isinstance(node, Fixed) and is_number(node.value):
         return Fraction(node.value)  # type: ignore[arg-type]
     return None

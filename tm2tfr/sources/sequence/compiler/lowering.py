@@ -40,7 +40,7 @@ from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import at
 
 FEW = 8
-"""Whole numbers of at most so many values are compared by their codes."""
+"""Whole numbers with at most this many values are compared by their codes."""
 
 
 @dataclass

@@ -217,7 +217,7 @@ class _Framed:
         return self._equality(part.keys, part.queries, among)  # type: ignore[union-attr]
 
     def _equality(self, keys: seq.Operation, queries: seq.Operation, among: int) -> Matched:
-        """Return the conjunct that says that two numbers are equal, one of so many of a selector."""
+        """Return the conjunct that says that two numbers are equal, one of several of a selector."""
         key, query = self._amount(keys), self._amount(queries)
         margin = margin_of(key, query, among)
         found = squared(self._counting, keys, key, margin)
