@@ -1325,7 +1325,11 @@ var explorer = (() => {
     });
     const signs = gate ? gate.operands.map((net) => 2 * bits[net] - 1) : [];
     known["mean"] = before ? ANY : signs.reduce((sum2, sign) => sum2 + sign, 0) / signs.length;
-    return columns.map((name) => known[name] ?? ANY);
+    return columns.map((name) => {
+      const cell = known[name];
+      if (cell === void 0) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
+      return cell;
+    });
   }
   function circuitSays(circuit, word, maxSteps) {
     const last = circuit.inputs + circuit.gates.length - 1;
@@ -2019,7 +2023,7 @@ var explorer = (() => {
       outputs: circuit.outputs.map(([, net]) => net),
       buses: box.circuit.outputs,
       encoding: box.circuit.encoding,
-      names: Object.assign({}, ...runs[0].live.readout.map(({ names }) => names))
+      names: runs[0].live.readout[runs[0].columns.findIndex(({ name }) => name === "gate")]?.names ?? {}
     };
   }
 
