@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import UsageError, did_you_mean, listing
 from tm2tfr.contract.labelling import HeldVariable, Ragged, Seen, VariableKind, recoded
 from tm2tfr.contract.specification import reached
+from tm2tfr.transformer.matrix import Numbers
 
 ModelStage = tuple[int, str]
 """(layer from 0, part), see `tm2tfr.contract.specification.STAGES`."""
@@ -38,10 +39,10 @@ NOTHING = -1
 """⊥, the label of the zero vector, as its place among labels."""
 VariableValue = Any
 """A label as text, None for ⊥; a number; or a mixture, label -> share."""
-VariableValues = NDArray[Any]
+VariableValues = Numbers
 """The values of a variable, see the module: (rows,)."""
 NamedValues = Mapping[str, VariableValues]
-HeadPlaces = NDArray[Any] | Ragged
+HeadPlaces = Numbers | Ragged
 """The positions that a head attends to: one for each row, or several."""
 
 
@@ -308,7 +309,7 @@ class ModelColumns(ABC):
     model: SourceModel
     i: NDArray[np.int64]
     run: NDArray[np.int64]
-    token: NDArray[Any]
+    token: Numbers
 
     @abstractmethod
     def __getitem__(self, name: str) -> VariableValues:
@@ -319,7 +320,7 @@ class ModelColumns(ABC):
         """Return the positions that heads with this claim attend to."""
 
     @abstractmethod
-    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[Any]) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: Numbers) -> VariableValues:
         """Return the values of a variable at these positions of these runs: (places,)."""
 
     @abstractmethod

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.transformer.matrix import Numbers
 from tm2tfr.transformer.outputs import Output, sections
 from tm2tfr.transformer.weights import Decoder
 
@@ -32,17 +33,17 @@ def answered(decoder: Decoder, logits: Sequence[Any]) -> tuple[OutputValue, ...]
     return tuple(_answer(output, values[cut], soft=decoder.soft) for output, cut in sections(decoder.outputs))
 
 
-def softly(logits: NDArray[Any]) -> NDArray[Any]:
+def softly(logits: Numbers) -> Numbers:
     """Return the logits of one output as they count under softmax, at every position: (rows, …) in the same shape.
 
     Where all of them are within `SOFT` of integers they are those; elsewhere they are themselves, as in `answered`.
     """
     nearest = np.rint(logits)
-    found: NDArray[Any] = np.where((np.abs(logits - nearest) <= SOFT).all(axis=0), nearest, logits)
+    found: Numbers = np.where((np.abs(logits - nearest) <= SOFT).all(axis=0), nearest, logits)
     return found
 
 
-def right_answers(decoder: Decoder, logits: NDArray[Any], wanted: NDArray[np.float64]) -> NDArray[np.bool_]:
+def right_answers(decoder: Decoder, logits: Numbers, wanted: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return where every output is as wanted: logits (answers, words, n), wanted (outputs, words, n) -> (words, n).
 
     Args:
@@ -61,13 +62,13 @@ def right_answers(decoder: Decoder, logits: NDArray[Any], wanted: NDArray[np.flo
     return right
 
 
-def read_outputs(decoder: Decoder, logits: NDArray[Any]) -> list[NDArray[Any]]:
+def read_outputs(decoder: Decoder, logits: Numbers) -> list[Numbers]:
     """Return what each output answers, as `answered` does: logits (answers, words, n) -> (words, n) each.
 
     Returns:
         Of an output with labels the number of its label, -2 for a vector that is none; of a number the number.
     """
-    values: list[NDArray[Any]] = []
+    values: list[Numbers] = []
     for output, cut in sections(decoder.outputs):
         found = softly(logits[cut]) if decoder.soft else logits[cut]
         if output.labels is None:

@@ -14,8 +14,14 @@ from tm2tfr.base.errors import ShapeError
 
 Rational = int | Fraction
 """An exact number: an int where it is an integer."""
+Int = int | np.int64
+"""A whole number in compiled code, where both are the same."""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+"""Tokens, labels and other small whole numbers."""
+Numbers = NDArray[Any]
+"""Numbers of any dtype: float64, float32, or exact ones as objects."""
 
 
 def rational(value: float) -> Rational:
