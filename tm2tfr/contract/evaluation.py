@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.contract.labelling import Ragged, offsets_of
 from tm2tfr.contract.model import HeadPlaces, KeyScore, ModelColumns, SourceModel, VariableValues
-from tm2tfr.transformer.matrix import Numbers
+from tm2tfr.transformer.matrix import AnyArray
 
 
 @dataclass
@@ -26,7 +26,7 @@ class WholeRuns(ModelColumns):
 
     model: SourceModel
     offsets: NDArray[np.int64]
-    token: Numbers
+    token: AnyArray
     given: Mapping[str, VariableValues] = field(default_factory=dict)
     fast: bool = False
 
@@ -64,7 +64,7 @@ class WholeRuns(ModelColumns):
             self._rows[claim] = self.starts + places
         return np.asarray(self[name][self._rows[claim]])
 
-    def there(self, name: str, runs: NDArray[np.int64], positions: Numbers) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: AnyArray) -> VariableValues:
         """Return the values of a variable at these positions of these runs."""
         starts = self.starts if runs is self.run else self.offsets[runs]
         return np.asarray(self[name][starts + positions])
@@ -120,7 +120,7 @@ class SteppedRuns(ModelColumns):
         self._here: dict[str, VariableValues] = {}
         self._places: dict[str, HeadPlaces] = {}
 
-    def step(self, token: Numbers) -> None:
+    def step(self, token: AnyArray) -> None:
         """Go on to the next position, at which there are these tokens, and compute all variables there."""
         self.position += 1
         self.i, self.token = np.full(self.runs, self.position), token
@@ -170,7 +170,7 @@ class SteppedRuns(ModelColumns):
             self._places[claim] = self.model.by_claim[claim].places(self)
         return self._places[claim]
 
-    def there(self, name: str, runs: NDArray[np.int64], positions: Numbers) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: AnyArray) -> VariableValues:
         """Return the values of a variable at these positions of these runs."""
         return np.asarray(self.past(name)[positions, runs])
 

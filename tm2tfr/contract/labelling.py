@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import ShapeError, listing
-from tm2tfr.transformer.matrix import Numbers
+from tm2tfr.transformer.matrix import AnyArray
 from tm2tfr.transformer.weights import Decoder, Mask
 
 VariableKind = Literal["label", "text", "whole", "number"]
@@ -27,7 +27,7 @@ Seen = Literal["all", "one", "several"]
 HeldFunction = Literal["", "square", "positive", "negative", "is 0", "steps", "up to"]
 """A function of a number x, see `FUNCTIONS`. ``steps``: of each label ``a..b`` where x is between a and b, from 0 to 1;
 ``up to``: of each label k whether x is k or more."""
-FUNCTIONS: Mapping[str, Callable[[Numbers], Numbers]] = {
+FUNCTIONS: Mapping[str, Callable[[AnyArray], AnyArray]] = {
     "": lambda x: x,
     "square": lambda x: x.astype(np.float64) ** 2,
     "positive": lambda x: np.maximum(x, 0),
@@ -246,7 +246,7 @@ def sight_matrix(mask: str, n: int) -> NDArray[np.bool_]:
 
 
 # ── What a source computes labels from, and what it returns.
-VariableColumns = dict[str, Numbers]
+VariableColumns = dict[str, AnyArray]
 """The values of each variable: (rows,)."""
 
 
@@ -285,7 +285,7 @@ class LabelledWords:
     """
 
     defined: NDArray[np.bool_]
-    columns: Mapping[str, Numbers]
+    columns: Mapping[str, AnyArray]
     texts: Mapping[str, Sequence[str]]
     looks: Mapping[str, LookMatrix] = field(repr=False)
     fed: NDArray[np.int64]

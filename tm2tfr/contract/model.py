@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import UsageError, did_you_mean, listing
 from tm2tfr.contract.labelling import HeldVariable, Ragged, Seen, VariableKind, recoded
 from tm2tfr.contract.specification import reached
-from tm2tfr.transformer.matrix import Numbers
+from tm2tfr.transformer.matrix import AnyArray
 
 ModelStage = tuple[int, str]
 """(layer from 0, part), see `tm2tfr.contract.specification.STAGES`."""
@@ -39,10 +39,10 @@ NOTHING = -1
 """⊥, the label of the zero vector, as its place among labels."""
 VariableValue = Any
 """A label as text, None for ⊥; a number; or a mixture, label -> share."""
-VariableValues = Numbers
+VariableValues = AnyArray
 """The values of a variable, see the module: (rows,)."""
 NamedValues = Mapping[str, VariableValues]
-HeadPlaces = Numbers | Ragged
+HeadPlaces = AnyArray | Ragged
 """The positions that a head attends to: one for each row, or several."""
 
 
@@ -309,7 +309,7 @@ class ModelColumns(ABC):
     model: SourceModel
     i: NDArray[np.int64]
     run: NDArray[np.int64]
-    token: Numbers
+    token: AnyArray
 
     @abstractmethod
     def __getitem__(self, name: str) -> VariableValues:
@@ -320,7 +320,7 @@ class ModelColumns(ABC):
         """Return the positions that heads with this claim attend to."""
 
     @abstractmethod
-    def there(self, name: str, runs: NDArray[np.int64], positions: Numbers) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: AnyArray) -> VariableValues:
         """Return the values of a variable at these positions of these runs: (places,)."""
 
     @abstractmethod

@@ -330,10 +330,12 @@ def everything() -> dict[str, tuple[Declaration, ...]]:
     return found
 
 
+OptionValues = Mapping[str, Any]
+"""Options by name, before they are checked."""
 _Options = TypeVar("_Options")
 
 
-def read_options(kind: type[_Options], options: Mapping[str, Any]) -> _Options:
+def read_options(kind: type[_Options], options: OptionValues) -> _Options:
     """Return the options that are given by name, as values or, as in provenance, as text; None: the default.
 
     Raises:

@@ -14,6 +14,7 @@ from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
 from tm2tfr.contract.model import SourceModel
 from tm2tfr.contract.modelled import ModelLabels, ModelRuns
+from tm2tfr.contract.options import OptionValues
 from tm2tfr.contract.shown import AttentionOf, Page
 from tm2tfr.contract.specification import Specification
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -151,7 +152,7 @@ class RunResult(Protocol):
     @property
     def shown(self) -> str: ...  # it, for people: numbers or a digest instead of bits; nothing if the run was cut off
     @property
-    def own(self) -> Mapping[str, Any]: ...  # what else there is to say of it, as plain data
+    def own(self) -> OptionValues: ...  # what else there is to say of it, as plain data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,12 +347,12 @@ class Source(Generic[_Program]):
     options: AnyClass
     machine: Callable[[_Program], Any] | None = None
     prompted: bool = False
-    class_named: Callable[[_Program, Mapping[str, Any]], str] | None = None
+    class_named: Callable[[_Program, OptionValues], str] | None = None
     # its programs as text
     read: Callable[[str, str], _Program]
-    restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
-    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
-    cautions: Callable[[_Program, Mapping[str, Any], Sequence[str]], tuple[str, ...]] | None = None
+    restore: Callable[[_Program, OptionValues], _Program] | None = None
+    prepare: Callable[[_Program, OptionValues], _Program] | None = None
+    cautions: Callable[[_Program, OptionValues, Sequence[str]], tuple[str, ...]] | None = None
     adapted: Callable[[_Program, str | None, str | None], tuple[_Program, tuple[str, ...]]] | None = None
     part: Callable[[_Program, str], _Program] | None = None
     targets: tuple[str, ...]
@@ -368,7 +369,7 @@ class Source(Generic[_Program]):
     enumerated: Callable[[_Program, int | None, int], Sequence[str]] | None = None
     cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
     # weights
-    compile: Callable[[_Program, Mapping[str, Any]], Decoder]
+    compile: Callable[[_Program, OptionValues], Decoder]
     prove: Callable[[Decoder, _Program], Proof[Any]] | None = None
     limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
     check_questions: Callable[[str, Questions], None] | None = None

@@ -16,7 +16,7 @@ import numpy as np
 
 from tm2tfr.base.errors import EngineError, counted
 from tm2tfr.engines.dependence import KEPT, WIDEST, Same
-from tm2tfr.transformer.matrix import Floats, Matrix, Numbers
+from tm2tfr.transformer.matrix import AnyArray, Floats, Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices, norms
 
@@ -57,7 +57,7 @@ def check_weights(decoder: Decoder, dtype: str) -> None:
             raise EngineError(f"{what}: use --dtype float64, or a smaller epsilon")
 
 
-def first_infinite(numbers: Numbers, names: Sequence[str]) -> str:
+def first_infinite(numbers: AnyArray, names: Sequence[str]) -> str:
     """Return the name of the first number that is infinite or NaN."""
     return names[int(np.flatnonzero(~np.isfinite(numbers))[0])]
 

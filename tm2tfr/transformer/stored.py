@@ -12,7 +12,7 @@ from tm2tfr.base.choices import WEIGHTINGS
 from tm2tfr.base.errors import ShapeError, listing
 from tm2tfr.base.text.json_nodes import JsonValue
 from tm2tfr.transformer.claims import OVER, Claim, Over
-from tm2tfr.transformer.matrix import Matrix, Numbers
+from tm2tfr.transformer.matrix import AnyArray, Dtype, Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -24,7 +24,7 @@ READ = ("1", VERSION, WITH_PARTS)
 LARGEST_SIDE = 2**24  # rows or columns: engines make a vector of that length, however sparse the matrix
 FLOAT, INT = np.dtype("<f8"), np.dtype("<i8")
 
-Tensors = Mapping[str, Numbers]
+Tensors = Mapping[str, AnyArray]
 
 
 def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, Any]:
@@ -248,7 +248,7 @@ class Store:
         rows, columns = (self._tensor(f"{path}.{part}", INT, 1) for part in ("rows", "columns"))
         return Matrix((shape[0], shape[1]), rows, columns, self._tensor(f"{path}.values", FLOAT, 1))
 
-    def _tensor(self, name: str, dtype: np.dtype[Any], dimensions: int) -> Numbers:
+    def _tensor(self, name: str, dtype: Dtype, dimensions: int) -> AnyArray:
         if name not in self._tensors:
             raise ShapeError(f"the tensor {name!r} is missing")
         tensor = self._tensors.pop(name)

@@ -33,7 +33,7 @@ from tm2tfr.engines.fast.state import (
     State,
 )
 from tm2tfr.engines.fast.tail import find, finish, run_tail
-from tm2tfr.transformer.matrix import Codes, Floats, Int, Ints
+from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 
 
 # ── The answer before the last layer with heads, compiled: if all of these are grouped, it is a function of very little.
@@ -143,9 +143,9 @@ def advance(
     s: State,
     pools: Pools,
     control: Ints,
-    given: Codes,
-    answers: Codes,
-    codes: Codes,
+    given: Ints32,
+    answers: Ints32,
+    codes: Ints32,
     numbers: Floats,
     limit: Int,
     whole: bool,
@@ -236,10 +236,10 @@ def advance_many(
     s: State,
     pools: Pools,
     control: Ints,
-    given: Codes,
+    given: Ints32,
     runs: InTurn,
-    answers: Codes,
-    codes: Codes,
+    answers: Ints32,
+    codes: Ints32,
     numbers: Floats,
     limit: Int,
 ) -> Int:

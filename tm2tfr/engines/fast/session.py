@@ -22,7 +22,7 @@ from tm2tfr.engines.fast.snapshot import KEPT, Snapshot, pools_of, refuse_damage
 from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
-from tm2tfr.transformer.matrix import Numbers
+from tm2tfr.transformer.matrix import AnyArray
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
@@ -373,7 +373,7 @@ class FastSession:
         arrays = saved_of(self._state, self._pools, self._control, self._given)
         return {**arrays, "scanned": np.array(scanned, dtype=bool)}
 
-    def restore(self, saved: Mapping[str, Numbers]) -> None:
+    def restore(self, saved: Mapping[str, AnyArray]) -> None:
         """Resume from what `save` returned, for the same decoder and probes.
 
         Raises:

@@ -7,7 +7,7 @@ import numpy as np
 from tm2tfr.engines.fast.arrays import Laid, Tail
 from tm2tfr.engines.fast.jit import compiled
 from tm2tfr.engines.fast.state import ENTRIES, HITS, State
-from tm2tfr.transformer.matrix import Codes, Floats, Int, Ints
+from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 
 
 @compiled
@@ -127,7 +127,7 @@ def _label(x: Floats, start: Int, stop: Int) -> Int:
 
 
 @compiled
-def _probe(plan: Laid, s: State, in_memo: Int, codes: Codes, numbers: Floats) -> None:
+def _probe(plan: Laid, s: State, in_memo: Int, codes: Ints32, numbers: Floats) -> None:
     """Fill the probes that are in the memo (1), or those that are not (0), from the stream."""
     p = plan.probes
     for n in range(len(p.label_start)):
@@ -139,7 +139,7 @@ def _probe(plan: Laid, s: State, in_memo: Int, codes: Codes, numbers: Floats) ->
 
 
 @compiled
-def find(slots: Codes, tokens: Codes, known: Ints, bits: Ints, token: Int) -> tuple[Int, Int]:
+def find(slots: Ints32, tokens: Ints32, known: Ints, bits: Ints, token: Int) -> tuple[Int, Int]:
     """Return (place in a memo of what belongs to `token` and the key `bits`, or -1; the slot where it belongs)."""
     code = np.uint64(token + 1)
     for n in range(len(bits)):
@@ -163,7 +163,7 @@ def find(slots: Codes, tokens: Codes, known: Ints, bits: Ints, token: Int) -> tu
 
 
 @compiled
-def _keep(plan: Laid, s: State, token: Int, answer: Int, slot: Int, entry: Int, codes: Codes, numbers: Floats) -> None:
+def _keep(plan: Laid, s: State, token: Int, answer: Int, slot: Int, entry: Int, codes: Ints32, numbers: Floats) -> None:
     """Put an answer and its probes into the memo."""
     p = plan.probes
     s.memo_slot[slot], s.memo_token[entry], s.memo_answer[entry] = entry, token, answer
@@ -176,7 +176,7 @@ def _keep(plan: Laid, s: State, token: Int, answer: Int, slot: Int, entry: Int, 
 
 
 @compiled
-def _recall(plan: Laid, s: State, entry: Int, codes: Codes, numbers: Floats) -> Int:
+def _recall(plan: Laid, s: State, entry: Int, codes: Ints32, numbers: Floats) -> Int:
     """Fill the probes that are in the memo and return the answer."""
     p = plan.probes
     for n in range(len(p.label_start)):
@@ -189,7 +189,7 @@ def _recall(plan: Laid, s: State, entry: Int, codes: Codes, numbers: Floats) -> 
 
 
 @compiled
-def finish(plan: Laid, s: State, token: Int, control: Ints, codes: Codes, numbers: Floats, entry: Int) -> tuple[Int, Int]:
+def finish(plan: Laid, s: State, token: Int, control: Ints, codes: Ints32, numbers: Floats, entry: Int) -> tuple[Int, Int]:
     """Return (the answer, from the memo or from the tail itself; its place in the memo, or -1).
 
     The probes are filled, and the stream is cleared. The place is given as `entry`, if it is known already.

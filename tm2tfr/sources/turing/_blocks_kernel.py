@@ -14,7 +14,7 @@ from numba import njit
 from tm2tfr.base.native.building import OPTIONS, OUTERMOST
 from tm2tfr.contract.blocks import WordsGiven
 from tm2tfr.sources.turing.columns import RightCodes, RightRows, RuleTable
-from tm2tfr.transformer.matrix import Codes, Floats, Int, Ints
+from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _DONE, _MORE_ROWS, _MORE_TAPE = range(3)
@@ -82,7 +82,7 @@ def _opened(given: WordsGiven, r: Int, codes: RightCodes, blank: Int, out: Right
 
 @compiled
 def _followed(
-    machine: RuleTable, codes: RightCodes, tape: Codes, out: RightRows, place: Int, k: Int, now: Ints
+    machine: RuleTable, codes: RightCodes, tape: Ints32, out: RightRows, place: Int, k: Int, now: Ints
 ) -> tuple[Int, Int]:
     """Write the rows of the configurations from row `k` on; return (why it ended, the place of the row after them).
 
@@ -136,7 +136,7 @@ def _followed(
 
 
 @compiled
-def _kept(machine: RuleTable, tape: Codes, out: RightRows, place: Int, low: Int, high: Int, origin: Int) -> bool:
+def _kept(machine: RuleTable, tape: Ints32, out: RightRows, place: Int, low: Int, high: Int, origin: Int) -> bool:
     """Keep the final tape, whose cells outside `low` to `high` are blank; return whether there was room."""
     kept = out.tape_offsets[place]
     left, right, ones = high + 1, low - 1, np.int64(0)
@@ -157,7 +157,7 @@ def _kept(machine: RuleTable, tape: Codes, out: RightRows, place: Int, low: Int,
 
 
 @compiled
-def _begun(given: WordsGiven, r: Int, machine: RuleTable, codes: RightCodes, tape: Codes, now: Ints) -> bool:
+def _begun(given: WordsGiven, r: Int, machine: RuleTable, codes: RightCodes, tape: Ints32, now: Ints) -> bool:
     """Put a run at its beginning on a blank tape; return whether there were enough cells."""
     origin, size = np.int64(len(tape) // 2), given.start[r + 1] - given.start[r]
     now[_RUN], now[_AT], now[_ORIGIN] = r, 0, origin
@@ -173,13 +173,13 @@ def _begun(given: WordsGiven, r: Int, machine: RuleTable, codes: RightCodes, tap
 
 
 @entry
-def begun(given: WordsGiven, machine: RuleTable, codes: RightCodes, tape: Codes, now: Ints) -> Int:
+def begun(given: WordsGiven, machine: RuleTable, codes: RightCodes, tape: Ints32, now: Ints) -> Int:
     """Put the only run at its beginning, see `_begun`."""
     return 0 if _begun(given, 0, machine, codes, tape, now) else _MORE_TAPE
 
 
 @entry
-def continued(given: WordsGiven, machine: RuleTable, codes: RightCodes, tape: Codes, out: RightRows, now: Ints) -> Int:
+def continued(given: WordsGiven, machine: RuleTable, codes: RightCodes, tape: Ints32, out: RightRows, now: Ints) -> Int:
     """Write the next rows of the only run, as many as there is room for from ``out.offsets[1]`` on; see `simulated`."""
     why: Int = _MORE_ROWS
     k = _opened(given, 0, codes, machine.blank, out, out.offsets[1], now)
@@ -191,7 +191,7 @@ def continued(given: WordsGiven, machine: RuleTable, codes: RightCodes, tape: Co
 
 @entry
 def simulated(
-    given: WordsGiven, first: Int, last: Int, machine: RuleTable, codes: RightCodes, tape: Codes, out: RightRows, now: Ints
+    given: WordsGiven, first: Int, last: Int, machine: RuleTable, codes: RightCodes, tape: Ints32, out: RightRows, now: Ints
 ) -> Int:
     """Write the rows of the runs `first`, …, `last` - 1; return why it ended, see `blocks.MORE_ROWS`.
 
@@ -223,7 +223,7 @@ def simulated(
 
 @entry
 def compared(
-    offsets: Ints, tokens: Codes, answers: Codes, codes: Codes, numbers: Floats, out: RightRows, found: Ints, reach: Ints
+    offsets: Ints, tokens: Ints32, answers: Ints32, codes: Ints32, numbers: Floats, out: RightRows, found: Ints, reach: Ints
 ) -> Int:
     """Fill `found`, (runs,), with the place of the first row of each run that differs, or -1.
 

@@ -23,7 +23,7 @@ from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Machine, Outcome
 from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth, triple_token
-from tm2tfr.transformer.matrix import Ints, Numbers
+from tm2tfr.transformer.matrix import AnyArray, Ints
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
@@ -119,7 +119,7 @@ class TuringBlocks:
     def results(self, parts: Sequence[RightRows]) -> BatchResults:
         """Return what comes out of the runs."""
         nothing = RightRows.room(0, 0, 0)
-        joined: dict[str, Numbers] = {
+        joined: dict[str, AnyArray] = {
             name: np.concatenate([getattr(part, name) for part in (nothing, *parts)])
             for name in ("outcome", "steps", "visited", "ones")
         }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.contract.model import LabelColumn
 from tm2tfr.contract.source import ANSWER, POSITION, Column
-from tm2tfr.transformer.matrix import Codes, Ints, Numbers
+from tm2tfr.transformer.matrix import AnyArray, Ints, Ints32
 
 Number = int | float | Fraction
 
@@ -55,9 +55,9 @@ class RuleTable(NamedTuple):
     """
 
     keys: Ints
-    to: Codes
-    written: Codes
-    move: Codes
+    to: Ints32
+    written: Ints32
+    move: Ints32
     symbols: int
     blank: int
     start: int
@@ -81,16 +81,16 @@ class RightCodes(NamedTuple):
         nominal: whether m is the move that the rule says.
     """
 
-    state: Codes
-    written: Codes
-    read: Codes
-    fed: Codes
-    shown: Codes
-    first: Codes
-    answers: Codes
-    stops: Codes
+    state: Ints32
+    written: Ints32
+    read: Ints32
+    fed: Ints32
+    shown: Ints32
+    first: Ints32
+    answers: Ints32
+    stops: Ints32
     ends: NDArray[np.bool_]
-    outcomes: Codes
+    outcomes: Ints32
     bos: int
     unknown: int
     starts_halted: bool
@@ -105,24 +105,24 @@ class RightRows(NamedTuple):
 
     first: int
     offsets: Ints
-    x: Codes
-    q: Codes
-    b: Codes
-    m: Codes
-    h: Codes
-    a: Codes
-    y: Codes
-    outcome: Codes
+    x: Ints32
+    q: Ints32
+    b: Ints32
+    m: Ints32
+    h: Ints32
+    a: Ints32
+    y: Ints32
+    outcome: Ints32
     steps: Ints
     visited: Ints
     ones: Ints
     tape_offsets: Ints
-    tape: Codes
+    tape: Ints32
 
     @classmethod
     def room(cls, first: int, runs: int, rows: int) -> RightRows:
         """Return room for so many runs and rows."""
-        columns: dict[str, Numbers] = {name: np.empty(rows, dtype=np.int32) for name in CHECKED}
+        columns: dict[str, AnyArray] = {name: np.empty(rows, dtype=np.int32) for name in CHECKED}
         columns |= {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "visited", "ones")}
         columns |= {name: np.zeros(runs + 1, dtype=np.int64) for name in ("offsets", "tape_offsets")}
         outcome, tape = np.full(runs, -1, dtype=np.int32), np.empty(rows + 64, dtype=np.int32)
