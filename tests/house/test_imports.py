@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
     "model": {"base", "specification", "transformer"},
-    "contract": {"base", "certificates", "specification", "blocks", "model", "transformer"},
+    "contract": {"base", "options", "certificates", "specification", "blocks", "model", "transformer"},
     "columns": {"contract", "model", "sources", "transformer"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},

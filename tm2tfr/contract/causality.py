@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.specification import VariableValue
 
-CausalValue = Any
-"""A label as text, None where nothing is held; a number; or shares, label -> share, which can be seen but not set."""
+CausalValue = VariableValue
+"""The value of a variable; a mixture can be seen but not set."""
 
 Settings = Mapping[tuple[str, int], CausalValue]
 """(variable, position) -> the value that it is set to."""
@@ -34,7 +35,7 @@ class CausalRun:
     """
 
     tokens: tuple[str, ...]
-    answers: tuple[Any, ...]
+    answers: tuple[CausalValue, ...]
     cells: tuple[Mapping[str, CausalValue], ...]
     doubts: Mapping[tuple[str, int], str] = field(default_factory=dict)
     unanswered: Mapping[int, Mapping[int, str]] = field(default_factory=dict)

@@ -22,8 +22,8 @@ from tm2tfr.contract.labelling import (
     heads_of,
     recoded,
 )
-from tm2tfr.contract.model import LabelColumn, ModelVariable, SourceModel, VariableValue, VariableValues, place_table
-from tm2tfr.contract.specification import Specification
+from tm2tfr.contract.model import LabelColumn, ModelVariable, SourceModel, VariableValues, place_table
+from tm2tfr.contract.specification import Specification, VariableValue
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 

@@ -260,9 +260,9 @@ class Examined:
         """Whether the reference says what the author does."""
         return self.expected == self.found
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
-        plain: dict[str, Any] = {self.kind: self.of, "input": self.word, "met": self.met}
+        plain: dict[str, object] = {self.kind: self.of, "input": self.word, "met": self.met}
         said = (each if isinstance(each, str) else list(each) for each in (self.expected, self.found))
         return plain | dict(zip(("expected", self.reference), said, strict=True))
 

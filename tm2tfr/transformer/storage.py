@@ -162,7 +162,7 @@ def _refuse_empty_sizes(decoder: Decoder) -> None:
         raise ShapeError(f"{what}, but at most {most:,} are allowed")
 
 
-def _digest(document: Mapping[str, Any], tensors: Tensors) -> str:
+def _digest(document: Mapping[str, object], tensors: Tensors) -> str:
     """Return the SHA-256 that the docstring of this module defines."""
     rest = {key: value for key, value in document.items() if key != "digest"}
     total = hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,7 +280,7 @@ class FastSession:
                 self._looked, self._ready = True, self._short[0].kept(*given)
         return self._ready
 
-    def _given_to_short(self, into: Buffers, most: int) -> tuple[Any, ...]:
+    def _given_to_short(self, into: Buffers, most: int) -> tuple[object, ...]:
         """Return the arguments of the straight-line code."""
         _, table, places = self._short or (None, None, None)
         given = (self._state, self._pools, self._control, into.answers, into.codes, into.numbers, most)

@@ -57,7 +57,7 @@ class CircuitResult:
         return "".join(str(bit) for _, bit in self.outputs)
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, object]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"outputs": dict(self.outputs), "result": self.shown}
 
@@ -189,7 +189,7 @@ class CircuitTruth:
         why = f"the weights are right so far, but {why}: compile the circuit again"
         return Ending(what=what, part=part, expected=expected, found=found, why=why)
 
-    def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
+    def rows(self, columns: Sequence[Column]) -> Iterator[tuple[object, ...]]:
         """Yield the right cells at each position, one for each column; `ANY` where it does not matter what is there."""
         for i in range(self.positions):
             yield tuple(self._cell(column, i) for column in columns)
