@@ -67,7 +67,7 @@ ROOMS = {
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
-CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality", "wired"), "model")
+CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "wired"), "model")
 """The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
 COMPARISON = {"rows", "comparison", "cause"}

@@ -21,8 +21,8 @@ from tm2tfr.sources.turing.columns import CHECKED, TURING, RightCodes, RightRows
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Machine, Outcome
-from tm2tfr.sources.turing.tokens import BOS
-from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth, triple_token
+from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.transformer.matrix import AnyArray, Ints
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -229,7 +229,7 @@ def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
     for state in states:
         verdict, ended = truth.entered(state), machine.outcome_of(state) or machine.missing_outcome
         for symbol in symbols:
-            answers += [verdict or triple_token(state, symbol, move) for move in (-1, 0, 1)]
+            answers += [verdict or Triple(state, symbol, move).token for move in (-1, 0, 1)]
             if state in machine.halting_states or (state, symbol) not in machine.transitions:
                 found = truth.judged(Result(outcome=ended, steps=0, tape="", cells_visited=1, ones=0), state, symbol)
                 stops.append(truth.stopped(state, symbol))
@@ -243,7 +243,7 @@ def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
         return np.array([numbers.get(name, UNKNOWN) for name in names], dtype=np.int32).reshape(shape)
 
     ends = np.zeros(len(decoder.vocabulary) - UNKNOWN, dtype=np.bool_)
-    ends[[numbers.get(token, UNKNOWN) - UNKNOWN for token in VERDICT_TOKENS.values()]] = True
+    ends[[numbers.get(token, UNKNOWN) - UNKNOWN for token in VERDICTS.values()]] = True
     return RightCodes(
         state=_places(states, labels["q"]),
         written=_places(symbols, labels["b"]),
@@ -257,7 +257,7 @@ def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
         outcomes=np.array(outcomes, dtype=np.int32).reshape(len(states), len(symbols)),
         bos=numbers.get(BOS, UNKNOWN),
         unknown=UNKNOWN,
-        starts_halted=truth.first in VERDICT_TOKENS.values(),
+        starts_halted=truth.first in VERDICTS.values(),
         nominal=truth.nominal,
     )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.contract.model import LabelColumn
 from tm2tfr.contract.source import ANSWER, POSITION, Column
+from tm2tfr.sources.turing.tokens import VERDICTS
 from tm2tfr.transformer.matrix import AnyArray, Ints, Ints32
 
 Number = int | float | Fraction
@@ -149,7 +150,7 @@ def described(prompt: Sequence[str]) -> int:
     return next((n for n, token in enumerate(prompt) if len(token) == 1), len(prompt))
 
 
-OUTCOME_OF_TOKEN: Mapping[str, str] = {"ACC": "accept", "REJ": "reject", "HALT": "halt"}
+OUTCOME_OF_TOKEN: Mapping[str, str] = {token: outcome for outcome, token in VERDICTS.items()}
 """The tokens that end a run, and what they say."""
 
 _A0 = ("e_x", "1/(i+1)", "1", "i", "i^2")
