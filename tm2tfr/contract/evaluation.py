@@ -119,6 +119,7 @@ class SteppedRuns(ModelColumns):
         self._past: dict[str, VariableValues] = {}
         self._here: dict[str, VariableValues] = {}
         self._places: dict[str, HeadPlaces] = {}
+        self._totals: dict[str, tuple[int, VariableValues]] = {}  # (positions summed, their sum)
 
     def step(self, token: AnyArray) -> None:
         """Go on to the next position, at which there are these tokens, and compute all variables there."""
@@ -176,7 +177,10 @@ class SteppedRuns(ModelColumns):
 
     def total(self, name: str) -> VariableValues:
         """Return Σ_{j≤i} of a number."""
-        return np.asarray(self.past(name).sum(axis=0))
+        summed, total = self._totals.get(name, (0, np.zeros(self.runs, dtype=np.int64)))
+        total = total + self.past(name)[summed:].sum(axis=0)
+        self._totals[name] = (self.position + 1, total)
+        return np.asarray(total)
 
     def latest_where(self, name: str) -> NDArray[np.int64]:
         """Return the latest position j ≤ i at which a bit is 1; i where there is none."""
