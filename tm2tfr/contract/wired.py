@@ -15,8 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.modelled import CausalRun, CausalValue, Settings
 from tm2tfr.transformer.listing import Wire, wiring
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder, digest
@@ -145,7 +145,7 @@ class WiredRun(ABC):
 
 
 class WiredCausal:
-    """The causal model of a run, see `tm2tfr.contract.causality.CausalModel`.
+    """The causal model of a run, see `tm2tfr.contract.modelled.CausalModel`.
 
     Args:
         started: settings -> the run in which variables have these values.

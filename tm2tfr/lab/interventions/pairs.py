@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import Tm2tfrError, UsageError
 from tm2tfr.base.text.shown import code, escaped, markdown_table
-from tm2tfr.contract.causality import CausalValue
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell, text_of_stage
 from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, folder_named, production

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.base.errors import CompileError
-from tm2tfr.contract.causality import CausalValue, Settings
+from tm2tfr.contract.modelled import CausalValue, Settings
 from tm2tfr.contract.wired import KnownOrNot, WiredCausal, WiredRun, latest, plain
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import evaluate
