@@ -8,12 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from tm2tfr.base.errors import ShapeError
+from tm2tfr.base.errors import CompileError, ShapeError
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
 from tm2tfr.contract.model import SourceModel
-from tm2tfr.contract.modelled import ModelLabels, ModelRuns
+from tm2tfr.contract.modelled import DescribedModel, ModelLabels, ModelRuns, described
 from tm2tfr.contract.options import OptionValues
 from tm2tfr.contract.shown import AttentionOf, Examined, Page
 from tm2tfr.contract.specification import Specification
@@ -292,9 +292,9 @@ class Source(Generic[_Program]):
         blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.contract.blocks`; None: of
         words. labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
-        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has labelling and causal instead.
-        labelling: (program, decoder) -> what has the labels of its runs. Raises CompileError.
-        causal: (program, input, decoder) -> its run as equations, see `CausalModel`; None: there is none.
+        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has the next three.
+        labelling: (program, decoder) -> the labels of its runs; causal: (program, input, decoder) -> its `CausalModel`;
+        described: (program, decoder) -> its variables and patterns, for readers. All three raise CompileError.
         drawn: the endings of drawings; dot: program -> its graph in DOT.
         draw: (program, path): write a drawing, of what kind its ending says.
         graph: program -> its graph, for networkx.
@@ -352,6 +352,7 @@ class Source(Generic[_Program]):
     model: Callable[[_Program, Decoder], SourceModel] | None = None
     labelling: Callable[[_Program, Decoder], Any] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None
+    described: Callable[[_Program, Decoder], DescribedModel] | None = None
     # pages and drawings
     drawn: tuple[str, ...]
     dot: Callable[[_Program], str]
@@ -376,6 +377,14 @@ class Source(Generic[_Program]):
     def prompt(self, program: _Program, word: str, decoder: Decoder) -> Sequence[str]:
         """Return the tokens that `decoder` is fed for an input, without BOS: see `fed`."""
         return word if self.fed is None else self.fed(program, word, decoder)
+
+    def explained(self, program: _Program, decoder: Decoder) -> DescribedModel:
+        """Return the variables and the patterns of heads of its model, for readers. Raises CompileError if it has none."""
+        if self.model is not None:
+            return described(self.model(program, decoder), decoder)
+        if self.described is None:
+            raise CompileError(f"{program.name}: nothing is known of the model of a {self.noun_of(program)}")
+        return self.described(program, decoder)
 
     def labels_of(self, program: _Program, decoder: Decoder) -> Any:
         """Return what has the labels of its runs; None: nothing labels them."""

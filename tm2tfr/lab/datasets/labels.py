@@ -23,10 +23,10 @@ from tm2tfr.sources.logic.truth import shown_value as shown_node_value
 from tm2tfr.sources.logic.write import output_names, text_of
 from tm2tfr.sources.rasp import library as programs
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs
-from tm2tfr.sources.rasp.model.specification import numeric
-from tm2tfr.sources.rasp.model.specification import shown_value as shown_sop_value
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
+from tm2tfr.sources.rasp.values import numeric
+from tm2tfr.sources.rasp.values import shown_value as shown_sop_value
 from tm2tfr.sources.rasp.write import written
 
 LABEL_SPLIT_BY = ("run", "input", "length")
