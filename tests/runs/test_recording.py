@@ -82,9 +82,7 @@ def test_a_checkpoint_is_refused_for_another_run(tmp_path: Path) -> None:
     further = carry_out(DECODER, "", machine=BEAVER, max_steps=9000, resume=path)
     assert first.as_dict() == again.as_dict()
     assert further.as_dict() == api.check(BEAVER, "", engine="fast", max_steps=9000, keep_rows=False).as_dict()
-    with pytest.raises(
-        CheckpointError, match=r"from a run with another input: it was made with --input '', or start again"
-    ):
+    with pytest.raises(CheckpointError, match=r"from a run with another input: it was made with word='', or start again"):
         carry_out(DECODER, "1", machine=BEAVER, resume=path)
     other = machine_called("busy-beaver-4")
     with pytest.raises(
@@ -100,8 +98,8 @@ def test_a_checkpoint_is_refused_for_another_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (None, "there is no such file: start the run with --checkpoint"),
-        (b"", "it is not a checkpoint, or was changed or damaged: start the run again with --checkpoint"),
+        (None, "there is no such file: start the run with checkpoint"),
+        (b"", "it is not a checkpoint, or was changed or damaged: start the run again with checkpoint"),
         (b"PK\x03\x04 not really", "it is not a checkpoint, or was changed or damaged"),
         (b"a: b", "it is not a checkpoint, or was changed or damaged"),
     ],
@@ -170,7 +168,7 @@ def test_the_digest_sees_every_weight() -> None:
 
 
 def test_only_the_fast_engine_has_checkpoints(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="a checkpoint needs the fast engine, not exact: use --engine fast"):
+    with pytest.raises(EngineError, match="a checkpoint needs the fast engine, not exact: use engine='fast'"):
         api.check("chapter", "11", engine="exact", checkpoint=tmp_path / "run.npz")
 
 
@@ -187,9 +185,7 @@ def test_a_run_that_ended_at_its_limit_goes_on_with_its_rows(tmp_path: Path) -> 
     path, out = tmp_path / "run.npz", tmp_path / "rows.csv"
     carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=path, out=out)
     short = out.read_bytes()
-    with pytest.raises(
-        CheckpointError, match="this run writes its rows to a file, 3,001 of them so far: add the same --out"
-    ):
+    with pytest.raises(CheckpointError, match="this run writes its rows to a file, 3,001 of them so far: add the same out"):
         carry_out(DECODER, "", machine=BEAVER, max_steps=5000, resume=path)
     with pytest.raises(CheckpointError, match="has already done 3,000 steps, more than 2,999: use a larger"):
         carry_out(DECODER, "", machine=BEAVER, max_steps=2999, resume=path, out=out)
@@ -211,7 +207,7 @@ def test_a_run_that_ended_at_its_limit_goes_on_with_its_rows(tmp_path: Path) -> 
         ({"checkpoint": "a.npz", "out": "a.parquet"}, "a checkpoint would be useless: use .csv or .jsonl, or omit the"),
         (
             {"checkpoint": "old.npz"},
-            "this file already exists: resume it with --resume .*old.npz, choose another name",
+            "this file already exists: resume it with resume='.*old.npz', choose another name",
         ),
         ({"checkpoint": "other.txt"}, "this file already exists: it is not a checkpoint: choose another name"),
     ],
@@ -259,7 +255,7 @@ def test_ctrl_c_ends_the_block_writes_the_checkpoint_and_says_where_the_run_stan
         if len(seen) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    words = r"interrupted at position [\d,]+, after [\d,]+ steps; [\d,]+ cells compared, all agree; resume it with --resume"
+    words = r"interrupted at position [\d,]+, after [\d,]+ steps; [\d,]+ cells compared, all agree; resume it with resume"
     with hearing() as stop, pytest.raises(Interrupted, match=words):
         carry_out(DECODER, "", machine=BEAVER, checkpoint=path, progress=press, stop=stop)
     _, arrays = load(path)

@@ -14,7 +14,7 @@ import typer._click.exceptions as misunderstood  # no public name: Typer's own e
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tm2tfr.base import interrupts
-from tm2tfr.base.errors import Interrupted, Tm2tfrError, UsageError, did_you_mean
+from tm2tfr.base.errors import Interrupted, Tm2tfrError, UsageError, did_you_mean, for_command_line
 from tm2tfr.cli import output as streams
 from tm2tfr.cli.output import warn_once
 from tm2tfr.cli.parameters import LineContext
@@ -32,7 +32,8 @@ def guarded(app: TyperCommand | TyperGroup, arguments: list[str]) -> int:
         del os.environ["COLUMNS"]
     streams.prepare()
     warn_once.cache_clear()
-    code = _ran(app, streams.decoded(arguments))
+    with for_command_line():
+        code = _ran(app, streams.decoded(arguments))
     if note := streams.note():
         _say(note)
     return code
