@@ -24,7 +24,7 @@ from tests.targets.matrices.programs import needs_torch
 from tm2tfr.base.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
 from tm2tfr.base.native import folder
 from tm2tfr.cli import app
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 from tm2tfr.engines import engine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.runs.plan import RunOptions

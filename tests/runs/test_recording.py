@@ -19,12 +19,10 @@ import tm2tfr as api
 from tm2tfr.base.errors import CheckpointError, EngineError, Interrupted, OutputError
 from tm2tfr.cli.progress import hearing
 from tm2tfr.runs import recording
-from tm2tfr.runs import saved as checkpoint
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.plan import RunOptions
-from tm2tfr.runs.recording import in_blocks
-from tm2tfr.runs.saved import About, load, save, weights_digest
+from tm2tfr.runs.recording import About, in_blocks, load, save, weights_digest
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine
@@ -135,7 +133,7 @@ def test_checkpoints_of_another_version_and_damaged_ones(tmp_path: Path) -> None
         assert about == wanted
         assert all(np.array_equal(arrays[n], same[n]) for n in same)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint, "FORMAT", 3)
+        patch.setattr(recording, "FORMAT", 3)
         save(path, About("", "", ""), {})
     with pytest.raises(
         CheckpointError, match="this checkpoint has format 3, but this version reads 2: resume it with the version"
@@ -352,7 +350,7 @@ def test_a_run_that_is_killed_at_random_moments_gives_the_same_rows(tmp_path: Pa
 
 def test_the_seconds_between_checkpoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     written: list[float] = []
-    monkeypatch.setattr(recording.checkpoints, "save", lambda *_: written.append(0.0))
+    monkeypatch.setattr(recording, "save", lambda *_: written.append(0.0))
     carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", checkpoint_every=1e9)
     assert len(written) == 1
     carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", checkpoint_every=0.0)
@@ -400,9 +398,9 @@ def test_rows_are_on_the_disk_before_the_checkpoint_that_counts_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    flush, written = RowWriter.flush, checkpoint.save
+    flush, written = RowWriter.flush, recording.save
     monkeypatch.setattr(RowWriter, "flush", lambda writer: (events.append(f"flush {writer.rows}"), flush(writer))[1])
-    monkeypatch.setattr(checkpoint, "save", lambda p, a, s: (events.append(f"save {a.rows}"), written(p, a, s))[1])
+    monkeypatch.setattr(recording, "save", lambda p, a, s: (events.append(f"save {a.rows}"), written(p, a, s))[1])
     out = tmp_path / "rows.csv"
     carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=tmp_path / "run.npz", checkpoint_every=0.0, out=out)
     assert events[-2:] == ["flush 3001", "save 3001"]
