@@ -32,7 +32,7 @@ from tm2tfr.sources.registry import kind_of_text, named, of_text
 from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW
-from tm2tfr.web.explorer.document import Explorer, document, explorer, page_of
+from tm2tfr.web.explorer.document import Explorer, document, explorer
 from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE
 from tm2tfr.web.explorer.record import Recording
 from tm2tfr.web.playground.complaints import Marker, empty, of_diagnostics, of_error, said
@@ -53,7 +53,7 @@ class Ran:
         """Return the data for the views of the explorer, as ``data`` and ``columns``, or the page, as ``html``."""
         if isinstance(self.shown, Explorer):
             return {"html": self.shown.html}
-        data, columns = document(page_of(program), [self.shown], drawn=False)
+        data, columns = document(program, [self.shown], drawn=False)
         return {"data": data, "columns": columns}
 
     def whole_page(self, program: object) -> str:
