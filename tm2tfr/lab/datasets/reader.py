@@ -192,7 +192,7 @@ class _CircuitReader(CommonReader):
         try:
             known[key].value(name, text)
         except UsageError as error:
-            what, _, remedy = str(error).removeprefix(f"{name}: --").rpartition(": ")
+            what, _, remedy = error.typed.removeprefix(f"{name}: --").rpartition(": ")
             self.reading.error(place, f"{name}: {what}", remedy)
             return False
         return True

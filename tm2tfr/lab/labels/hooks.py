@@ -144,7 +144,7 @@ def hooks_of(
         try:
             streams[target] = stream_of(target, decoder, program, positions=own, dtype=dtype)
         except ExportError as error:
-            refused[target] = _OTHER_TARGETS.sub("", str(error))
+            refused[target] = _OTHER_TARGETS.sub("", error.typed)
     return Hooks(decoder=decoder, scheme=scheme, since=since_of(decoder, specification), streams=streams, refused=refused)
 
 

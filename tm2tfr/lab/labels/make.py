@@ -26,7 +26,7 @@ from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, folder_named
 from tm2tfr.lab.line.manifest import MANIFEST, sha256
 from tm2tfr.lab.line.plan import cut, versions
 from tm2tfr.lab.line.writing import arrow_or_error, readme
-from tm2tfr.runs.truths import truth_of
+from tm2tfr.runs.choose import truth_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder, digest

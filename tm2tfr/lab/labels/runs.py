@@ -19,11 +19,10 @@ from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.lab.datasets.shard import Failure
 from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
-from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.choose import blocks_of, for_cases
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder

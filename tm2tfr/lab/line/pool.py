@@ -231,7 +231,7 @@ def _portable(error: Exception) -> Exception:
         if str(pickle.loads(pickle.dumps(error))) == str(error):
             error.add_note(f"in a worker process:\n{traceback.format_exc()}")
             return error
-    return DatasetError(str(error) if isinstance(error, Tm2tfrError) else f"a worker process failed ({first_line(error)})")
+    return DatasetError(error.typed if isinstance(error, Tm2tfrError) else f"a worker process failed ({first_line(error)})")
 
 
 class Cluster(Pool):

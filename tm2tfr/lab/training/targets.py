@@ -23,7 +23,7 @@ from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.training.examples import TASK
 from tm2tfr.lab.training.options import REGIMES
 from tm2tfr.lab.training.record import TrainingRun
-from tm2tfr.runs.truths import truth_of
+from tm2tfr.runs.choose import truth_of
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit

@@ -95,7 +95,7 @@ def of_error(error: Tm2tfrError, text: str) -> list[Marker]:
     """Return the complaints of an error about `text`: those with places of a `SpecError`, of any other its message."""
     if isinstance(error, SpecError):
         return of_diagnostics(error.diagnostics, text)
-    return [said(str(error))]
+    return [said(error.typed)]
 
 
 def said(message: str, severity: Severity = "error") -> Marker:

@@ -15,8 +15,7 @@ from typing import Any
 from tm2tfr.base import tempfiles
 from tm2tfr.base.choices import FRAMES, FrameFormat
 from tm2tfr.base.errors import EngineError, OutputError, listing, required
-from tm2tfr.base.files import refusal, write_whole
-from tm2tfr.base.places import check_folder
+from tm2tfr.base.files import check_folder, refusal, write_whole
 from tm2tfr.base.text import svg
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.web.explorer.moments import Moments
