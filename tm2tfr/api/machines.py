@@ -116,7 +116,7 @@ def explain(subject: Given) -> Explained:
     >>> found.by_name["y"].formula, found.layer_of(found.by_name["y"])
     ('y = t[x_a x_b x_c]', '1 (gate), feed-forward')
     >>> tm2tfr.explain("since-b").by_name["is s5"].formula
-    '(Q[a] | Q[b]) since Q[b]'
+    's5 = s3 since Q[b]'
 
     Args:
         subject: see `Subject.of`.
