@@ -116,7 +116,7 @@ def explain(subject: Given) -> Explained:
     >>> found.by_name["y"].formula, found.layer_of(found.by_name["y"])
     ('y = t[x_a x_b x_c]', '1 (gate), feed-forward')
     >>> tm2tfr.explain("since-b").by_name["is s5"].formula
-    '(Q[a] | Q[b]) since Q[b]'
+    's5 = s3 since Q[b]'
 
     Args:
         subject: see `Subject.of`.
@@ -127,18 +127,11 @@ def explain(subject: Given) -> Explained:
     Raises:
         CompileError: if no program is stored with weights, or they are weights of a RASP program for inputs of any length.
     """
-    from tm2tfr.contract.modelled import described
     from tm2tfr.tables.explained import Explained
 
     found = Subject.of(subject)
-    program, kind, decoder = found.right, found.kind, found.decoder
-    if kind.model is None:
-        if kind.described is None:
-            raise CompileError(f"{found.name}: nothing is known of its kind")
-        variables, patterns = kind.described(program, decoder)
-    else:
-        variables, patterns = described(kind.model(program, decoder), decoder)
-    return Explained(program.name, found.noun, variables, patterns, decoder)
+    program, decoder = found.right, found.decoder
+    return Explained(program.name, found.noun, *found.kind.explained(program, decoder), decoder)
 
 
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:

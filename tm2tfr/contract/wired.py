@@ -17,8 +17,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
 from tm2tfr.contract.model import EMBEDDING, ModelVariable
+from tm2tfr.contract.modelled import CausalRun, CausalValue, Settings
 from tm2tfr.contract.specification import STAGES
 from tm2tfr.transformer.listing import Wire, wiring
 from tm2tfr.transformer.outputs import Output
@@ -196,7 +196,7 @@ class WiredRun(ABC):
 
 
 class WiredCausal:
-    """The causal model of a run, see `tm2tfr.contract.causality.CausalModel`.
+    """The causal model of a run, see `tm2tfr.contract.modelled.CausalModel`.
 
     Args:
         started: settings -> the run in which variables have these values.

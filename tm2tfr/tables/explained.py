@@ -73,9 +73,13 @@ class Explained:
             lines += ["", markdown_table(table[0], table[1:])]
         return "\n".join(lines)
 
-    def as_dict(self) -> dict[str, object]:
-        """Return it as plain data; layers count from 0, and the embedding is layer -1."""
-        variables, patterns = map(_variable, self.variables), map(_pattern, self.patterns)
+    def as_dict(self, *, labels: bool = True) -> dict[str, object]:
+        """Return it as plain data; layers count from 0, and the embedding is layer -1.
+
+        Args:
+            labels: whether variables have their ``labels``, of which a circuit of 48,000 gates has as many.
+        """
+        variables, patterns = (_variable(each, labels=labels) for each in self.variables), map(_pattern, self.patterns)
         return {"subject": self.name, "kind": self.noun, "variables": [*variables], "patterns": [*patterns]}
 
 
@@ -85,9 +89,10 @@ def _filled(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     return [[cell for cell, there in zip(row, some, strict=True) if there] for row in rows]
 
 
-def _variable(variable: ModelVariable) -> dict[str, object]:
+def _variable(variable: ModelVariable, *, labels: bool) -> dict[str, object]:
     layer, part = variable.since
-    about = {"name": variable.name, "meaning": variable.meaning, "kind": variable.kind, "labels": list(variable.labels)}
+    about: dict[str, object] = {"name": variable.name, "meaning": variable.meaning, "kind": variable.kind}
+    about |= {"labels": list(variable.labels)} if labels else {}
     written = {"formula": variable.formula, "source": variable.source, "stored": variable.stored}
     return {**about, **written, "since": {"layer": layer, "part": part}, "read_by": variable.read_by}
 

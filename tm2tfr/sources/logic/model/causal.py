@@ -13,8 +13,8 @@ import random
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from tm2tfr.contract.causality import CausalValue, Settings
 from tm2tfr.contract.model import ModelVariable, settled, votes_of
+from tm2tfr.contract.modelled import CausalValue, Settings
 from tm2tfr.contract.wired import KnownOrNot, WiredCausal, WiredRun, WiredWeights, latest, plain
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import word_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from tm2tfr.contract.causality import CausalValue
+from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.contract.wired import KnownOrNot
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.evaluate import HERE, LogicValue, here

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from tm2tfr.base.errors import CompileError
-from tm2tfr.contract.causality import CausalValue, Settings
+from tm2tfr.contract.modelled import CausalValue, Settings
 from tm2tfr.contract.wired import WiredCausal, WiredRun, latest, plain
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import evaluate
