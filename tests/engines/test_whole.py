@@ -22,8 +22,8 @@ from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.dense_parts import LinearMap
 from tm2tfr.engines.exact import Exact
 from tm2tfr.transformer.attention import in_sight, softmax
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head, Norm, matrices, replaced
 

@@ -13,7 +13,7 @@ from tm2tfr.runs.batches.batch import ComparedRuns
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.plan import RunOptions
-from tm2tfr.sources.circuit.blocks import inputs
+from tm2tfr.sources.circuit.truth import inputs
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 CIRCUIT = tm2tfr.load("full-adder")

@@ -17,9 +17,9 @@ from tests.transformer.test_storage import document
 from tests.transformer.test_storage_errors import refusal, signed
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.sources.logic.read import formula
+from tm2tfr.transformer.claims import Output, sections
 from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.listing import html_summary, listing, summary
-from tm2tfr.transformer.outputs import Output, sections
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, TABLE, parts
 from tm2tfr.transformer.parts import OUTPUTS as NAMED
 from tm2tfr.transformer.residual import Residual, Subspace

@@ -19,10 +19,9 @@ from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.lab.softness.temperature import one_temperature, parsed_word, softened_by
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.claims import Claim, Over
+from tm2tfr.transformer.claims import Claim, Output, Over
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.soft import (
     BITS,

@@ -18,7 +18,7 @@ from tm2tfr.lab.softness.measure import measure
 from tm2tfr.lab.softness.run import soft_run
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load as load_circuit
+from tm2tfr.sources.circuit.library import load as load_circuit
 from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
@@ -30,8 +30,8 @@ from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.targets.lens.target import lens_recipe
 from tm2tfr.targets.matrices.contents import fitted
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, parts
 from tm2tfr.transformer.weights import Decoder, Norm
 from tm2tfr.web.explorer.record import record

@@ -106,7 +106,7 @@ def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[s
     """
     from tm2tfr.base.resources import MACHINES, contents, display
     from tm2tfr.sources.circuit.formats.registry import standard_input
-    from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, weights_given
+    from tm2tfr.sources.turing.universal.compiler import class_asked, weights_given
     from tm2tfr.sources.turing.universal.prompt import read
 
     given = options.get("universal")
@@ -138,7 +138,7 @@ def class_alone(options: Mapping[str, Any]) -> Universal | str:
         UsageError: for a seed.
         CompileError, WeightFileError: if ``--universal`` is no decoder.
     """
-    from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, weights_given
+    from tm2tfr.sources.turing.universal.compiler import class_asked, weights_given
 
     given = options["universal"]
     if options.get("seed") is not None:

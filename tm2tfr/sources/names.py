@@ -34,7 +34,7 @@ _PREFIXED = re.compile(r"([A-Za-z]{2,}):([\w.-]+)")
 def of_kind(kind: str) -> tuple[str, ...]:
     """Return the names of the shipped ones of a kind."""
     if kind == CIRCUIT:
-        from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+        from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
 
         return tuple(GENERATORS)
     return tuple(name for resources, _ in TEXTS[kind] for name in shipped(resources))

@@ -26,7 +26,7 @@ from tm2tfr.contract.source import Source
 from tm2tfr.sources import names
 
 if TYPE_CHECKING:
-    from tm2tfr.sources.circuit.library.registry import Generator
+    from tm2tfr.sources.circuit.library import Generator
     from tm2tfr.sources.logic.program import Language
     from tm2tfr.sources.logic.read import LoadedLogic
     from tm2tfr.sources.rasp.read import LoadedRasp
@@ -165,7 +165,7 @@ def _shipped(kind: str, name: str, *, given: str, format: str | None) -> LoadedP
 
 def _is_rasp(given: str | Path) -> bool:
     """Return whether a name or a path is that of a RASP program, and of nothing else that is shipped."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
     from tm2tfr.sources.rasp.library import is_program  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
@@ -180,7 +180,7 @@ def _rasp(given: str | Path) -> LoadedProgram:
 
 def _is_logic(given: str | Path) -> bool:
     """Return whether a name or a path is that of a formula or a B-RASP or S-RASP program, and of nothing else shipped."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
     from tm2tfr.sources.logic.library import is_logic  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
@@ -318,7 +318,7 @@ def is_circuit(name: str) -> bool:
 
 def generator_named(name: str) -> Generator | None:
     """Return the shipped circuit that ``parity`` or ``circuit:parity`` names, whatever else has the name; None: none."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
 
     kind, name = names.split(name) or (names.CIRCUIT, name)
     return GENERATORS.get(name) if kind == names.CIRCUIT else None
@@ -336,7 +336,7 @@ def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     Raises:
         UsageError: if there is no shipped circuit of that name, or it has no such parameter, or not that value.
     """
-    from tm2tfr.sources.circuit.library import registry as library  # noqa: PLC0415
+    from tm2tfr.sources.circuit import library  # noqa: PLC0415
 
     found = generator_named(name)
     if found is None:

@@ -25,7 +25,7 @@ from tm2tfr.targets.gpt2.export import ByGpt2, described
 from tm2tfr.targets.gpt2.labelling import LabellingGpt2, exports_of_labeller, fitted_labelling, masks_of
 from tm2tfr.targets.gpt2.running import LoadedModel, required
 from tm2tfr.targets.gpt2.tensors import PAD
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.weights import Decoder, Mask
 
 

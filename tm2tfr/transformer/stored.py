@@ -10,9 +10,8 @@ import numpy as np
 from tm2tfr.base.choices import WEIGHTINGS
 from tm2tfr.base.errors import ShapeError, listing
 from tm2tfr.base.text.json_nodes import JsonValue
-from tm2tfr.transformer.claims import OVER, Claim, Over
+from tm2tfr.transformer.claims import OVER, Claim, Output, Over
 from tm2tfr.transformer.matrix import AnyArray, Dtype, Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, Norm, norms

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from tests.sources.circuit.random_circuits import circuits
 from tests.strategies import tries
 from tm2tfr.base.choices import BASES
-from tm2tfr.sources.circuit.basis import BasisName, to_basis, to_nor, to_paper
+from tm2tfr.sources.circuit.building import BasisName, to_basis, to_nor, to_paper
 from tm2tfr.sources.circuit.evaluate import evaluate, evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases, read_input
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import NAMED, Circuit, Gate
 
 KINDS = {"nor": {"NOR"}, "paper": {"NOR", "AND", "XOR"}}

@@ -12,7 +12,7 @@ from tests.installed import needs_dot
 from tm2tfr.base.errors import OutputError
 from tm2tfr.sources.circuit.conversion import gate_table, tikz
 from tm2tfr.sources.circuit.drawing import cone, render, save, svg_or_none, to_dot, to_mermaid, to_svg
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 
 CHOICE = Circuit(

@@ -10,7 +10,7 @@ from tests.sources.circuit.random_circuits import circuits
 from tm2tfr.sources.circuit.drawing import cone, to_graph
 from tm2tfr.sources.circuit.evaluate import evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tm2tfr.base.errors import InputError
 from tm2tfr.sources.circuit.inputs import all_cases, numbers_of, random_cases, read_input, shown_outputs
-from tm2tfr.sources.circuit.library.sha256 import digest, hexadecimal, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit, Gate
+from tm2tfr.sources.circuit.sha256 import digest, hexadecimal, padded
 
 
 def circuit(inputs: str, outputs: str = "y", **more: str) -> Circuit:

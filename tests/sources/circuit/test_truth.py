@@ -10,7 +10,7 @@ from tm2tfr.engines import generate
 from tm2tfr.runs.rows import Readout
 from tm2tfr.sources.circuit.columns import GATE_NAMES, LOOKUP_COLUMNS, PAPER_COLUMNS, columns
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.transformer.claims import Claim

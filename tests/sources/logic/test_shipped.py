@@ -11,7 +11,7 @@ from tests.sources.logic.language.test_reading import shown
 from tests.sources.logic.plain import AT_THE_END, FORMULAS, PLAIN, PROGRAMS
 from tm2tfr.base import resources
 from tm2tfr.base.errors import NotFoundError
-from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import from_text, is_logic, load, looks_like, shipped
 from tm2tfr.sources.logic.read import read

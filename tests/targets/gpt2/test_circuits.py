@@ -13,7 +13,7 @@ from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.choices import CIRCUIT_VARIANTS
 from tm2tfr.base.errors import ExportError
 from tm2tfr.sources.circuit.evaluate import evaluate
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit
 
 pytest.importorskip("torch", reason="no PyTorch here: pip install 'tm2tfr[hf]'")

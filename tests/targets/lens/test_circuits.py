@@ -16,7 +16,7 @@ from tests.targets.test_documents import BLOCK, Reader
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError, InputError
 from tm2tfr.sources.circuit.evaluate import evaluate
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.targets.lens.target import LensRunning
 

@@ -13,13 +13,13 @@ from tm2tfr.base.errors import EngineError
 from tm2tfr.base.native.function import Caller
 from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast import fresh as made
-from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast import straight
+from tm2tfr.engines.fast.arrays import Buffers
 from tm2tfr.engines.fast.expressions import Tables
+from tm2tfr.engines.fast.fresh import KEPT, Snapshot, pools_of, refuse_damaged, saved_of, scanned_of
 from tm2tfr.engines.fast.plan import plan
-from tm2tfr.engines.fast.snapshot import KEPT, Snapshot, pools_of, refuse_damaged, saved_of, scanned_of
-from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
 from tm2tfr.transformer.matrix import AnyArray

@@ -17,7 +17,7 @@ from tm2tfr.lab.line.writing import arrow_or_error
 from tm2tfr.lab.training.examples import TASK, Examples, Intermediates, TokenExample, adder_examples, examples_of
 from tm2tfr.lab.training.options import REGIMES, Regime, one_of
 from tm2tfr.lab.training.record import TrainingRun
-from tm2tfr.sources.circuit.library.arithmetic import Order
+from tm2tfr.sources.circuit.arithmetic import Order
 
 TRAIN, TEST = "train", "test"
 _SHOWN = REGIMES["medium"]

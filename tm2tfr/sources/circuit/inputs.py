@@ -9,8 +9,8 @@ import numpy as np
 
 from tm2tfr.base.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.evaluate import Bits
-from tm2tfr.sources.circuit.library.sha256 import digest, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit
+from tm2tfr.sources.circuit.sha256 import digest, padded
 
 MOST_INPUTS_OF_ALL = 20
 """Two to the power of this are a million cases."""

@@ -56,7 +56,7 @@ def _number(epsilon: Any) -> Any:
 
 def _prepare(circuit: Circuit, options: OptionValues) -> Circuit:
     """Return the circuit in the basis that is asked for, or that the variant has, if it is not in it."""
-    from tm2tfr.sources.circuit.basis import to_nor, to_paper
+    from tm2tfr.sources.circuit.building import to_nor, to_paper
 
     basis, variant = options.get("basis"), options.get("variant")
     if basis is not None and basis not in BASES:
@@ -98,7 +98,7 @@ def _epsilon(decoder: Decoder) -> float:
 
 
 def _blocks(circuit: Circuit, decoder: Decoder, max_steps: int | None) -> BlockReference:
-    from tm2tfr.sources.circuit.blocks import CircuitBlocks
+    from tm2tfr.sources.circuit.truth import CircuitBlocks
 
     return CircuitBlocks(decoder, _truth(circuit, "0" * len(circuit.inputs), decoder, max_steps))
 
@@ -115,7 +115,7 @@ def _own_input(circuit: Circuit) -> str:
 
 
 def _of_bytes(circuit: Circuit, message: bytes) -> str | None:
-    from tm2tfr.sources.circuit.library.sha256 import hexadecimal
+    from tm2tfr.sources.circuit.sha256 import hexadecimal
 
     return hexadecimal(message) if circuit.encoding else None
 
@@ -145,7 +145,7 @@ SOURCE = Source(
     compile=_compile,
     truth=_truth,
     blocks=_blocks,
-    enumerated=later("tm2tfr.sources.circuit.blocks", "inputs"),
+    enumerated=later("tm2tfr.sources.circuit.truth", "inputs"),
     read=_read,
     own_input=_own_input,
     inputs=_inputs,

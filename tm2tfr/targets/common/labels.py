@@ -16,7 +16,7 @@ from tm2tfr.base.errors import InputError
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY
 from tm2tfr.targets.common.directory import Array
-from tm2tfr.transformer.outputs import sections
+from tm2tfr.transformer.claims import sections
 from tm2tfr.transformer.weights import Decoder
 
 Told = tuple[Any, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tm2tfr.sources.circuit import library
 from tm2tfr.sources.circuit.formats import registry
-from tm2tfr.sources.circuit.library import registry as library
 
 ADDER = library.load("full-adder")
 COMMENTS = {

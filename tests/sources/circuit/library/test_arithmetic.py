@@ -7,7 +7,7 @@ import pytest
 
 from tm2tfr.sources.circuit.evaluate import evaluate, evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases, numbers_of, random_cases, read_input
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 
 SMALL, LARGE = (1, 2, 3, 4), (5, 16, 48)

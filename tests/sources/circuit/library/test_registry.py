@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tm2tfr.sources.circuit.library.registry import GENERATORS, load
+from tm2tfr.sources.circuit.library import GENERATORS, load
 
 
 @pytest.mark.slow

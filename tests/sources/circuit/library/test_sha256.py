@@ -10,8 +10,8 @@ import pytest
 
 from tm2tfr.sources.circuit.evaluate import evaluate, evaluate_cases
 from tm2tfr.sources.circuit.inputs import numbers_of, random_cases, read_input, shown_outputs
-from tm2tfr.sources.circuit.library.registry import load
-from tm2tfr.sources.circuit.library.sha256 import digest, sha256
+from tm2tfr.sources.circuit.library import load
+from tm2tfr.sources.circuit.sha256 import digest, sha256
 
 MESSAGES = ["", "abc", "x" * 55, "The quick brown fox jumps over the lazy dog", "Zwölf Boxkämpfer"]
 MASK = 2**32 - 1

@@ -10,7 +10,7 @@ import pytest
 from tests.sources.circuit.proof.mutants import changed, is_right, plus, rescaled, scaled, units_of, with_layer, with_units
 from tests.sources.circuit.running import PAPER, random_of, wrong_bits
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.transformer.matrix import Matrix

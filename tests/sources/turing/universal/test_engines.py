@@ -36,7 +36,7 @@ from tm2tfr.engines.fast import Fast, available
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.universal import prompt
-from tm2tfr.sources.turing.universal.compiler.compiler import renamed
+from tm2tfr.sources.turing.universal.compiler import renamed
 from tm2tfr.sources.turing.universal.names import size_of
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth

@@ -14,7 +14,7 @@ from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
 from tm2tfr.runs.comparison import check
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.compiler.compiler import layout, renamed
+from tm2tfr.sources.turing.universal.compiler import layout, renamed
 from tm2tfr.sources.turing.universal.names import (
     CHARACTERS,
     Entry,

@@ -18,7 +18,7 @@ from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.proof.feed_forward import of_layer
+from tm2tfr.sources.turing.universal.proof.layers import of_layer
 from tm2tfr.sources.turing.universal.proof.prove import domain_of
 from tm2tfr.sources.turing.universal.truth import UniversalTruth
 from tm2tfr.transformer.weights import matrices, replaced

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tm2tfr.base.errors import NotFoundError, UsageError, did_you_mean
-from tm2tfr.sources.circuit.library import arithmetic, sha256
+from tm2tfr.sources.circuit import arithmetic, sha256
 from tm2tfr.sources.circuit.netlist import Circuit
 
 _FIPS = "FIPS 180-4, Section 6.2"

@@ -18,9 +18,9 @@ from tm2tfr.sources.turing.compiler.unpack import unpacking
 from tm2tfr.sources.turing.compiler.version_1 import load
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ
-from tm2tfr.sources.turing.universal.compiler.rules import answer, description_heads, find_rule, kinds, rule_units
 from tm2tfr.sources.turing.universal.names import MachineNames
 from tm2tfr.sources.turing.universal.program import Universal
+from tm2tfr.sources.turing.universal.rules import answer, description_heads, find_rule, kinds, rule_units
 from tm2tfr.sources.turing.universal.spelled import restored, written
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.gadgets import Unit, feed_forward, lookup, stacked
