@@ -85,12 +85,7 @@ def test_max_positions_counts_the_prompt_too(runner: Engine, most: int) -> None:
 
 def test_a_step_has_the_residual_stream_of_its_position(runner: Engine) -> None:
     steps = list(generate(CHAIN, ["a"], engine=runner))
-    assert [list(s.residual) for s in steps] == [
-        [1, 0, 0, 0, 0],
-        [0, 0, 1, 0, 1],
-        [1, 0, 0, 0, 2],
-        [0, 1, 0, 0, 3],
-    ]
+    assert [list(s.residual) for s in steps] == [[1, 0, 0, 0, 0], [0, 0, 1, 0, 1], [1, 0, 0, 0, 2], [0, 1, 0, 0, 3]]
     assert isinstance(steps[0], Step)
 
 

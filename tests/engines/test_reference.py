@@ -127,13 +127,7 @@ def agree(decoder: Decoder, tokens: Sequence[int], name: str, dtype: str | None 
 
 # ── random decoders ─────────────────────────────────────────────────────────────────────────────────────────
 def random_decoder(
-    seed: int,
-    *,
-    layers: int,
-    features: tuple[str, ...],
-    carried: float = 1,
-    halves: bool = False,
-    dense: bool = True,
+    seed: int, *, layers: int, features: tuple[str, ...], carried: float = 1, halves: bool = False, dense: bool = True
 ) -> Decoder:
     """Return a decoder of small integer weights (or with halves); values are `carried` times as large."""
     rng = np.random.default_rng(seed)

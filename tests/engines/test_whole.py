@@ -340,10 +340,7 @@ def test_there_is_no_position_beyond_the_table(name: str) -> None:
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [
-        (
-            [0, 1],
-            r"^tokens of shape \(2,\) and dtype int64 are not a batch of sequences: give numbers of tokens",
-        ),
+        ([0, 1], r"^tokens of shape \(2,\) and dtype int64 are not a batch of sequences: give numbers of tokens"),
         ([[0.5]], r"^tokens of shape \(1, 1\) and dtype float64 are not a batch"),
         ([[0, 3]], "^there is no token with the number 3: use numbers from 0 to 2$"),
         ([[0, -1]], "^there is no token with the number -1: use numbers from 0 to 2$"),

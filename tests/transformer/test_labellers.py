@@ -58,10 +58,7 @@ def test_a_head_has_the_mask_that_it_is_given() -> None:
     [
         ({"mask": "futur"}, "head 'next' has the unknown mask 'futur' (did you mean 'future'?): use future, past, none"),
         ({"mask": None}, "head 'next' has the unknown mask None: use future, past, none"),
-        (
-            {"weighting": "hard"},
-            "head 'next' has the unknown weighting 'hard': use average-hard, softmax",
-        ),
+        ({"weighting": "hard"}, "head 'next' has the unknown weighting 'hard': use average-hard, softmax"),
     ],
 )
 def test_a_head_checks_itself(changed: dict[str, Any], words: str) -> None:

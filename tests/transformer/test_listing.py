@@ -93,8 +93,7 @@ def test_one_layer_by_number_or_by_name(layer: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("layer", "close"),
-    [("0", ""), ("4", ""), ("-1", ""), ("²", ""), ("", ""), ("lok", r" \(did you mean 'look'\?\)")],
+    ("layer", "close"), [("0", ""), ("4", ""), ("-1", ""), ("²", ""), ("", ""), ("lok", r" \(did you mean 'look'\?\)")]
 )
 def test_a_layer_that_is_not_there(layer: str, close: str) -> None:
     with pytest.raises(ShapeError, match=f"^there is no layer '{layer}'{close}: the layers are 1 look, 2 2 think, 3 rest$"):

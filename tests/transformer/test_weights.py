@@ -24,20 +24,9 @@ def filled(rows: int, columns: int, start: int = 1) -> Matrix:
     return Matrix.from_dense(np.arange(start, start + rows * columns).reshape(rows, columns))
 
 
-HEAD = Head(
-    name="head",
-    source="here",
-    query=filled(1, 4),
-    key=filled(1, 4),
-    value=filled(2, 4),
-    output=filled(4, 2),
-)
+HEAD = Head(name="head", source="here", query=filled(1, 4), key=filled(1, 4), value=filled(2, 4), output=filled(4, 2))
 FFN = FeedForward(
-    input=filled(5, 4),
-    input_bias=filled(5, 1),
-    output=filled(4, 5),
-    output_bias=filled(4, 1),
-    units=tuple("abcde"),
+    input=filled(5, 4), input_bias=filled(5, 1), output=filled(4, 5), output_bias=filled(4, 1), units=tuple("abcde")
 )
 DECODER = Decoder(
     layout=Residual((Subspace("e", ("a", "b", "c")), Subspace("1"))),

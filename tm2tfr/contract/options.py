@@ -85,8 +85,7 @@ class UniversalOptions:
     """
 
     universal: Annotated[
-        Any,
-        OptionHelp("", "a universal decoder runs Turing machines, which are in its prompt", aside=True),
+        Any, OptionHelp("", "a universal decoder runs Turing machines, which are in its prompt", aside=True)
     ] = None
     tape: Annotated[
         str | None,

@@ -84,12 +84,7 @@ def test_missing_operands_are_the_last_one_again() -> None:
     gates = (Gate("k", "1"), Gate("n", "10", ("b",)), Gate("y", "0111", ("a", "n")))
     circuit = Circuit(name="few", inputs=("a", "b"), gates=gates, outputs=(("y", "y"),))
     rows = list(CircuitTruth(circuit, "10").rows(LOOKUP_COLUMNS))
-    assert [row[2:6] for row in rows] == [
-        ("CONST0", 0, 0, 0),
-        ("CONST1", 0, 0, 0),
-        ("NOT", 1, 1, 1),
-        ("OR", 0, 3, 3),
-    ]
+    assert [row[2:6] for row in rows] == [("CONST0", 0, 0, 0), ("CONST1", 0, 0, 0), ("NOT", 1, 1, 1), ("OR", 0, 3, 3)]
 
 
 def test_a_claimed_gap_may_be_the_same_at_every_position() -> None:

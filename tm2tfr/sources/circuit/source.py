@@ -126,11 +126,7 @@ def _inputs(circuit: Circuit) -> InputSpace:
 
 
 def _check_questions(name: str, questions: Questions) -> None:
-    given = {
-        "--max-steps": questions.steps,
-        "--max-positions": questions.positions,
-        "--max-head": questions.max_head,
-    }
+    given = {"--max-steps": questions.steps, "--max-positions": questions.positions, "--max-head": questions.max_head}
     if (refused := next((option for option, value in given.items() if value is not None), None)) is not None:
         what = f"{name} is a circuit, whose runs all have the same length and no head"
         raise UsageError(f"tm2tfr certify: {what}: omit {refused}")

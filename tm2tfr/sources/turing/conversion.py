@@ -18,12 +18,7 @@ from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule
 
 # ── A machine as LaTeX: the table of δ, and the state graph in TikZ. Both compile with pdfLaTeX.
 _TABLE, _PICTURE = needs("", "booktabs"), needs("", "tikz")
-_STYLES = {
-    None: "",
-    "accept": ", accepting",
-    "reject": ", dashed",
-    "halt": ", rectangle, rounded corners",
-}
+_STYLES = {None: "", "accept": ", accepting", "reject": ", dashed", "halt": ", rectangle, rounded corners"}
 
 
 def delta_table(machine: Machine) -> str:

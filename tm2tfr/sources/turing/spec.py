@@ -300,12 +300,7 @@ class Machine:
 
 def problems(machine: Machine) -> list[Problem]:
     """Return the reasons why `machine` is not a Turing machine, in reading order, at most `MOST_PROBLEMS`."""
-    found = chain(
-        _symbol_problems(machine),
-        _state_problems(machine),
-        _rule_problems(machine),
-        _example_problems(machine),
-    )
+    found = chain(_symbol_problems(machine), _state_problems(machine), _rule_problems(machine), _example_problems(machine))
     return list(islice(found, MOST_PROBLEMS))
 
 

@@ -147,10 +147,7 @@ def test_complaints_have_a_severity_and_a_place() -> None:
         native.read("blank: _\nstart state: a\nfoo: bar\ntable:\n  a:\n    0: {R: b}\n", file="f.yaml")
     assert [
         (d.severity, d.file, d.span and (d.span.line, d.span.column, d.span.length)) for d in caught.value.diagnostics
-    ] == [
-        ("warning", "f.yaml", (3, 1, 3)),
-        ("error", "f.yaml", (6, 12, 1)),
-    ]
+    ] == [("warning", "f.yaml", (3, 1, 3)), ("error", "f.yaml", (6, 12, 1))]
 
 
 @pytest.mark.slow

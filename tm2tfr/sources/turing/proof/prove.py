@@ -228,12 +228,7 @@ class MachineProof(Proof[MachineCertificate]):
         return (*self._rounded_weights(dtype), overflow(self.decoder, dtype), *found)
 
     def certificate(
-        self,
-        engine: str = "dense",
-        dtype: str | None = None,
-        *,
-        positions: int | None = None,
-        max_head: int | None = None,
+        self, engine: str = "dense", dtype: str | None = None, *, positions: int | None = None, max_head: int | None = None
     ) -> MachineCertificate:
         """Return the certificate for an engine, for N = `positions`, by default for the largest certified N.
 

@@ -185,12 +185,7 @@ class ExportedClass(ExportReference):
     def _tape(self) -> dict[str, Any]:
         kind: TapeKind = "one-way" if self.program.tape == "one-way" else "two-way"
         names = self.program.canonical
-        return {
-            "blank": names.blank,
-            "input_alphabet": names.symbols[1:],
-            "tape_alphabet": names.symbols,
-            "tape": kind,
-        }
+        return {"blank": names.blank, "input_alphabet": names.symbols[1:], "tape_alphabet": names.symbols, "tape": kind}
 
     @property
     def _endless(self) -> str:

@@ -326,9 +326,7 @@ def votes(c: ModelColumns, names: MachineNames, tapes: Sequence[str]) -> Variabl
 def _rule_patterns(names: MachineNames, *, two_way: bool) -> Iterator[Pattern]:
     half = "h+/(i+1)" if two_way else "h/(i+1)"
     yield Pattern(
-        claim="last key",
-        meaning="the last token that says what a rule is for",
-        places=lambda c: c.latest_where("[key]"),
+        claim="last key", meaning="the last token that says what a rule is for", places=lambda c: c.latest_where("[key]")
     )
     yield Pattern(claim="first", meaning="the first token", places=lambda c: np.zeros_like(c.i))
     yield Pattern(

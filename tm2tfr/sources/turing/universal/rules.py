@@ -36,13 +36,7 @@ def description_heads(layout: Residual, names: MachineNames, tapes: tuple[str, .
     for a, symbol in enumerate(names.symbols):
         carried.append((total(at("e_x", names.key(q, a)) for q in range(len(names.ruled))), {at("e_a(key)", symbol): 1.0}))
     last = latest(
-        layout,
-        "last key",
-        "universal, layer 2",
-        wanted="1",
-        key=("[key]", "[key]"),
-        carries=carried,
-        attends="last key",
+        layout, "last key", "universal, layer 2", wanted="1", key=("[key]", "[key]"), carries=carried, attends="last key"
     )
     if not tapes:
         return (counted, last)
