@@ -253,18 +253,3 @@ def test_engines_by_name() -> None:
         ("exact", "rational"),
         ("fast", "float64"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "dtype", "words"),
-    [
-        ("dence", None, r"^unknown engine 'dence' \(did you mean 'dense'\?\): use one of dense, exact, fast$"),
-        ("", None, r"^unknown engine '': use one of dense, exact, fast$"),
-        ("dense", "float16", r"^the dense engine computes in float64 or float32, not in 'float16'$"),
-        ("dense", "rational", r"^the dense engine computes in float64 or float32, not in 'rational'$"),
-        ("exact", "float64", r"^the exact engine computes with rationals, not in 'float64': omit the dtype$"),
-    ],
-)
-def test_an_unknown_engine_or_dtype_is_refused(name: str, dtype: str | None, words: str) -> None:
-    with pytest.raises(EngineError, match=words):
-        engine(name, dtype)

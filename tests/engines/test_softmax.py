@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import tm2tfr
 from tm2tfr.base.errors import EngineError
-from tm2tfr.engines import engine, generate
+from tm2tfr.engines import engine
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.soft import softened
 from tm2tfr.transformer.weights import Decoder
@@ -78,11 +78,3 @@ def test_the_others_refuse_softmax_and_name_the_dense_engine(name: str, words: s
         engine(name).start(decoder)
     assert tm2tfr.check(decoder, "11").engine == "dense"
     assert tm2tfr.check(decoder, "11", max_steps=None).engine == "dense"
-
-
-def test_scores_too_large_for_the_dtype() -> None:
-    decoder = softened(tm2tfr.compile("chapter"), 1e-38)
-    where = r"^layer 3 \(read input\), head 'cell h', position 5"
-    words = f"{where}: its scores are too large for float32: use a higher temperature or a wider dtype$"
-    with pytest.raises(EngineError, match=words):
-        list(generate(decoder, "1" * 9, engine=engine("dense", "float32")))

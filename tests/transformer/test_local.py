@@ -225,15 +225,6 @@ def test_a_gap_that_shrinks_needs_a_temperature() -> None:
     assert needed(numbers.layers[0].heads[0], 10) == (math.log(4) + 2 * math.log(10)) / 3
 
 
-def test_soft_weights_are_not_softened_again() -> None:
-    with pytest.raises(
-        CompileError, match="^these weights already have softmax attention: soften the weights they were made"
-    ):
-        locally_softened(locally_softened(latest_is_a(), 5), 5)
-    with pytest.raises(CompileError, match=r"^the queries of head 'latest' times .* are too large: use a shorter length$"):
-        locally_softened(claimed(latest_is_a(), gap=1e-308), 5)
-
-
 def test_words_for_temperatures() -> None:
     assert [parsed_word(word) for word in ("auto", "local", "theorem-26", "none", 1)] == [
         "auto",

@@ -31,22 +31,6 @@ def sparse(shape: tuple[int, int], rows: list[int], columns: list[int], values: 
 
 
 # ── checks ──────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(
-    ("rows", "columns", "values"),
-    [([0], [0], [1.0, 2.0]), ([0], [0, 1], [1.0]), ([0, 1], [0], [1.0]), ([[0]], [[0]], [[1.0]])],
-)
-def test_rows_columns_and_values_go_together(rows: list[int], columns: list[int], values: list[float]) -> None:
-    with pytest.raises(ShapeError, match="needs equally many rows, columns and values, each as a vector"):
-        sparse((2, 2), rows, columns, values)
-
-
-@pytest.mark.parametrize("place", [(2, 0), (0, 3), (-1, 0), (0, -1)])
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_an_entry_outside_is_refused_even_if_it_is_zero(place: tuple[int, int], value: float) -> None:
-    with pytest.raises(ShapeError, match=rf"entry \({place[0]}, {place[1]}\) lies outside .* shape \(2, 3\)"):
-        Matrix.from_entries((2, 3), {(1, 1): 1.0, place: value})
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_weight_that_is_not_finite_is_refused(value: float) -> None:
     with pytest.raises(ShapeError, match="not a finite number: weights must be finite"):
@@ -57,21 +41,10 @@ def test_a_weight_that_is_not_finite_is_refused(value: float) -> None:
         SPARSE.with_entry(0, 0, value)
 
 
-def test_two_entries_in_one_place_are_refused() -> None:
-    with pytest.raises(ShapeError, match="two entries in one place"):
-        sparse((2, 2), [0, 1, 0], [1, 1, 1], [1.0, 2.0, 1.0])
-
-
 @pytest.mark.parametrize("array", [np.zeros(3), np.zeros((1, 1, 1))])
 def test_a_matrix_has_two_dimensions(array: np.ndarray) -> None:
     with pytest.raises(ShapeError, match=f"a matrix has two dimensions, not {array.ndim}"):
         Matrix.from_dense(array)
-
-
-@pytest.mark.parametrize("place", [(2, 0), (0, 3), (-1, 0), (0, -1)])
-def test_with_entry_refuses_a_place_outside(place: tuple[int, int]) -> None:
-    with pytest.raises(ShapeError, match=rf"entry \({place[0]}, {place[1]}\) lies outside .* shape \(2, 3\)"):
-        SPARSE.with_entry(*place, 1.0)
 
 
 # ── forms ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -39,14 +39,6 @@ def test_a_linear_form_by_coordinates() -> None:
     assert total([]) == {}
 
 
-@pytest.mark.parametrize("ask", [LAYOUT.__getitem__, LAYOUT.subspace])
-def test_an_unknown_subspace_is_refused_with_the_nearest(ask: object) -> None:
-    with pytest.raises(ShapeError, match=r"^no subspace is called 'e_Q' \(did you mean 'e_q'\?\)$"):
-        ask("e_Q")  # type: ignore[operator]
-    with pytest.raises(ShapeError, match=r"^no subspace is called 'unlike anything'$"):
-        ask("unlike anything")  # type: ignore[operator]
-
-
 def test_subspaces_are_found_by_what_they_are_claimed_to_hold() -> None:
     layout = Residual((Subspace("a", holds="h"), Subspace("h", ("x",), holds="e_q"), Subspace("b")))
     assert layout.holder("h") is layout.holding("h") is layout.subspace("a")
@@ -55,28 +47,6 @@ def test_subspaces_are_found_by_what_they_are_claimed_to_hold() -> None:
     assert layout.holding("") is None
     with pytest.raises(ShapeError, match=r"^no subspace is claimed to hold 'b': compile the machine again$"):
         layout.holder("b")
-
-
-def test_an_unknown_direction_is_refused_with_the_nearest() -> None:
-    words = r"^no direction is called 'e_q\[q2\]' \(did you mean 'e_q\[q.\]'\?\)$"
-    with pytest.raises(ShapeError, match=words):
-        LAYOUT.index("e_q[q2]")
-    with pytest.raises(ShapeError, match=words):
-        LAYOUT.form({"h": 1.0, "e_q[q2]": 1.0})
-
-
-@pytest.mark.parametrize(
-    ("subspaces", "name"),
-    [
-        ((Subspace("h"), Subspace("h")), "h"),
-        ((Subspace("h", ()), Subspace("h", ("a",))), "h"),
-        ((Subspace("e", ("a", "b", "a")),), r"e\[a\]"),
-        ((Subspace("e[a]"), Subspace("e", ("a",))), r"e\[a\]"),
-    ],
-)
-def test_a_name_is_used_once(subspaces: tuple[Subspace, ...], name: str) -> None:
-    with pytest.raises(ShapeError, match=f"two directions or subspaces called '{name}'$"):
-        Residual(subspaces)
 
 
 def test_frozen_equal_and_hashable() -> None:

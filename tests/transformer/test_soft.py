@@ -133,22 +133,6 @@ def test_only_queries_and_weightings_change() -> None:
     assert (temperature_of(soft), temperature_of(hard)) == (0.25, None)
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0, math.inf, math.nan])
-def test_a_temperature_is_positive(temperature: float) -> None:
-    with pytest.raises(CompileError, match=r"^the temperature must be positive, not .*: use for example 0\.001$"):
-        softened(tm2tfr.compile("chapter"), temperature)
-
-
-def test_what_cannot_be_softened() -> None:
-    decoder = tm2tfr.compile("chapter")
-    with pytest.raises(CompileError, match="^queries divided by the temperature 1e-308 are too large: use a higher one$"):
-        softened(decoder, 1e-308)
-    with pytest.raises(
-        CompileError, match="^these weights already have softmax attention: soften the weights they were made"
-    ):
-        softened(softened(decoder, 1.0), 0.5)
-
-
 # ── Theorem 26 ──────────────────────────────────────────────────────────────────────────────────────────────
 @given(st.floats(1e-300, 1e300))
 def test_the_power_of_two_below(value: float) -> None:

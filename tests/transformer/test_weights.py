@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -114,35 +113,6 @@ def test_a_matrix_with_a_row_too_many_is_refused(path: str) -> None:
         replaced(DECODER, {path: Matrix.from_entries((rows + 1, columns), {})})
 
 
-@pytest.mark.parametrize("path", ["layers.0.heads.0.query", "layers.1.heads.2.query", "query", "layers.2.heads"])
-def test_an_unknown_path_is_refused(path: str) -> None:
-    with pytest.raises(ShapeError, match=f"^no weight matrix is called '{path}'$"):
-        replaced(DECODER, {path: filled(1, 4)})
-
-
-def test_as_many_units_as_hidden_rows() -> None:
-    layer = dataclasses.replace(DECODER.layers[1], feed_forward=dataclasses.replace(FFN, units=("a",)))
-    with pytest.raises(ShapeError, match=r"^layers.1.feed_forward.input has shape \(5, 4\), expected \(1, 4\)"):
-        dataclasses.replace(DECODER, layers=(layer,))
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"vocabulary": ("a", "BOS", "a")}, "the vocabulary contains a token twice"),
-        ({"bos": "bos"}, "'bos' is a special token but not in the vocabulary"),
-        ({"stop": ("b", "ACC")}, "'ACC' is a special token but not in the vocabulary"),
-        ({"features": ("1", "i^3")}, r"unknown position feature 'i\^3': use 1/\(i\+1\), 1, i, i\^2, "),
-        ({"features": ("1",)}, r"position_embedding has shape \(4, 2\), expected \(4, 1\)"),
-        ({"vocabulary": ("a", "b", "BOS", "c")}, r"token_embedding has shape \(4, 3\), expected \(4, 4\)"),
-        ({"layout": Residual((Subspace("1"),))}, r"token_embedding has shape \(4, 3\), expected \(1, 3\)"),
-    ],
-)
-def test_what_does_not_fit_is_refused(changed: dict[str, object], words: str) -> None:
-    with pytest.raises(ShapeError, match=words):
-        dataclasses.replace(DECODER, **changed)
-
-
 # ── equality, and nothing changes ───────────────────────────────────────────────────────────────────────────
 def test_provenance_takes_no_part_in_equality() -> None:
     other = dataclasses.replace(DECODER, provenance={})
@@ -164,36 +134,6 @@ def test_claims_take_part_in_equality_and_not_in_the_digest() -> None:
         assert other != DECODER
         assert digest(other) == digest(DECODER)
     assert (claim.gap, type(claim.gap)) == (1.0, float)
-
-
-@pytest.mark.parametrize(
-    ("gap", "lookup", "words"),
-    [
-        (None, True, "^a lookup has a gap: claim it, or claim no lookup$"),
-        (0, False, "^a claimed gap must be a positive number, not 0: claim none for uniform attention$"),
-        (-1.5, True, "a positive number, not -1.5"),
-        (float("inf"), False, "a positive number, not inf"),
-        (float("nan"), False, "a positive number, not nan"),
-    ],
-)
-def test_a_claim_checks_itself(gap: float | None, lookup: bool, words: str) -> None:
-    with pytest.raises(ShapeError, match=words):
-        Claim(attends="h", gap=gap, lookup=lookup)
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"over": "width"}, "^a claimed gap cannot be over 'width': use 'position', 'square', 'length', 'constant'$"),
-        ({"gap": None, "over": "length"}, "^a gap over the length has a gap: claim it, or claim no gap over the length$"),
-        ({"gap": None, "margin": 4}, "^a margin has a gap: claim it, or claim no margin$"),
-        ({"margin": 1}, "^a claimed margin must be above 1, not 1: claim none where there is no proof$"),
-        ({"margin": float("inf")}, "^a claimed margin must be above 1, not inf: "),
-    ],
-)
-def test_a_claim_checks_what_its_gap_is_over_and_its_margin(more: dict[str, Any], words: str) -> None:
-    with pytest.raises(ShapeError, match=words):
-        Claim(**{"attends": "h", "gap": 1, **more})
 
 
 def test_a_gap_at_a_position_of_a_run() -> None:
