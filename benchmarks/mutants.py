@@ -51,7 +51,7 @@ LONG_RUN, AGAIN = "tests/runs/test_long_run.py", "test_a_run_that_is_begun_again
 TARGETS = {
     "certificate": Target(
         _in("tm2tfr/sources/turing/proof/", "attention cases certificate domain feed_forward prove rounding"),
-        _in("tests/sources/turing/proof/test_", "pinned refusals guards certificate command cases rounding mutation"),
+        _in("tests/sources/turing/proof/test_", "pinned refusals guards certificate cases rounding"),
         "large or brute or below or within or every_machine or wrong_is_certified or transformed or attack",
     ),
     "check": Target(
