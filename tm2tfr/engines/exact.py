@@ -76,8 +76,8 @@ class _Head:
 
     def __init__(self, head: Head) -> None:
         if head.weighting != "average-hard":
-            what = f"head {head.name!r}: the exact engine runs average-hard attention only"
-            raise EngineError(f"{what}, and softmax weights are not rational: use the dense engine")
+            problem = f"head {head.name!r}: the exact engine runs average-hard attention only"
+            raise EngineError(f"{problem}, and softmax weights are not rational: use the dense engine")
         query, key, value = _some_rows(head.query), _some_rows(head.key), _some_rows(head.value)
         output = _some_rows(head.output.transposed)
         # A component that is 0 in every query or every key adds 0 to every score; values that are not read add nothing.

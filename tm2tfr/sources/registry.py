@@ -101,8 +101,8 @@ def of_object(given: object) -> LoadedProgram:
         return given
     if of_program(given) is None:
         kinds = "a machine, circuit, program, formula or decoder"
-        what = f"{given!r} ({type(given).__name__}) is not {kinds}, nor the name of one"
-        raise NotFoundError(f"{what}: use one of these, a path, or a name that 'tm2tfr list' lists")
+        problem = f"{given!r} ({type(given).__name__}) is not {kinds}, nor the name of one"
+        raise NotFoundError(f"{problem}: use one of these, a path, or a name that 'tm2tfr list' lists")
     return LoadedProgram(given)
 
 
@@ -288,9 +288,9 @@ def _is_word(name: str) -> bool:
 
 def _unknown(name: str) -> NotFoundError:
     """Return the error for a name that nothing has, with the shipped machine, circuit or program that may be meant."""
-    what = f"{name}: there is no such file, and no machine, circuit, program or formula of that name is shipped"
+    problem = f"{name}: there is no such file, and no machine, circuit, program or formula of that name is shipped"
     close = did_you_mean(name, names.every())
-    return NotFoundError(f"{what}{close}: name a file, or what 'tm2tfr list' lists")
+    return NotFoundError(f"{problem}{close}: name a file, or what 'tm2tfr list' lists")
 
 
 def check_target(output: Path) -> None:
@@ -342,8 +342,8 @@ def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     if found is None:
         given, known = f"--{next(iter(parameters))}", ", ".join(library.GENERATORS)
         close = did_you_mean(name, library.GENERATORS)
-        what = f"{name} is not a shipped circuit{close}, and only these have parameters"
-        raise UsageError(f"{what}: omit {given}, or name one of {known}")
+        problem = f"{name} is not a shipped circuit{close}, and only these have parameters"
+        raise UsageError(f"{problem}: omit {given}, or name one of {known}")
     return LoadedProgram(library.load(found.name, **parameters))
 
 

@@ -76,8 +76,8 @@ def feature(name: str) -> Feature:
     """
     if (known := POSITION_FEATURES.get(name) or _OTHERS.get(name)) is not None:
         return known
-    if (found := _MODULO.fullmatch(name)) is not None and len(name) < 100:
-        modulus, remainder = map(int, found.groups())
+    if (match := _MODULO.fullmatch(name)) is not None and len(name) < 100:
+        modulus, remainder = map(int, match.groups())
         if remainder < modulus:
             return Feature(name, lambda i: (int(i % modulus == remainder), 1))
     raise ShapeError(f"unknown position feature {name!r}: {_USE}")

@@ -75,8 +75,8 @@ class FastSession:
         for layer in decoder.layers:
             for head in layer.heads:
                 if head.weighting != "average-hard":
-                    what = f"head {head.name!r}: the fast engine runs average-hard attention, not {head.weighting}"
-                    raise EngineError(f"{what}: use the dense engine")
+                    problem = f"head {head.name!r}: the fast engine runs average-hard attention, not {head.weighting}"
+                    raise EngineError(f"{problem}: use the dense engine")
         self._decoder, self._labels, self._numbers = decoder, tuple(labels), tuple(numbers)
         self._found = self._recognised = recognise(decoder)
         self._advance = made.advance()

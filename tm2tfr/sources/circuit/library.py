@@ -41,8 +41,8 @@ class Parameter:
         text = str(given)
         if self.choices:
             if text not in self.choices:
-                what = f"{text!r} is not a value{did_you_mean(text, self.choices)}"
-                raise UsageError(f"{circuit}: --{self.name}: {what}: use one of {', '.join(self.choices)}")
+                problem = f"{text!r} is not a value{did_you_mean(text, self.choices)}"
+                raise UsageError(f"{circuit}: --{self.name}: {problem}: use one of {', '.join(self.choices)}")
             return text
         if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and self.least <= int(text) <= self.most):
             within = f"use a whole number from {self.least} to {self.most}"
@@ -169,8 +169,8 @@ def generator(name: str) -> Generator:
         NotFoundError: if none is.
     """
     if name not in GENERATORS:
-        what = f"{name!r}: no circuit of this name is shipped{did_you_mean(name, GENERATORS)}"
-        raise NotFoundError(f"{what}: name one of {', '.join(GENERATORS)}")
+        problem = f"{name!r}: no circuit of this name is shipped{did_you_mean(name, GENERATORS)}"
+        raise NotFoundError(f"{problem}: name one of {', '.join(GENERATORS)}")
     return GENERATORS[name]
 
 

@@ -152,8 +152,8 @@ def padded(text: str) -> str:
     """
     message = _bytes(text)
     if len(message) > MOST_BYTES:
-        what = f"the text has {counted(len(message), 'byte')}, and one block of SHA-256 takes {MOST_BYTES}"
-        raise InputError(f"input: {what}: shorten it; a longer text would need a circuit of more blocks")
+        problem = f"the text has {counted(len(message), 'byte')}, and one block of SHA-256 takes {MOST_BYTES}"
+        raise InputError(f"input: {problem}: shorten it; a longer text would need a circuit of more blocks")
     block = (message + b"\x80").ljust(BLOCK_BYTES - 8, b"\0") + (8 * len(message)).to_bytes(8, "big")
     return "".join(f"{byte:08b}" for byte in block)
 
@@ -164,12 +164,12 @@ def hexadecimal(message: bytes) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    if (found := _HEXADECIMAL.fullmatch(text)) is not None:
-        if len(found[1]) % 2:
-            what = f"{text if len(text) <= 40 else text[:40] + '…'} has {counted(len(found[1]), 'digit')} after 0x"
+    if (match := _HEXADECIMAL.fullmatch(text)) is not None:
+        if len(match[1]) % 2:
+            problem = f"{text if len(text) <= 40 else text[:40] + '…'} has {counted(len(match[1]), 'digit')} after 0x"
             remedy = f"write two for each byte; the bytes of this text itself are {hexadecimal(text[:4].encode())}…"
-            raise InputError(f"input: {what}: {remedy}")
-        return bytes.fromhex(found[1])
+            raise InputError(f"input: {problem}: {remedy}")
+        return bytes.fromhex(match[1])
     try:
         return text.encode("utf-8", "surrogateescape")  # as the command line decodes bytes that are not UTF-8
     except UnicodeEncodeError:

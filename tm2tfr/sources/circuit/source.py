@@ -42,8 +42,8 @@ def _stated(circuit: Circuit) -> str:
     text, most = native.write(circuit), registry.CIRCUIT_FORMATS["yaml"].most
     if (size := len(text.encode())) > most << 20:
         gates, stated = f"{len(circuit.gates):,} gates", f"{size / 2**20:,.0f} MiB as YAML"
-        what = f"{gates} are {stated}, and weights state the circuit of at most {most} MiB"
-        raise CompileError(f"{visible(circuit.name)}: {what}: give its nets shorter names, or compile parts of it")
+        problem = f"{gates} are {stated}, and weights state the circuit of at most {most} MiB"
+        raise CompileError(f"{visible(circuit.name)}: {problem}: give its nets shorter names, or compile parts of it")
     return text
 
 
@@ -92,8 +92,8 @@ def _epsilon(decoder: Decoder) -> float:
     said = option(decoder.provenance, "epsilon") or "0"
     epsilon = _number(said)
     if isinstance(epsilon, str) or not 0 <= epsilon < float("inf"):
-        what = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
-        raise CompileError(f"{what}: compile the circuit again")
+        problem = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
+        raise CompileError(f"{problem}: compile the circuit again")
     return float(epsilon)
 
 
@@ -128,8 +128,8 @@ def _inputs(circuit: Circuit) -> InputSpace:
 def _check_questions(name: str, questions: Questions) -> None:
     given = {"--max-steps": questions.steps, "--max-positions": questions.positions, "--max-head": questions.max_head}
     if (refused := next((option for option, value in given.items() if value is not None), None)) is not None:
-        what = f"{name} is a circuit, whose runs all have the same length and no head"
-        raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
+        problem = f"{name} is a circuit, whose runs all have the same length and no head"
+        raise UsageError(f"tm2tfr certify: {problem}: omit {refused}")
 
 
 _PAGE = "tm2tfr.sources.circuit.page"

@@ -170,8 +170,8 @@ class CircuitTruth:
             stated = visible(self.variant)
             why = f"they say that their variant is {stated}, and their residual stream is that of another"
             remedy = "compile the circuit again"
-        what = f"{visible(self.name)}: these weights cannot be compared with a circuit"
-        raise CompileError(f"{what}, since {why}: {remedy}")
+        problem = f"{visible(self.name)}: these weights cannot be compared with a circuit"
+        raise CompileError(f"{problem}, since {why}: {remedy}")
 
     def specification(self, upto: int) -> Specification:
         """Return what every subspace holds at every position, and where each head looks."""

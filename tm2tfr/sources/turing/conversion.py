@@ -145,8 +145,8 @@ def convert(machine: Machine, format: str) -> Written:
     if format in _PICTURES:
         return Written(_PICTURES[format][0](machine))
     if format not in TARGETS:
-        what = f"machines cannot be written as {format!r}{did_you_mean(str(format), TARGETS)}"
-        raise ConversionError(f"{what}: use one of {', '.join(TARGETS)}")
+        problem = f"machines cannot be written as {format!r}{did_you_mean(str(format), TARGETS)}"
+        raise ConversionError(f"{problem}: use one of {', '.join(TARGETS)}")
     return registry.write(machine, format)
 
 
@@ -160,11 +160,11 @@ def with_verdict(machine: Machine, verdict: HaltVerdict) -> Translation:
         ConversionError: if there is no such verdict, or the machine has verdicts.
     """
     if verdict not in HALT_VERDICTS:
-        what = f"{verdict!r} is not a verdict{did_you_mean(str(verdict), HALT_VERDICTS)}"
-        raise ConversionError(f"{what}: use one of {', '.join(HALT_VERDICTS)}")
+        problem = f"{verdict!r} is not a verdict{did_you_mean(str(verdict), HALT_VERDICTS)}"
+        raise ConversionError(f"{problem}: use one of {', '.join(HALT_VERDICTS)}")
     if machine.decides:
-        what = f"{visible(machine.name)}: this machine has verdicts of its own"
-        raise ConversionError(f"{what}: omit --verdict, which is for machines that halt without one")
+        problem = f"{visible(machine.name)}: this machine has verdicts of its own"
+        raise ConversionError(f"{problem}: omit --verdict, which is for machines that halt without one")
     ends = tuple(q for q in machine.states if q in machine.halting_states)
     said = f"every halt is taken to {verdict}"
     missing = machine.missing_rules if verdict == "accept" else ()

@@ -204,8 +204,8 @@ class _Blueprint:
         """Warn of states that are named and not described."""
         for rule, nodes in self.rules.values():
             if rule.state not in self.states:
-                what = f"state {rule.state!r} is not described, and a run halts there"
-                self.draft.warn(nodes["new"], what, f"add 'In state {rule.state}:' if this is not intended")
+                problem = f"state {rule.state!r} is not described, and a run halts there"
+                self.draft.warn(nodes["new"], problem, f"add 'In state {rule.state}:' if this is not intended")
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,8 +231,8 @@ def write(machine: Machine) -> lossless.Written:
     notes = [*([f"the machine does not say after how many steps its checksum is: {steps:,} here"] * ours)]
     ends = [q for q in m.states if q in m.halting_states and q != m.start]
     if ends or m.missing_rules:
-        what = f"state {ends[0]!r} has no rules" if ends else "some values have no rule"
-        notes.append(f"{what}, where a run halts: no machine of the puzzle does")
+        problem = f"state {ends[0]!r} has no rules" if ends else "some values have no rule"
+        notes.append(f"{problem}, where a run halts: no machine of the puzzle does")
     lines = [f"Begin in state {m.start}.", f"Perform a diagnostic checksum after {steps} steps."]
     for q in m.states:
         lines += ["", f"In state {q}:"]

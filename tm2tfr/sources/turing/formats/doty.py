@@ -79,8 +79,8 @@ class _Yaml:
 
     def read(self, root: Node | None) -> Loaded:
         if not isinstance(root, Map):
-            what = "the document is empty" if root is None else f"the document is {kind(root)}, not a mapping"
-            self.draft.refuse(root, what, f"write the keys {', '.join(KEYS)}")
+            problem = "the document is empty" if root is None else f"the document is {kind(root)}, not a mapping"
+            self.draft.refuse(root, problem, f"write the keys {', '.join(KEYS)}")
         found = self.keys(root)
         self.names(found)
         for key, ours in (("start_state", "start"), ("accept_state", "accept"), ("reject_state", "reject")):
@@ -125,8 +125,8 @@ class _Yaml:
             for text in nodes:
                 self.draft.marks.setdefault((place, text.text), text)
                 if key != "states" and len(text.text) != 1:
-                    what = f"the symbol {text.text!r} is not one character"
-                    self.draft.error(text, what, "a symbol is exactly one character")
+                    problem = f"the symbol {text.text!r} is not one character"
+                    self.draft.error(text, problem, "a symbol is exactly one character")
 
     def text(self, node: Node, noun: str) -> Scalar | None:
         """Return a node that must be text; report any other."""
@@ -148,8 +148,8 @@ class _Yaml:
             if isinstance(rules, Scalar) and rules.null:
                 continue
             if not isinstance(rules, Map):
-                what = f"the entry of state {state.text!r} is {kind(rules)}, not a mapping"
-                self.draft.error(rules, what, f"write its rules below it: {_SPELLED}")
+                problem = f"the entry of state {state.text!r} is {kind(rules)}, not a mapping"
+                self.draft.error(rules, problem, f"write its rules below it: {_SPELLED}")
                 continue
             for symbol, rule in rules.pairs:
                 self.rule(state, symbol, rule)
@@ -253,8 +253,8 @@ class Rules:
         text = {part: node.text for part, node in nodes.items()}
         wrong = [part for part in ("read", "write", "move") if len(text[part]) != 1]
         for part in wrong:
-            what = f"{text[part]!r} is not one character: machines here have one tape"
-            self.draft.error(nodes[part], what, self.remedy)
+            problem = f"{text[part]!r} is not one character: machines here have one tape"
+            self.draft.error(nodes[part], problem, self.remedy)
         if not wrong and text["move"] not in MOVES:
             self.draft.error(nodes["move"], f"{text['move']!r} is not a move", "use L, R or S")
         elif not wrong and text["write"] == ANY != text["read"]:
@@ -344,14 +344,14 @@ class Braces(Rules):
         match = _OLDER_HEADER.match(text)
         if match is None:
             if text.strip():
-                what = "this is neither 'key = value' nor a rule below 'delta ='"
-                self.draft.error(stripped(number, 0, text), what, self.remedy)
+                problem = "this is neither 'key = value' nor a rule below 'delta ='"
+                self.draft.error(stripped(number, 0, text), problem, self.remedy)
             return
         value = text[match.end() :].rstrip().removesuffix(";").rstrip()
         node = Scalar(Mark(number, match.end()), Mark(number, match.end() + len(value)), value, plain=True)
         if match["key"] not in OLDER_KEYS:
-            what = f"unknown key {match['key']!r}{did_you_mean(match['key'], OLDER_KEYS)}"
-            self.draft.warn(matched(number, match, "key"), what, "it is ignored")
+            problem = f"unknown key {match['key']!r}{did_you_mean(match['key'], OLDER_KEYS)}"
+            self.draft.warn(matched(number, match, "key"), problem, "it is ignored")
         elif match["key"] in self.found:
             self.draft.twice(node, self.found[match["key"]], f"the key {match['key']!r}")
         if match["key"] == "num_tapes":

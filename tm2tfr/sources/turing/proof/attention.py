@@ -273,8 +273,8 @@ class HeadProof:
             ratio = self._ratio(head)
             if ratio is None:
                 text = self.retrieved(head) or self._score(head)
-                what = f"head {head.name!r} is not the latest write, B·(2hk - k²) + T·v·j with 0 < T ≤ B"
-                yield self._refuse(n, what, text)
+                problem = f"head {head.name!r} is not the latest write, B·(2hk - k²) + T·v·j with 0 < T ≤ B"
+                yield self._refuse(n, problem, text)
             else:
                 self.retrieval = Retrieval(head.name, k, ratio)
                 yield from self._compared(n, f"head {head.name!r}", self._carried(head), wanted)

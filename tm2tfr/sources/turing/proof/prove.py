@@ -106,8 +106,8 @@ def embedding_refusals(decoder: Decoder, domain: LayerInputs) -> Iterator[Refusa
     for n, token in enumerate(decoder.vocabulary):
         wanted = {at("e_x", token): 1}
         if token in fed and (found := layout.named(dict(tokens.get(n, [])))) != wanted:
-            what = f"token {token} is not embedded as {domain.shown(at('e_x', token))}"
-            yield _refuse(0, "embedding", what, f"it is {_shown(found, domain)}")
+            problem = f"token {token} is not embedded as {domain.shown(at('e_x', token))}"
+            yield _refuse(0, "embedding", problem, f"it is {_shown(found, domain)}")
     for n, feature in enumerate(decoder.features):
         found = layout.named(dict(places.get(n, [])))
         if found != {feature: 1}:

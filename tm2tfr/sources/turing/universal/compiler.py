@@ -239,11 +239,13 @@ def in_weights(universal: Universal, options: OptionValues) -> Universal:
     given = options.get("universal")
     if needs_universal(options) is not None or (given is not None and weights_given(given) is None):
         option = needs_universal(options) or "universal"
-        what = f"{visible(universal.name)} is for a universal decoder already, of at most {_sizes_of(universal)}"
-        raise CompileError(f"{what}: omit the {option} option")
+        problem = f"{visible(universal.name)} is for a universal decoder already, of at most {_sizes_of(universal)}"
+        raise CompileError(f"{problem}: omit the {option} option")
     if given is not None and class_asked(options) != universal.empty:
-        what = f"{visible(universal.name)} is for a universal decoder of at most {_sizes_of(universal)}"
-        raise CompileError(f"{what}, and these weights are one of at most {_sizes_of(class_asked(options))}: use its own")
+        problem = f"{visible(universal.name)} is for a universal decoder of at most {_sizes_of(universal)}"
+        raise CompileError(
+            f"{problem}, and these weights are one of at most {_sizes_of(class_asked(options))}: use its own"
+        )
     return universal
 
 
@@ -284,8 +286,8 @@ def class_asked(options: OptionValues) -> Universal:
     weights = None if isinstance(given, Universal) else weights_given(given)
     found = given.empty if isinstance(given, Universal) else None if weights is None else class_of(weights)
     if found is None:
-        what = f"{given!r} is not the size of a universal decoder, nor weights of one"
-        raise CompileError(f"{what}: use for example 8,4 for 8 states and 4 symbols, or a weight file")
+        problem = f"{given!r} is not the size of a universal decoder, nor weights of one"
+        raise CompileError(f"{problem}: use for example 8,4 for 8 states and 4 symbols, or a weight file")
     if tape is not None and tape != found.tape:
         raise CompileError(f"{found.name} is for the tape {found.tape!r}, not {tape!r}: omit --tape")
     return found
@@ -314,13 +316,13 @@ def class_of(decoder: Decoder) -> Universal:
     said = decoder.provenance
     name, text = provenance.name(said), provenance.source(said)
     if provenance.construction(said) != UNIVERSAL or text is None:
-        what = f"{visible(name)}: these weights are not those of a universal decoder"
-        raise CompileError(f"{what}: make some with tm2tfr compile --universal 8,4 -o universal.safetensors")
+        problem = f"{visible(name)}: these weights are not those of a universal decoder"
+        raise CompileError(f"{problem}: make some with tm2tfr compile --universal 8,4 -o universal.safetensors")
     found = restored(text, name)
     ends = (decoder.bos, decoder.stop) == (BOS, STOP)
     if not ends or decoder.vocabulary != found.vocabulary or decoder.layout != layout(found, found.names):
-        what = f"{visible(name)}: these weights say that they are for {_sizes_of(found)}, and their tokens say otherwise"
-        raise CompileError(f"{what}: compile them again")
+        problem = f"{visible(name)}: these weights say that they are for {_sizes_of(found)}, and their tokens say otherwise"
+        raise CompileError(f"{problem}: compile them again")
     return found.empty
 
 
@@ -331,19 +333,19 @@ def needs_universal(options: OptionValues) -> str | None:
 
 def _refuse_boundary(name: str, options: OptionValues) -> None:
     if options.get("left_boundary") is not None:
-        what = f"{visible(name)}: in a universal decoder the left boundary is the repaired one"
-        raise CompileError(f"{what}: omit --left-boundary")
+        problem = f"{visible(name)}: in a universal decoder the left boundary is the repaired one"
+        raise CompileError(f"{problem}: omit --left-boundary")
 
 
 def _refuse(name: str, options: OptionValues) -> Machine:
-    what = f"{visible(name)}: --{needs_universal(options)} is for the prompt of a universal decoder"
-    raise CompileError(f"{what}: omit it, or say which decoder with --universal, for example 8,4")
+    problem = f"{visible(name)}: --{needs_universal(options)} is for the prompt of a universal decoder"
+    raise CompileError(f"{problem}: omit it, or say which decoder with --universal, for example 8,4")
 
 
 def _sizes(given: object) -> tuple[Any, Any] | None:
     """Return S and K as they are given; None if that is something else. `Universal` says what is wrong with them."""
-    if isinstance(given, str) and (found := _SIZES.fullmatch(given)):
-        return int(found[1]), int(found[2])
+    if isinstance(given, str) and (match := _SIZES.fullmatch(given)):
+        return int(match[1]), int(match[2])
     return (given[0], given[1]) if isinstance(given, tuple | list) and len(given) == 2 else None
 
 

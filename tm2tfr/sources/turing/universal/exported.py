@@ -119,8 +119,8 @@ class ExportedClass(ExportReference):
         if program.empty != self.program.empty:
             both = (program, self.program)
             sizes = [f"{u.states} states, {u.symbols} symbols and the tape {u.tape!r}" for u in both]
-            what = f"{visible(name)}: it is the universal decoder of {sizes[0]}, and this export that of {sizes[1]}"
-            raise ExportError(f"{what}: {remedy}")
+            problem = f"{visible(name)}: it is the universal decoder of {sizes[0]}, and this export that of {sizes[1]}"
+            raise ExportError(f"{problem}: {remedy}")
         return program
 
     def prove(self) -> Any:

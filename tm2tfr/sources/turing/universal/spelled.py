@@ -117,8 +117,8 @@ def restored(text: str, file: str) -> Universal:
         if "machine" in said:
             return found.holding(native.read(said["machine"], file=file).machine, seed=said.get("seed"))
     except (ValueError, RecursionError, CompileError) as error:
-        what = f"what is stored with these weights is not a class of machines ({error})"
-        raise SpecError([Diagnostic(what=what, remedy="compile them again", file=file)]) from error
+        problem = f"what is stored with these weights is not a class of machines ({error})"
+        raise SpecError([Diagnostic(what=problem, remedy="compile them again", file=file)]) from error
     return found
 
 

@@ -131,8 +131,8 @@ class ClassHeadProof(HeadProof):
             yield from self._compared(n, f"head {head.name!r}", found, roles[role])
             if role in served:
                 (row, _), _ = next(iter(roles[role].items()))
-                what = f"{self._domain.shown(row)} is written twice"
-                yield self._refuse(n, what, f"by the heads {served[role]!r} and {head.name!r}")
+                problem = f"{self._domain.shown(row)} is written twice"
+                yield self._refuse(n, problem, f"by the heads {served[role]!r} and {head.name!r}")
             served[role] = head.name
         for role, wanted in roles.items():
             if role not in served:
@@ -178,8 +178,8 @@ class ClassHeadProof(HeadProof):
             yield self._refuse(n, "exactly one head must find the rule", f"{len(heads)} heads write something")
         for _, head in heads:
             if (wrong := self._unlike(head, alike)) is not None:
-                what = f"head {head.name!r} does not find the rule, B·([r_q = q] + [r_a = a]) up to a factor"
-                yield self._refuse(n, what, wrong)
+                problem = f"head {head.name!r} does not find the rule, B·([r_q = q] + [r_a = a]) up to a factor"
+                yield self._refuse(n, problem, wrong)
             yield from self._compared(n, f"head {head.name!r}", self._carried(head), wanted)
             self._rule_head = head.name
 
@@ -242,9 +242,9 @@ class AnswerProof(FeedForwardProof):
                     value = neurons.bias[unit] + most[unit]
                     value += sum(w * there[c] for c, w in self._rows[unit] if c in there)
                     if value > 0:
-                        what = f"unit {self._unit(unit)!r} must be 0 where there is no rule"
+                        problem = f"unit {self._unit(unit)!r} must be 0 where there is no rule"
                         text = f"for {self._domain.asked(question, token)} it can be {nearest(value):g}"
-                        return self._refuse(what, text)
+                        return self._refuse(problem, text)
         return None
 
     @cached_property
