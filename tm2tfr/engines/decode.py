@@ -207,8 +207,8 @@ def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
     if not prompt and decoder.bos is None:
         raise EngineError("the prompt is empty, and these weights have no BOS to start with: give at least one token")
     if decoder.positions is not None and len(prompt) + (decoder.bos is not None) > decoder.positions:
-        there = counted(decoder.positions, "position")
-        problem = f"the prompt has {counted(len(prompt), 'token')}, and these weights have {there}"
+        positions = counted(decoder.positions, "position")
+        problem = f"the prompt has {counted(len(prompt), 'token')}, and these weights have {positions}"
         longer = f", or compile the program with --max-length {len(prompt)}" if decoder.outputs else ""
         raise EngineError(f"{problem}: give a shorter one{longer}")
     return [numbers[token] for token in (*prompt, *(() if decoder.bos is None else (decoder.bos,)))]

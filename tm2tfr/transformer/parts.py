@@ -20,7 +20,7 @@ def parts(decoder: Decoder) -> tuple[str, ...]:
         AHEAD: decoder.looks_ahead,
         OUTPUTS: decoder.labeller,
     }
-    return tuple(part for part, there in has.items() if there)
+    return tuple(part for part, present in has.items() if present)
 
 
 def refuse_parts(decoder: Decoder, who: str, remedy: str, *, known: Collection[str] = ()) -> None:

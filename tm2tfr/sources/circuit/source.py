@@ -89,10 +89,10 @@ def _model(circuit: Circuit, decoder: Decoder) -> SourceModel:
 
 def _epsilon(decoder: Decoder) -> float:
     """Return the epsilon that weights say they were compiled with."""
-    said = option(decoder.provenance, "epsilon") or "0"
-    epsilon = _number(said)
+    stated = option(decoder.provenance, "epsilon") or "0"
+    epsilon = _number(stated)
     if isinstance(epsilon, str) or not 0 <= epsilon < float("inf"):
-        problem = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
+        problem = f"these weights say that their epsilon is {stated!r}, which is no number from 0 on"
         raise CompileError(f"{problem}: compile the circuit again")
     return float(epsilon)
 

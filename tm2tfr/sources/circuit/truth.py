@@ -101,8 +101,8 @@ class CircuitTruth:
         if wrong is not None:
             raise InputError(f"{name}: bit {wrong} of the input is {given[wrong]!r}: use 0 or 1")
         if len(given) != wanted:
-            there = "is 1 bit" if len(given) == 1 else f"are {len(given)} bits"
-            raise InputError(f"{name}: there {there}, for {counted(wanted, 'input')}: give one bit for each input")
+            bits = "is 1 bit" if len(given) == 1 else f"are {len(given)} bits"
+            raise InputError(f"{name}: there {bits}, for {counted(wanted, 'input')}: give one bit for each input")
 
     @property
     def prompt(self) -> tuple[str, ...]:
@@ -301,22 +301,22 @@ class CircuitBlocks:
         What is fed is an input, or an answer that is compared.
         """
         sizes, positions, runs, first = np.diff(found.offsets), self._positions, len(right.bits), self._first
-        there = None if (sizes == positions).all() else np.arange(positions) < sizes[:, None]
+        present = None if (sizes == positions).all() else np.arange(positions) < sizes[:, None]
 
         def grid(column: AnyArray) -> AnyArray:
             """Return rows by run, (runs, positions); 0 for those that are not there."""
-            if there is None:
+            if present is None:
                 return column.reshape(runs, positions, *column.shape[1:])
             whole = np.zeros((runs, positions, *column.shape[1:]), dtype=column.dtype)
-            whole[there] = column
+            whole[present] = column
             return whole
 
         differs, reach = np.full(runs, -1, dtype=np.int64), np.zeros(runs, dtype=np.int64)
         answers = grid(found.answers)[:, first:] == self._tokens[right.bits[:, first + 1 : positions + 1]]
         read = [column for column in self._columns if column.name in found.places]
-        if there is None and not read and answers.all():
+        if present is None and not read and answers.all():
             return differs, reach
-        same = np.ones((runs, positions), dtype=np.bool_) if there is None else there.copy()
+        same = np.ones((runs, positions), dtype=np.bool_) if present is None else present.copy()
         same[:, first:] &= answers
         for column in read:
             same &= self._right(column, grid(found.numbers[:, list(found.places[column.name])]), right.bits)

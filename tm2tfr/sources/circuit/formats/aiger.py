@@ -240,9 +240,9 @@ def read(source: SourceText, *, cut: bool = False) -> LoadedCircuit:
     graph = AigerFile(draft, read_header(draft, "aag"))
     header, lines = graph.header, source.lines
     needed = header.inputs + header.latches + header.outputs + header.ands
-    there = next((k for k, text in enumerate(lines) if _COMMENT.match(text)), len(lines)) - 1
-    if there < needed:
-        problem = f"the header announces {needed:,} lines, but only {there:,} follow"
+    available = next((k for k, text in enumerate(lines) if _COMMENT.match(text)), len(lines)) - 1
+    if available < needed:
+        problem = f"the header announces {needed:,} lines, but only {available:,} follow"
         draft.refuse(0, None, problem, "check whether the file is complete, and the numbers in the header")
     first_latch = 1 + header.inputs
     first_output = first_latch + header.latches

@@ -177,8 +177,8 @@ class _Document:
             return
         sizes = (len(self.draft.inputs), len(self.draft.outputs))
         if sizes != ENCODED[found] and not self.draft.log.found:
-            there, wanted = (f"{counted(n, 'input')} and {counted(m, 'output')}" for n, m in (sizes, ENCODED[found]))
-            self.reading.error(node, f"the encoding {found} needs {wanted}, and there are {there}", "omit the key")
+            actual, wanted = (f"{counted(n, 'input')} and {counted(m, 'output')}" for n, m in (sizes, ENCODED[found]))
+            self.reading.error(node, f"the encoding {found} needs {wanted}, and there are {actual}", "omit the key")
             return
         self.draft.encoding = found
 

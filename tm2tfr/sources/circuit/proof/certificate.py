@@ -168,8 +168,8 @@ def _shape(decoder: Decoder, circuit: Circuit) -> Matrix:
         raise Refused("shape", "the construction has no such part", f"these weights have {' and '.join(foreign)}")
     positions, table = len(circuit.inputs) + len(circuit.gates) - 1, decoder.position_table
     if table is None or decoder.positions != positions:
-        there = "none" if table is None else f"{decoder.positions:,}"
-        raise Refused("shape", f"the position table must have {positions:,} positions", there)
+        length = "none" if table is None else f"{decoder.positions:,}"
+        raise Refused("shape", f"the position table must have {positions:,} positions", length)
     if decoder.vocabulary != ("0", "1") or decoder.bos is not None or decoder.stop:
         raise Refused("shape", "the tokens must be 0 and 1, without BOS and stop tokens", repr(decoder.vocabulary))
     if len(decoder.layers) != 1 or not decoder.layers[0].heads:

@@ -95,7 +95,7 @@ class _Blueprint:
         at, end = len(line) - len(line.lstrip()), len(line.rstrip())
         while at < end:
             sentences = ((kind, pattern.match(line, at, end)) for kind, pattern in _PATTERNS.items())
-            kind, found = next((each for each in sentences if each[1] is not None), ("", None))
+            kind, found = next((sentence for sentence in sentences if sentence[1] is not None), ("", None))
             if found is None:
                 node = Node(Mark(number, at), Mark(number, end))
                 self.draft.error(node, "this is not a sentence of a blueprint", f"write one of {_KNOWN}")
@@ -251,7 +251,7 @@ def write(machine: Machine) -> lossless.Written:
 def _steps(machine: Machine) -> tuple[int, bool]:
     """Return the number of steps before the checksum, and whether the machine does not say it."""
     cut = [e.max_steps for e in machine.examples if e.outcome == "limit" and not e.input and e.max_steps]
-    said = _COUNT.search(machine.description)
-    if said is not None and said[1].replace(",", ""):
-        return int(said[1].replace(",", "")), False
+    count = _COUNT.search(machine.description)
+    if count is not None and count[1].replace(",", ""):
+        return int(count[1].replace(",", "")), False
     return (cut[0], False) if cut else (MOST_STEPS, True)

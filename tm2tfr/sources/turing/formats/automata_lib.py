@@ -196,7 +196,7 @@ class _Code:
         if not isinstance(inside, ast.Set | ast.List | ast.Tuple):
             self.draft.error(self.node(node), f"{name} is not a set of literals", _LITERAL)
             return
-        yield from (found for each in inside.elts if (found := self.text(each)) is not None)
+        yield from (found for element in inside.elts if (found := self.text(element)) is not None)
 
     def rules(self, node: ast.expr) -> dict[tuple[str, str], Rule]:
         """Return δ, and mark where its rules are."""
@@ -238,7 +238,7 @@ class _Code:
                 self.node(node), "this is not a rule", "a rule is ('state', 'symbol', 'L'), or R, or N to stay"
             )
             return None
-        parts = [self.text(each) for each in node.elts]
+        parts = [self.text(element) for element in node.elts]
         if None in parts:
             return None
         state, symbol, move = (part for part in parts if part is not None)

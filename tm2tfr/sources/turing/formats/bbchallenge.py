@@ -278,10 +278,10 @@ def refuse(source: SourceText) -> None:
 
 def repeated(listed: Iterable[ListedMachine]) -> str | None:
     """Return the warning about machines that are on several lines of a list; None if none is."""
-    several = [each for each in listed if each.times > 1]
+    several = [machine for machine in listed if machine.times > 1]
     if not several:
         return None
-    lines = counted(sum(each.times - 1 for each in several), "line")
+    lines = counted(sum(machine.times - 1 for machine in several), "line")
     problem = f"{lines} of this list repeat{'s' * (lines == '1 line')} a machine, the first time {several[0].text}"
     return f"{problem} of line {several[0].line}: each machine is run once"
 

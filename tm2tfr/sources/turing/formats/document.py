@@ -294,8 +294,8 @@ def _separate(draft: Draft) -> None:
         remedy = "use another symbol there, which every state treats as the blank"
         draft.log.add(span, f"{problem}, which is not in the input alphabet", remedy)
         return
-    said = f"{problem}: it is read as the symbol {letter!r}, which every state treats as the blank"
-    draft.log.add(span, said, f"no run differs; write {letter!r} for the blank in other inputs", "warning")
+    warning = f"{problem}: it is read as the symbol {letter!r}, which every state treats as the blank"
+    draft.log.add(span, warning, f"no run differs; write {letter!r} for the blank in other inputs", "warning")
     for (q, a), rule in tuple(rules.items()):
         if a == blank:
             rules[q, letter] = rule

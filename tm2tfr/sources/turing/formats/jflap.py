@@ -49,8 +49,8 @@ def read(source: SourceText) -> Loaded:
 
     document = xml.parse(source)
     draft = Draft(Log(source), values={"name": stem(source.file)})
-    said = ((match, node) for text, node in document.comments if (match := _COMMENT.fullmatch(text)))
-    return _Reader(draft, document.root, {m["key"]: (m["value"], node) for m, node in said}).read()
+    comments = ((match, node) for text, node in document.comments if (match := _COMMENT.fullmatch(text)))
+    return _Reader(draft, document.root, {m["key"]: (m["value"], node) for m, node in comments}).read()
 
 
 @dataclass

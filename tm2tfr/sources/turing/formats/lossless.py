@@ -100,17 +100,17 @@ def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
     queue = [(machine.start, a, True) for a in sigma]
     seen = set(queue)
     while queue:
-        state, first, there = queue.pop()
+        state, first, at_left = queue.pop()
         if state in machine.halting_states:
             continue
-        for symbol in (first,) if there else machine.tape_alphabet:
+        for symbol in (first,) if at_left else machine.tape_alphabet:
             rule = machine.transitions.get((state, symbol))
             if rule is None:
                 continue
-            if there and rule.move < 0 and rule.state not in machine.halting_states:
+            if at_left and rule.move < 0 and rule.state not in machine.halting_states:
                 return state, symbol
-            held = rule.write if there else first
-            places = (there,) if rule.move == 0 else (False, True) if rule.move < 0 else (False,)
+            held = rule.write if at_left else first
+            places = (at_left,) if rule.move == 0 else (False, True) if rule.move < 0 else (False,)
             new = [at for place in places if (at := (rule.state, held, place)) not in seen]
             seen.update(new)
             queue += new

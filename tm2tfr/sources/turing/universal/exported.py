@@ -269,8 +269,8 @@ def _example(exported: ExportedClass) -> str:
     shown = [f"{code(q)} is {code(mine)}" for q, mine in pairs[:SHOWN_NAMES]]
     more = ", …" if len(pairs) > SHOWN_NAMES else ""
     called = f"\nIn its prompt {', '.join(shown)}{more}." if shown else ""
-    said = f": {escaped(machine.description)}" if machine.description else "."
-    return f"**An example.** {escaped(machine.name)}{said}{called}"
+    description = f": {escaped(machine.description)}" if machine.description else "."
+    return f"**An example.** {escaped(machine.name)}{description}{called}"
 
 
 def _range(names: tuple[str, ...]) -> str:

@@ -243,8 +243,8 @@ class Universal:
     def unruled(self) -> Mapping[tuple[str, str], str]:
         """The verdicts that stand in the prompt where the machine itself makes no step: (state, symbol) -> ACC or REJ."""
         own, names = self.right, self.names
-        said = ((names.states[q], names.symbols[a], answer) for q, a, answer in self.entries if isinstance(answer, str))
-        return {(q, a): answer for q, a, answer in said if (q, a) not in own.transitions}
+        rules = ((names.states[q], names.symbols[a], answer) for q, a, answer in self.entries if isinstance(answer, str))
+        return {(q, a): answer for q, a, answer in rules if (q, a) not in own.transitions}
 
 
 def meant(rules: Sequence[Entry], word: str, names: MachineNames, tape: TapeKind) -> Machine:

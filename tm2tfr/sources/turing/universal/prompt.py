@@ -85,8 +85,8 @@ def _of_json(source: SourceText) -> SourceText:
     if not source.text.lstrip().startswith(("{", "[")):
         return source
     with suppress(ValueError, RecursionError):
-        said = json.loads(source.text)
-        found = said.get("tokens", said.get("ids")) if isinstance(said, dict) else said
+        document = json.loads(source.text)
+        found = document.get("tokens", document.get("ids")) if isinstance(document, dict) else document
         if isinstance(found, list) and (all(type(n) is int for n in found) or all(isinstance(t, str) for t in found)):
             return replace(source, text=" ".join(map(str, found)))
     log, start = Log(source), len(source.text) - len(source.text.lstrip())

@@ -141,10 +141,10 @@ def _halted(names: MachineNames) -> Iterator[Unit]:
 
 def _rules(names: MachineNames, *, walled: bool) -> Iterator[Unit]:
     answers: list[RuleAnswer | GivenVerdict] = [*names.answers(), ACC, REJ]  # type: ignore[list-item]
-    for said in answers:
-        token = said if isinstance(said, str) else names.triple(said)
+    for answer in answers:
+        token = answer if isinstance(answer, str) else names.triple(answer)
         bits = [{at("out", value_token(token)): 1.0}, *FOUND]
         yield from conjunction(f"rule → {token}", bits, {at("e_y", token): 1.0})
-        if walled and not isinstance(said, str) and said.move < 0:
-            change = {at("e_y", token): -1.0, at("e_y", names.triple(said._replace(move=0))): 1.0}
+        if walled and not isinstance(answer, str) and answer.move < 0:
+            change = {at("e_y", token): -1.0, at("e_y", names.triple(answer._replace(move=0))): 1.0}
             yield from conjunction(f"rule → {token} at the left end", [*bits, {"[left end]": 1.0}], change)

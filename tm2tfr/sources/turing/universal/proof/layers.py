@@ -234,13 +234,13 @@ class AnswerProof(FeedForwardProof):
                 continue
             shared = self._sparse(self._domain.context(question))
             for token, stream in seen[question.token, question.state]:
-                there = {n: x for n, x in {**shared, **stream}.items() if n in read}
-                if (key := frozenset(there.items())) in known:
+                inputs = {n: x for n, x in {**shared, **stream}.items() if n in read}
+                if (key := frozenset(inputs.items())) in known:
                     continue
                 known.add(key)
                 for unit in loud:
                     value = neurons.bias[unit] + most[unit]
-                    value += sum(w * there[c] for c, w in self._rows[unit] if c in there)
+                    value += sum(w * inputs[c] for c, w in self._rows[unit] if c in inputs)
                     if value > 0:
                         problem = f"unit {self._unit(unit)!r} must be 0 where there is no rule"
                         text = f"for {self._domain.asked(question, token)} it can be {nearest(value):g}"
