@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.api.runs import certify
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import sweep
+from tm2tfr.lab.datasets.make import load_spec, sweep
 
 ROOT = Path(__file__).parents[2]
 RUN = """

@@ -79,7 +79,7 @@ def lengths(subject: Subject, plan: Plan) -> Lengths:
 
 
 def _letters(subject: Subject) -> int:
-    from tm2tfr.runs.truths import labels_of
+    from tm2tfr.runs.choose import labels_of
 
     return labels_of(subject.right, subject.decoder).letters
 

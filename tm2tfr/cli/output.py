@@ -97,8 +97,7 @@ def write(text: str | bytes, output: Path | None, argument: str) -> None:
         else:
             write_data(text)
         return
-    from tm2tfr.base.files import write_text, write_whole
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file, write_text, write_whole
 
     check_file(output, reading=[argument])
     if isinstance(text, bytes):
@@ -243,7 +242,7 @@ def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
     if to not in ("gpt2", "lens") or subject.construction is None or subject.construction.split is None:
         return
     from tm2tfr.targets.common.reference import reference_of
-    from tm2tfr.targets.gpt2.prompted import least
+    from tm2tfr.targets.gpt2.translated import least
 
     right = reference_of(subject.program, subject.decoder)
     size = least(right, dtype).bytes

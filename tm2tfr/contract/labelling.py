@@ -67,6 +67,24 @@ class LabelVariable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeadPattern:
+    """The positions that a head attends to, for readers.
+
+    Args:
+        claim: what such a head `attends` to.
+        meaning: the positions, in a few words.
+        formula: the positions, as an equation; source: where the paper has it.
+        seen: see `Seen`.
+    """
+
+    claim: str
+    meaning: str
+    formula: str = ""
+    source: str = ""
+    seen: Seen = "one"
+
+
+@dataclass(frozen=True, kw_only=True)
 class HeadLabels:
     """A head and what it attends to.
 
@@ -308,6 +326,12 @@ def recoded(names: Sequence[str | None], labels: Sequence[str] | None) -> NDArra
     """Return for each name its place among labels, -1 if it is none of them."""
     places: dict[str | None, int] = {label: n for n, label in enumerate(labels or ())}
     return np.array([places.get(name, -1) for name in names], dtype=np.int32)
+
+
+def claimed(decoder: Decoder) -> tuple[str, ...]:
+    """Return what the heads of a decoder are claimed to attend to, each claim once."""
+    heads = (head for layer in decoder.layers for head in layer.heads)
+    return tuple(dict.fromkeys(head.claim.attends for head in heads if head.claim is not None))
 
 
 def heads_of(decoder: Decoder, seen: Callable[[str], Seen | None]) -> tuple[HeadLabels, ...]:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import UsageError, did_you_mean, listing
-from tm2tfr.contract.labelling import HeldVariable, Ragged, Seen, VariableKind, recoded
+from tm2tfr.contract.labelling import HeadPattern, HeldVariable, Ragged, VariableKind, recoded
 from tm2tfr.contract.specification import VariableValue, reached
 from tm2tfr.transformer.matrix import AnyArray
 
@@ -210,25 +210,17 @@ def _whole(value: VariableValue) -> int | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pattern:
-    """The positions that a head attends to.
+class Pattern(HeadPattern):
+    """The positions that a head attends to, with their equation.
 
     Args:
-        claim: what such a head `attends` to.
-        meaning, formula, source: as of a variable.
-        seen: see `tm2tfr.contract.labelling.Seen`.
         places: the positions, as a function of variables.
         shortcut: a faster way to the same, only in runs in which nothing is set.
         column: the label column that it defines.
     """
 
-    claim: str
-    meaning: str
     places: Callable[[ModelColumns], HeadPlaces]
     shortcut: Callable[[ModelColumns], HeadPlaces] | None = None
-    formula: str = ""
-    source: str = ""
-    seen: Seen = "one"
     column: LabelColumn | None = None
 
 

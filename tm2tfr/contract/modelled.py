@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from tm2tfr.contract.evaluation import SteppedRuns, WholeRuns
 from tm2tfr.contract.labelling import (
     HeadColumn,
+    HeadPattern,
     HeldVariable,
     LabelVariable,
     Ragged,
     RunRows,
     Scheme,
     VariableColumns,
+    claimed,
     heads_of,
     recoded,
 )
@@ -80,6 +82,17 @@ class CausalModel(Protocol):
 
     def runs(self, settings: Sequence[Settings], max_positions: int) -> list[CausalRun]:
         """Return the run for each of the settings, in their order."""
+
+
+DescribedModel = tuple[tuple[ModelVariable, ...], tuple[HeadPattern, ...]]
+"""The variables that weights hold, or equations use, in the order of their values; the patterns of the weights' heads."""
+
+
+def described(model: SourceModel, decoder: Decoder) -> DescribedModel:
+    """Return the part of a model that weights have, for readers."""
+    held, claims = {subspace.holds for subspace in decoder.layout.subspaces}, claimed(decoder)
+    variables = tuple(each for each in model.variables if not each.stored or each.name in held)
+    return variables, tuple(each for each in model.patterns if each.claim in claims)
 
 
 # ── one run, position by position

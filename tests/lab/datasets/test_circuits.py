@@ -17,8 +17,7 @@ from tests.lab.datasets.golden import CIRCUIT_COMPLAINTS
 from tests.lab.datasets.test_sweep import again
 from tm2tfr.base.errors import CompileError, DatasetError, EngineError
 from tm2tfr.lab.datasets.circuits import ChosenCircuit, CircuitSpec, circuit_fingerprint, made_circuits
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make, sweep, sweep_report
+from tm2tfr.lab.datasets.make import dataset_report, load_spec, make, sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.shard import Failure, Splitting
 from tm2tfr.lab.datasets.spec import Inputs, Random
@@ -217,7 +216,7 @@ def test_the_command_to_reproduce_names_the_circuit_and_not_the_machine_of_that_
 
 def test_what_makes_no_sense_for_circuits_is_refused() -> None:
     spec = load_spec("adders")
-    with pytest.raises(CompileError, match="adders is about circuits, and .* one-way tape: omit --left-boundary"):
+    with pytest.raises(CompileError, match="adders is about circuits, and .* one-way tape: omit left_boundary"):
         sweep(spec, workers=1, left_boundary="chapter")
     with pytest.raises(CompileError, match="whose runs end with their last gate: omit the limit of steps"):
         sweep(spec, workers=1, max_steps=5)

@@ -13,8 +13,7 @@ from tests.lab.datasets.golden import said
 from tm2tfr.api.datasets import make_dataset
 from tm2tfr.base.errors import CompileError, DatasetError
 from tm2tfr.lab.datasets.labels import LabelSpec, values_of_nodes
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make, sweep
+from tm2tfr.lab.datasets.make import dataset_report, load_spec, make, sweep
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load
@@ -89,7 +88,7 @@ def test_the_longest_word_to_train_on_is_all_that_has_to_be_said(tmp_path: Path)
     assert spec.pieces()[0].runs == 126 + 1_000  # all words of up to 6 tokens are fewer than are wanted
     (job,) = spec.jobs()
     assert sum(part.runs for part in pickle.loads(pickle.dumps(job)).work) == spec.pieces()[0].runs
-    refused = "a longest word to train on is that of a program or a formula: omit --max-length"
+    refused = "a longest word to train on is that of a program or a formula: omit max_length"
     with pytest.raises(DatasetError, match=refused):
         load_spec("chapter", max_length=3)
     with pytest.raises(DatasetError, match="a spec says its lengths itself: omit max_length"):
@@ -117,7 +116,7 @@ def test_a_sweep_and_an_engine_are_refused(tmp_path: Path) -> None:
         CompileError, match="is about a formula, and a sweep compares runs of machines or circuits: use tm2tfr"
     ):
         sweep(load_spec("no-aa"), workers=1)
-    with pytest.raises(DatasetError, match="labels of a formula are the evaluator's: omit --engine"):
+    with pytest.raises(DatasetError, match="labels of a formula are the evaluator's: omit engine"):
         make(load_spec("no-aa"), tmp_path / "data", workers=1, engine="dense")
 
 

@@ -410,7 +410,7 @@ def test_a_manifest_that_is_none(text: str, tmp_path: Path) -> None:
 
 def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
     spec, before = read(PALINDROMES, file="spec.yaml"), contents(words)
-    with pytest.raises(OutputError, match="this folder is not empty: resume it with --resume, or choose"):
+    with pytest.raises(OutputError, match="this folder is not empty: resume it with resume, or choose"):
         making.make(spec, words, workers=1)
     assert contents(words) == before
     (tmp_path / "mine").write_text("", encoding="utf-8")
@@ -454,7 +454,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
     spec = read(PALINDROMES, file="spec.yaml")
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "distributed", None)
-        with pytest.raises(DatasetError, match=r"a cluster needs Dask \(.*\): .*'tm2tfr\[cluster\]', or omit --scheduler"):
+        with pytest.raises(DatasetError, match=r"a cluster needs Dask \(.*\): .*'tm2tfr\[cluster\]', or omit scheduler"):
             making.make(spec, tmp_path / "two", scheduler="tcp://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DatasetError, match=r"Parquet needs PyArrow \(.*\): .*'tm2tfr\[dataset\]', or remove parquet"):

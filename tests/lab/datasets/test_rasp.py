@@ -15,8 +15,7 @@ from tests.lab.datasets.golden import said
 from tm2tfr.base.errors import CompileError, DatasetError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.lab.datasets.labels import LabelSpec, values_of_sops
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make, sweep
+from tm2tfr.lab.datasets.make import dataset_report, load_spec, make, sweep
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.library import load, shipped, word_of
@@ -150,7 +149,7 @@ def test_a_program_without_an_alphabet_is_refused(tmp_path: Path) -> None:
 def test_a_sweep_and_an_engine_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="a sweep compares runs of machines or circuits: use tm2tfr check"):
         sweep(load_spec("sort.rasp"), workers=1)
-    with pytest.raises(DatasetError, match="labels of a RASP program are the interpreter's: omit --engine"):
+    with pytest.raises(DatasetError, match="labels of a RASP program are the interpreter's: omit engine"):
         make(load_spec("sort.rasp"), tmp_path / "data", workers=1, engine="dense")
 
 

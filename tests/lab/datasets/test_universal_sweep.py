@@ -13,11 +13,10 @@ import pytest
 import tm2tfr
 from tests.strategies import DEPTH
 from tm2tfr.base.errors import CompileError
-from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.lab.datasets.machines.prompting import PromptedHow
 from tm2tfr.lab.datasets.machines.runs import CheckedRuns, Runs
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
-from tm2tfr.lab.datasets.make import sweep, sweep_report
+from tm2tfr.lab.datasets.make import load_spec, sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.universal.program import Universal
@@ -95,7 +94,7 @@ def test_a_machine_that_does_not_fit_is_refused_before_anything_runs() -> None:
         tm2tfr.sweep("adders", universal=(2, 2))
     with pytest.raises(CompileError, match="in a universal decoder the left boundary is the repaired one"):
         sweep(two_states(1), universal=(2, 2), left_boundary="repaired", workers=1)
-    with pytest.raises(CompileError, match="--seed is for the prompt of a universal decoder"):
+    with pytest.raises(CompileError, match="seed is for the prompt of a universal decoder"):
         sweep(two_states(1), seed=1, workers=1)
 
 

@@ -88,7 +88,7 @@ def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest
     rows = [json.loads(line) for name in names[:3] for line in whole[name].decode().splitlines()]
     assert len(rows) == 10
     assert list(rows[0]) == list(pairs.COLUMNS)
-    with pytest.raises(OutputError, match="this folder is not empty: resume it with --resume"):
+    with pytest.raises(OutputError, match="this folder is not empty: resume it with resume"):
         tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole")
     (tmp_path / "whole" / names[1]).write_text("damaged")
     again = tm2tfr.intervene_many("chapter", 10, words=["1", "11"], folder=tmp_path / "whole", resume=True)

@@ -11,7 +11,7 @@ import tm2tfr
 from tm2tfr.contract.labelling import HeadLabels, Ragged
 from tm2tfr.contract.specification import vector
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
-from tm2tfr.runs.truths import truth_of
+from tm2tfr.runs.choose import truth_of
 
 Case = tuple[str, dict[str, Any], tuple[str, ...]]
 CASES: tuple[Case, ...] = (

@@ -62,7 +62,7 @@ def test_as_many_positions_as_there_are() -> None:
     assert (run("1" * 7, positions=8).tokens[-1], run("1" * 7, positions=8).divergence) == ("BOS", None)
     with pytest.raises(
         ExportError,
-        match=r"the word has 8 symbols, .* than 8 positions: use a shorter one, or export with --positions 9 or more",
+        match=r"the word has 8 symbols, .* than 8 positions: use a shorter one, or export with positions=9 or more",
     ):
         run("1" * 8, positions=8)
 
@@ -88,7 +88,7 @@ def test_the_words_that_an_export_is_tried_on() -> None:
     assert [run.word for run in tried(Scripted(), VOCABULARY, right_of(machine), 64)] == ["1", "", "11", "1111"]
     with pytest.raises(
         ExportError,
-        match=r"not right on '11' in a script: position 4, teacher-forced: .*: nothing was written; try --dtype float64",
+        match=r"not right on '11' in a script: position 4, teacher-forced: .*: nothing was written; try dtype='float64'",
     ):
         tried(Scripted({4: REJ}), VOCABULARY, right_of(machine), 64)
 

@@ -46,13 +46,13 @@ def test_fewer_than_the_usual_number() -> None:
             1202,
             None,
             "m: 1,202 positions with |h| ≤ 1,201 do not fit into float32 (layer 4, cell h: H ≤ 1,200): "
-            "use --positions 1201, or --max-head 1200, or --dtype float64",
+            "use positions=1201, or max_head=1200, or dtype='float64'",
         ),
         (
             5001,
             10,
             "m: 5,001 positions with |h| ≤ 10 do not fit into float32 (layer 2, sum: N ≤ 5,000): "
-            "use --positions 5000, or --dtype float64",
+            "use positions=5000, or dtype='float64'",
         ),
     ],
 )
@@ -69,7 +69,7 @@ def test_where_nothing_fits() -> None:
         assert str(caught.value) == (
             "m: 1 position with |h| ≤ 0 does not fit into float64 (layer 1, units: 2 < 1): use another machine"
         )
-    with pytest.raises(ExportError, match=r": use omit --stock$"):
+    with pytest.raises(ExportError, match=r": use omit stock$"):
         fitting([NEVER], "m", Requested(positions=None, max_head=None, dtype="float64"), ways=["omit --stock"])
 
 

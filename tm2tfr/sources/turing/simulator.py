@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tm2tfr.base.errors import counted
+from tm2tfr.base.errors import addressed, counted
 from tm2tfr.sources.turing.spec import Example, Machine, Outcome, Rule
 
 Cells = tuple[str, "Cells"] | None  # a linked list: (nearest symbol, the rest)
@@ -123,7 +123,8 @@ class Result:
     def unmet(self, example: Example) -> list[str]:
         """Return in what it is not what an example says, in words."""
         if self.outcome == "limit" != example.outcome:
-            return [f"{example.outcome}, but the run was cut off after {counted(self.steps, 'step')}: raise --max-steps"]
+            cut = f"the run was cut off after {counted(self.steps, 'step')}: raise --max-steps"
+            return [f"{example.outcome}, but {addressed(cut)}"]
         pairs = {name: (getattr(example, name), getattr(self, name)) for name in ("outcome", "steps", "tape")}
         return [f"{k} {v!r}, the simulator {got!r}" for k, (v, got) in pairs.items() if v is not None and v != got]
 

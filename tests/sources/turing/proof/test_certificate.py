@@ -14,7 +14,7 @@ from tests.strategies import machines
 from tm2tfr.api.checking import check
 from tm2tfr.certificates.kit import ENGINES, Questions
 from tm2tfr.cli import app
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.proof.certificate import CertifiedRuns, MachineCertificate
@@ -119,7 +119,7 @@ def test_the_table_of_one_engine_or_dtype() -> None:
 
 def test_the_answers() -> None:
     fast = PROOF.report(Questions(engine="fast", positions=10**12)).text().splitlines()
-    assert fast[2].endswith("are certified; use the exact engine, or state a smaller bound on |h| with --max-head")
+    assert fast[2].endswith("are certified; use the exact engine, or state a smaller bound on |h| with max_head")
     wrong = prove(DECODER, load("chapter")).report(Questions()).text().splitlines()
     assert len(wrong) > 2
 
