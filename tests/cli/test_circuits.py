@@ -86,7 +86,7 @@ def test_many_inputs_are_checked_in_one_batch_and_reported_as_one_by_one(
     command = ("check", "binary-adder", "--bits", "4", *words)
     batched = tm2tfr_here(capsys, *command)
     as_json = [json.loads(line) for line in tm2tfr_here(capsys, *command, "--format", "json")[1]]
-    monkeypatch.setattr("tm2tfr.api.checking_many.together", lambda *_: None)
+    monkeypatch.setattr("tm2tfr.api.checking.together", lambda *_: None)
     assert tm2tfr_here(capsys, *command) == batched
     single = [json.loads(line) for line in tm2tfr_here(capsys, *command, "--format", "json")[1]]
     assert [found.pop("engine") for found in as_json] == ["fast"] * 20

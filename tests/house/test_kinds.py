@@ -18,7 +18,7 @@ KINDS = {
 NOUNS = {"machine", "circuit", "program", "formula"}
 """What programs are called: a comparison with one of these asks for a kind as well."""
 SOURCES = {
-    "api": 31,
+    "api": 29,
     "cli": 35,
     "explorer": 1,
     "lab": 65,
