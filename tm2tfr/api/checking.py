@@ -12,6 +12,7 @@ from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.api.tracing import beyond_certificate, certified, traced, written
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import OutputError, UsageError, counted, indented, shortened, visible
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.runs.plan import HARD, MAX_STEPS, NOBODY, CheckReport, Finding, Plan, RunOptions, path
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class MachineList:
 
     name: str
     machines: Sequence[ListedMachine]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @overload
@@ -291,8 +292,8 @@ class RunLines:
         text += "agree" if trace.agrees else f"compared\n      {indented(str(trace.divergence))}"
         notes = [*(f"scanned: {line}" for line in trace.scanned), *(f"the example says {line}" for line in unmet)]
 
-        def data() -> dict[str, Any]:
-            extra: dict[str, Any] = {}
+        def data() -> PlainData:
+            extra: PlainData = {}
             if machine:
                 most = certified(trace, subject)
                 extra["certified"] = most is None or trace.tokens <= most

@@ -11,6 +11,7 @@ from tm2tfr.api.softness import for_run, for_words
 from tm2tfr.api.tracing import beyond_certificate, traced
 from tm2tfr.base.errors import CompileError, UndefinedError, UsageError, addressed, counted, indented, visible
 from tm2tfr.base.text.words import MANY, applied, joined, number_of
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
@@ -392,7 +393,7 @@ def _example(subject: Subject, example: Examined, plan: Plan, watch: Watcher) ->
         text = f"ok    {shown}: {counted(trace.compared, 'cell')} agree"
         text = text if trace.agrees else f"FAIL  {shown}\n      {indented(str(trace.divergence))}"
 
-    def data() -> dict[str, Any]:
+    def data() -> PlainData:
         return {**(trace.as_dict() if trace else {}), "example": example.as_dict()}
 
     return Finding(text=text, data=data, good=good), trace is not None

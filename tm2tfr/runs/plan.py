@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import EngineError, InputError, OutputError, UsageError, counted
+from tm2tfr.contract.shown import PlainData
 
 if TYPE_CHECKING:
     from tm2tfr.engines.decode import Engine
@@ -236,7 +237,7 @@ class Finding:
     """
 
     text: str = ""
-    data: Callable[[], Mapping[str, Any]] | None = None
+    data: Callable[[], PlainData] | None = None
     good: bool | None = None
     note: bool = False
 
@@ -261,7 +262,7 @@ class CheckReport:
         """What is to be said beside it: notes and warnings."""
         return tuple(each.text for each in self.said if each.note)
 
-    def as_dicts(self) -> list[dict[str, Any]]:
+    def as_dicts(self) -> list[PlainData]:
         """Return it as plain data: one object for each run, or for many of them together."""
         return [dict(each.data()) for each in self.said if each.data is not None]
 

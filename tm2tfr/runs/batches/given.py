@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +129,7 @@ def of_input(number: int) -> Iterator[None]:
         raise kind(f"input {number} (counted from 0): {error}") from error
 
 
-def refuse_first(words: Sequence[str], start: Ints, wrong: NDArray[np.bool_], refuse: Callable[[int], Any]) -> None:
+def refuse_first(words: Sequence[str], start: Ints, wrong: NDArray[np.bool_], refuse: Callable[[int], object]) -> None:
     """Raise the error of `refuse` for the first word with a wrong symbol, with its number.
 
     Args:
