@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.cli.lines import said
 from tm2tfr.base.errors import EngineError, InputError, SpecWarning
 from tm2tfr.cli import main
 from tm2tfr.transformer.weights import matrices, replaced
@@ -64,9 +63,6 @@ def test_or_as_a_file_of_which_a_definition_is_chosen(tmp_path: Path, capsys: py
         "outputs: 2 nodes: seen, Q[a]",
     ]
     assert heading[2].startswith("here: a decoder, masks future, 1 attention layer with 1 head, ")
-    assert said(capsys, "compile", str(path), "--define", "sen") == (
-        "two: nothing is defined as 'sen' (did you mean 'seen'?): the definitions are seen, later"
-    )
 
 
 def test_a_program_shows_its_values(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,11 +75,6 @@ def test_a_right_looking_operator_makes_an_encoder_and_is_refused_in_a_decoder(c
     shown = printed(capsys, "compile", "starts-110")
     assert "here: an encoder, masks none" in shown
     assert "words: of any length, from '0', '1', with BOS and EOS" in shown
-    assert said(capsys, "compile", "-f", "Q[a] & next Q[b]", "--mask", "future") == (
-        "<formula>:1:8: this operator looks at later positions, which a decoder does not see: omit --mask future\n"
-        "  Q[a] & next Q[b]\n"
-        "         ^~~~~~~~~"
-    )
 
 
 @pytest.mark.slow
@@ -161,7 +152,6 @@ def test_graph_distinguishes_attention(tmp_path: Path, capsys: pytest.CaptureFix
     assert '[label="hop_1\\n▶ [j ≤ i, before(j) = in(i)] in(j) : \'?\'" fillcolor="#e5ebfd" peripheries=2]' in shown
     printed(capsys, "graph", *ONCE[:2], "-o", str(tmp_path / "x.mmd"), warned=f"wrote {tmp_path / 'x.mmd'}\n")
     assert (tmp_path / "x.mmd").read_text(encoding="utf-8").startswith("flowchart TB\n")
-    assert "runs are drawn of RASP programs" in said(capsys, "graph", "hop-1", "--input", "abc")
 
 
 def test_formulas_are_written_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,14 +161,6 @@ def test_formulas_are_written_in_other_formats(tmp_path: Path, capsys: pytest.Ca
     path = tmp_path / "again.tl"
     printed(capsys, "convert", "since-b", "-o", str(path), warned=f"wrote {path}\n")
     assert tm2tfr.load(path).root.right.values == ("b",)
-    for name, ending, reads, right in (("since-b", "srasp", "a program", "tl"), ("hop-1", "TL", "a formula", "srasp")):
-        noun, other = tm2tfr.load(name).noun, f".{ending.lower()}"
-        assert said(capsys, "convert", name, "-o", f"z.{ending}") == (
-            f"z.{ending}: {name} is a {noun}, and a file that ends in {other} is read as {reads}: use z.{right}"
-        )
-    assert said(capsys, "convert", "since-b", "--to", "bench") == (
-        "since-b is a formula, which is not written as 'bench': use one of ascii, paper, latex, dot, mermaid"
-    )
 
 
 @pytest.mark.slow
@@ -203,14 +185,6 @@ def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
     ]
     facts = json.loads(printed(capsys, "list", "hop-1", "--format", "json"))
     assert (facts["kind"], facts["language"], facts["define"]) == ("program", "srasp", "hop_1")
-
-
-@pytest.mark.parametrize("command", ["trace", "table", "check", "soften", "explore", "certify"])
-@pytest.mark.parametrize("name", ["since-b", "reverse"])
-def test_what_takes_no_steps_has_no_limit_of_them(command: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, command, name, "--max-steps", "10000") == (
-        f"tm2tfr {command}: {name} answers all positions at once, and takes no steps on a tape: omit --max-steps"
-    )
 
 
 SIGNLESS = "--compare sign changes nothing: there are no two numbers that the sign head compares"
@@ -246,17 +220,6 @@ def main_warned(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         main(arguments)
     assert end.value.code == 0
     return capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("name", "word"), [("since-b", "ab"), ("reverse", "ab"), ("chapter", "11")])
-def test_all_inputs_are_looked_at_before_any_run(name: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "'z'" in said(capsys, "check", name, "-i", word, "-i", "zz")
-
-
-def test_a_position_that_is_not_there_is_told_before_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "trace", "since-b", "--at", "99") == (
-        "the run on 'BOS a b a c b' has 6 positions, and none numbered 99: use a position from 0 to 5"
-    )
 
 
 def test_a_formula_is_a_text_and_measured_as_labels() -> None:

@@ -7,12 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.lines import EVERY, said
-from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
+from tests.cli.test_commands import tm2tfr_here
 from tm2tfr.cli.options import whole_number
-
-
-def test_what_is_suggested_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "trace", "chapter", "a b").endswith("did you mean: tm2tfr trace chapter --input 'a b'")
 
 
 @pytest.mark.parametrize(
@@ -41,13 +37,6 @@ def test_what_is_not_a_count(text: str) -> None:
     assert whole_number(text) is None
 
 
-def test_a_count_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "1e19 is out of range" in said(capsys, "trace", "--max-steps", "1e19")
-    assert "1e999 is out of range" in said(capsys, "trace", "--max-steps", "1e999")
-    assert "is not a whole number" in said(capsys, "trace", "--max-steps", "1e99999999999")
-    assert "0 is out of range: use a whole number from 1" in said(capsys, "compile", "--length", "0")
-
-
 def test_every_whole_number_of_the_command_line_is_a_count() -> None:
     parsers = [
         p.type_descriptor.parameter_info.parser
@@ -73,10 +62,6 @@ def test_a_run_of_1e2_steps(capsys: pytest.CaptureFixture[str]) -> None:
         0,
         ["never-halts on ''", "no verdict within the limit of --max-steps, 101 positions processed"],
     )
-
-
-def test_an_empty_name_is_not_the_default(tmp_path: Path) -> None:
-    assert failed(2, tm2tfr("trace", "", cwd=tmp_path)).startswith("'': this is a folder")
 
 
 # ── seeds: one range and one message in every command that takes one ────────────────────────────────────────

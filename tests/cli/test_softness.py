@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tm2tfr as library
-from tests.cli.test_commands import failed, tm2tfr
+from tests.cli.test_commands import tm2tfr
 from tm2tfr.cli import main
 from tm2tfr.lab.softness import figure_1
 from tm2tfr.transformer.storage import dumps, loads
@@ -53,43 +53,6 @@ def test_a_temperature_too_high_fails_the_check(tmp_path: Path) -> None:
 def test_activation_vectors_of_a_soft_run(tmp_path: Path) -> None:
     done = tm2tfr("trace", "--at", "6", "-i", "11", "--attention", "softmax", "--temperature", "0.03", cwd=tmp_path)
     assert (done.returncode, "activation vectors at position 6" in done.stdout) == (0, True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["trace", "--temperature", "0.1"], "--temperature only applies to softmax attention: add --attention softmax"),
-        (
-            ["trace", "--attention", "softmax", "--temperature", "warm"],
-            "'warm' is not a temperature: use auto, local, theorem-26, none, or a positive",
-        ),
-        (["check", "--attention", "softmax", "--temperature", "2^x"], "'2^x' is not a temperature"),
-        (["check", "--attention", "softmax", "--temperature", "0"], "the temperature must be positive, not 0"),
-        (
-            ["trace", "--attention", "softmax", "--engine", "exact"],
-            "softmax weights are not rational: use the dense engine",
-        ),
-        (
-            ["trace", "--attention", "softmax", "--engine", "fast"],
-            "runs average-hard attention, not softmax: use the dense engine",
-        ),
-        (
-            ["compile", "--length", "9"],
-            "--length only applies to --attention softmax with --temperature auto, local or theorem-26: omit it",
-        ),
-    ],
-)
-def test_what_does_not_go_together(arguments: list[str], words: str, tmp_path: Path) -> None:
-    assert words in failed(2, tm2tfr(*arguments, cwd=tmp_path))
-
-
-def test_soft_weights_are_not_softened_again(tmp_path: Path) -> None:
-    library.save_weights(library.soften("chapter", temperature=0.01), tmp_path / "s.safetensors")
-    said = failed(2, tm2tfr("trace", "s.safetensors", "--attention", "softmax", cwd=tmp_path))
-    assert "these weights already have softmax attention: soften the weights they were made from" in said
-    said = failed(2, tm2tfr("trace", "s.safetensors", "--attention", "average-hard", cwd=tmp_path))
-    assert "s.safetensors: these weights already have softmax attention: omit --attention" in said
 
 
 def test_a_figure_is_measured_under_its_older_name(

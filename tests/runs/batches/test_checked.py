@@ -118,24 +118,6 @@ def test_listed_inputs_say_the_same_together_and_one_by_one(
         assert together[0] == bool(more)
 
 
-def test_what_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for asked, answer in {
-        "chapter --all --all-up-to 3": "--all and --all-up-to cannot be combined: omit one of them",
-        "palindromes --all-up-to 30": "there are 2,147,483,647 inputs of up to 30 symbols: use a smaller --all-up-to, or "
-        "--random",
-        "chapter --random 99": "there are 41 inputs of up to 40 symbols, and --random asks for 99: use at most 41, or "
-        "--all-up-to",
-        "since-b --all-up-to 999999999": "there are far too many inputs of up to 999,999,999 tokens: use a smaller "
-        "--all-up-to, or --random",
-        "since-b --random 99999999999": "--random asks for 99,999,999,999 inputs: use at most 20,000,000, and another "
-        "--seed for more",
-        "chapter --all-up-to 3 -i 1": "--all-up-to and --input cannot be combined: omit one of them",
-    }.items():
-        with pytest.raises(SystemExit, match="2"):
-            tm2tfr.cli.main(["check", *asked.split()])
-        assert capsys.readouterr().err.splitlines()[-1] == f"tm2tfr check: {answer}"
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(folder.folder() is None, reason="nothing is kept here: unset TM2TFR_CACHE, on a POSIX system")
 def test_a_process_that_finds_its_code_imports_no_numba() -> None:
