@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import tm2tfr
-from tests.cli.test_foreign_machines import LIST
+from tests.cli.test_machines import LIST
 from tests.golden import Case, Golden
 from tm2tfr.cli import app
 from tm2tfr.cli.commands import guarded

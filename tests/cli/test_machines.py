@@ -1,16 +1,26 @@
-"""Machines in other people's formats on the command line: their format is named, their inputs are converted."""
+"""Machines of all formats as arguments of commands: in lists, from other programs, with cautions."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from typer.core import TyperArgument
 
+import tm2tfr as api
 from tests.cli.lines import EVERY
-from tests.cli.test_commands import tm2tfr
+from tests.cli.test_commands import tm2tfr, tm2tfr_here
+from tests.cli.test_start import imported
+from tm2tfr.api.tracing import SURELY
+from tm2tfr.cli import main
 from tm2tfr.cli.commands import Command
+from tm2tfr.lab.datasets.machines.family import Family
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.proof.prove import limit
+from tm2tfr.sources.turing.spec import Machine
 
 WITHOUT_A_SUBJECT = {"dataset", "sweep"}
 """They take specs; a list of machines is recognised by its content."""
@@ -97,3 +107,64 @@ def test_a_verdict_for_a_machine_that_halts_without_one(tmp_path: Path, capsys: 
     assert (done.returncode, done.stderr) == (0, "note: every halt is taken to accept\nwrote m.jff\n")
     done = tm2tfr("check", "m.jff", cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "ok    ''             accept  6 steps, 7 tokens, 49 cells agree"
+
+
+def test_one_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "list", "machine:parity")
+    text = "\n".join(lines)
+    assert code == 0
+    assert lines[0].startswith("Machine parity: ")
+    assert "Source: " in text
+    assert "It accepts in" in text
+    assert any(re.match(r"δ +0 +1", line) for line in lines)
+    assert "  tm2tfr trace machine:parity --input " in text
+    assert "  tm2tfr graph machine:parity -o parity.svg" in lines
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_commands_shown_for_a_machine_work(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "list", f"machine:{name}")
+    assert code == 0
+    assert max(map(len, lines[1:])) <= 110
+    tried = [line.split()[1] for line in lines if line.startswith("  tm2tfr ")]
+    assert tried == ["trace", "check", "graph"]
+    (traced,) = [line for line in lines if line.startswith("  tm2tfr trace ")]
+    import shlex
+
+    _, _, shown, _, word = shlex.split(traced)
+    assert shown == f"machine:{name}"
+    assert word in [example.input for example in api.load(name).examples] or word == api.default_input(api.load(name))
+
+
+def test_one_machine_as_json_and_one_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    _, (line,) = tm2tfr_here(capsys, "list", "1RB1LB_1LA1RZ", "--format", "json")
+    found = json.loads(line)
+    assert (found["states"], found["symbols"], len(found["rules"]), found["examples"]) == (3, 2, 4, [])
+
+
+@pytest.mark.parametrize(("line", "now"), [("machines", "list machines"), ("machines palindromes", "list palindromes")])
+def test_the_older_word_still_works(line: str, now: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tm2tfr_here(capsys, *line.split()) == tm2tfr_here(capsys, *now.split())
+    with pytest.raises(SystemExit):
+        main(line.split())
+    assert capsys.readouterr().err == "warning: machines is now called list\n"
+    as_json = tm2tfr_here(capsys, *now.split(), "--format", "json")
+    assert tm2tfr_here(capsys, *line.split(), "--format", "json") == as_json
+
+
+SIZES = Family(60, 12, tape="one-way", ends="verdict"), Family(40, 20)
+
+
+@pytest.mark.parametrize(("engine", "dtype"), [("dense", "float64"), ("dense", "float32"), ("fast", "float64")])
+def test_every_machine_is_certified_as_far(engine: str, dtype: str) -> None:
+    machines: list[Machine] = [load(name) for name in shipped()] + [family.machine(5**100) for family in SIZES]
+    for machine in machines:
+        most = limit(compile_machine(machine), machine, engine, dtype, max_head=SURELY[dtype])
+        assert most is None or most >= SURELY[dtype], machine.name
+
+
+@pytest.mark.slow
+def test_a_short_run_imports_no_proof(tmp_path: Path) -> None:
+    assert not [
+        name for name in imported("trace", "--input", "11", cwd=tmp_path) if re.match(r"tm2tfr\.sources\..*\.proof\b", name)
+    ]
