@@ -12,7 +12,7 @@ from typer.core import TyperArgument
 import tm2tfr as api
 from tests.cli.lines import EVERY
 from tests.cli.test_commands import tm2tfr, tm2tfr_here
-from tests.cli.test_start import imported
+from tests.cli.test_process import imported
 from tm2tfr.api.tracing import SURELY
 from tm2tfr.cli import main
 from tm2tfr.cli.commands import Command
