@@ -17,9 +17,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import tm2tfr
-from tm2tfr.lab.labels.inputs import LabelInputs, chosen
-from tm2tfr.lab.labels.runs import LabelledRuns
-from tm2tfr.lab.labels.shard import encoded
+from tm2tfr.lab.labels.make import LabelInputs, chosen
+from tm2tfr.lab.labels.runs import LabelledRuns, encoded
 
 SUBJECTS: tuple[tuple[str, dict[str, Any], int, tuple[int, int]], ...] = (
     ("palindromes", {}, 40_000, (8, 20)),

@@ -13,8 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from tm2tfr.web.playground.answer import answer, ran, read
-from tm2tfr.web.playground.query import Query
-from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground.query import Query, shipped_text
 
 TARGET = 200
 """Milliseconds for the whole answer about a machine of ten states."""

@@ -28,7 +28,7 @@ from tm2tfr.lab.datasets.make import card as dataset_card
 from tm2tfr.lab.datasets.shard import Tally
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.targets.common import card
+from tm2tfr.targets.common.verdict import checking
 
 HOSTILE = "x\n\n# <script>alert(1)</script> [a](javascript:b) `c` <!-- ![](//d) \r\n---\n\u202e| *e*"
 SHOWN = r"x \# \<script\>alert(1)\</script\> \[a\](javascript\:b) \`c\` \<\!-- \!\[\](//d) --- \| \*e\*"
@@ -90,7 +90,7 @@ def test_model_cards_show_names_and_do_not_obey_them(to: str, tmp_path: Path) ->
 
 
 def test_the_line_that_says_how_to_check() -> None:
-    assert r"``tm2tfr verify-export . --input $'1`\n`1'``" in card.checking(right_of(hostile()))
+    assert r"``tm2tfr verify-export . --input $'1`\n`1'``" in checking(right_of(hostile()))
 
 
 def test_the_card_of_a_data_set() -> None:

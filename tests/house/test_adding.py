@@ -76,7 +76,7 @@ def test_a_format_is_a_module_and_a_line(copy: Path) -> None:
     assert "name: palindromes" in ran(copy, "convert", "unnamed", "--from", "arrows", "--to", "yaml")
     assert "arrows" in ran(copy, "convert", "--help")
     assert "arrows" in completed(copy, "tm2tfr convert palindromes --to ar")
-    code = "import json, tm2tfr.web.playground.shipped as s; print(json.dumps(s.formats()))"
+    code = "import json, tm2tfr.web.playground.query as s; print(json.dumps(s.formats()))"
     env = {**os.environ, "PYTHONPATH": str(copy)}
     offered = json.loads(subprocess.check_output([sys.executable, "-c", code], env=env, cwd=copy))
     assert ["arrows", "Arrows"] in dict(offered)["machine"]
@@ -89,6 +89,6 @@ def test_a_program_is_a_file(copy: Path) -> None:
     assert "all agree" in ran(copy, "trace", "unchanged", "--input", "ab")
     assert "ok" in ran(copy, "check", "unchanged", "--all-up-to", "3")
     assert "unchanged" in completed(copy, "tm2tfr trace unch")
-    code = "import tm2tfr.web.playground.shipped as s; print([each['name'] for each in s.shipped()])"
+    code = "import tm2tfr.web.playground.query as s; print([each['name'] for each in s.shipped()])"
     env = {**os.environ, "PYTHONPATH": str(copy)}
     assert "unchanged" in subprocess.check_output([sys.executable, "-c", code], env=env, cwd=copy, text=True)

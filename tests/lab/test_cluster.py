@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tm2tfr.base.errors import DatasetError
-from tm2tfr.lab.line.plan import Job
-from tm2tfr.lab.line.pool import AHEAD, Cluster, Pool
+from tm2tfr.lab.line.pool import AHEAD, Cluster, Job, Pool
 
 distributed: Any = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'tm2tfr[cluster]'")
 JOBS = [Job(number, None) for number in range(20)]

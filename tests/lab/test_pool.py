@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.base.errors import DatasetError, Diagnostic, SpecError
-from tm2tfr.lab.line.plan import Job
-from tm2tfr.lab.line.pool import LIVES, Pool
+from tm2tfr.lab.line.pool import LIVES, Job, Pool
 
 pytestmark = pytest.mark.slow  # every worker imports what it needs anew
 

@@ -18,8 +18,7 @@ from tm2tfr.api.runs import certify
 from tm2tfr.base.errors import UsageError
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import sweep
+from tm2tfr.lab.datasets.make import load_spec, sweep
 from tm2tfr.runs.batches.batch import ComparedRuns
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.choose import engines

@@ -10,10 +10,10 @@ import pytest
 import tm2tfr
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.base.errors import NotFoundError, Tm2tfrError
-from tm2tfr.lab.datasets.library import load_spec
+from tm2tfr.lab.datasets.make import load_spec
 from tm2tfr.sources import names
-from tm2tfr.web.playground import shipped
-from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground import query
+from tm2tfr.web.playground.query import shipped_text
 
 PARITY = ("machine:parity", "circuit:parity", "program:parity")
 
@@ -105,7 +105,7 @@ def test_a_spec_can_be_made_of_them(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_playground_opens_each() -> None:
-    found = {each: shipped.opening_source(each) for each in (*PARITY, "formula:since-b")}
+    found = {each: query.opening_source(each) for each in (*PARITY, "formula:since-b")}
     assert {each: (given["name"], given["format"]) for each, given in found.items()} == {
         "machine:parity": ("parity", "yaml"),
         "circuit:parity": ("parity.yaml", "yaml"),
@@ -114,4 +114,4 @@ def test_the_playground_opens_each() -> None:
     }
     assert found["program:parity"]["source"] == shipped_text("parity.rasp")
     with pytest.raises(Tm2tfrError, match="^circuit:sha256: its text is longer than a source of the playground may be: "):
-        shipped.opening_source("circuit:sha256")
+        query.opening_source("circuit:sha256")

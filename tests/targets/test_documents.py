@@ -25,8 +25,8 @@ from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.sources.turing.truth import reference_rows
 from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.targets.common.card import argument, typed
 from tm2tfr.targets.common.reference import reference_of
+from tm2tfr.targets.common.verdict import argument, typed
 
 PAGE = ROOT / "docs" / "how-to" / "exports.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -22,8 +22,8 @@ from tm2tfr.base.errors import ExportError, InputError
 from tm2tfr.engines.decode import prompted, run_whole
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.reading import answered
-from tm2tfr.targets.common import labels
-from tm2tfr.targets.gpt2 import labelling
+from tm2tfr.targets.common import reference as labels
+from tm2tfr.targets.gpt2 import running
 from tm2tfr.transformer.claims import Claim
 
 ROOT = Path(__file__).parents[2]
@@ -255,7 +255,7 @@ def test_masks_that_an_architecture_does_not_have(to: str, mask: Any, words: str
 def test_what_is_right_on_short_words_alone_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labels, "EVERY", 2)
     monkeypatch.setattr(labels, "DRAWN", 1)
-    monkeypatch.setattr(labelling, "TIELESS", 16.0)
+    monkeypatch.setattr(running, "TIELESS", 16.0)
     monkeypatch.setattr(Claim, "smallest_gap", lambda claim, _positions: claim.gap_at(65, 66))
     told = r"is not right on .*… \(3,002 characters\) in .*: count\(Q\[a\]\) should be .*; try --dtype float64, or fewer"
     with pytest.raises(ExportError, match=told):

@@ -67,8 +67,7 @@ def make_dataset(
         WeightFileError: if `universal` is a weight file that cannot be read.
         OutputError: if the folder cannot be written, or is in use.
     """
-    from tm2tfr.lab.datasets.library import spec_of
-    from tm2tfr.lab.datasets.make import make
+    from tm2tfr.lab.datasets.make import make, spec_of
 
     wanted = spec_of(spec, max_length)
     check_engine_name(engine)
@@ -116,7 +115,7 @@ def sweep(
         CompileError: if `left_boundary` does not apply to a machine, or a machine does not fit the universal decoder; for
             these and `max_steps`, if the spec is of circuits; if it is of a program or a formula, see `tm2tfr.check`.
     """
-    from tm2tfr.lab.datasets.library import spec_of
+    from tm2tfr.lab.datasets.make import spec_of
     from tm2tfr.lab.datasets.make import sweep as swept
 
     wanted = spec_of(spec)
@@ -216,8 +215,7 @@ def make_labels(
         EngineError: for an engine that cannot run these weights.
         OutputError: if the folder cannot be written, or is in use.
     """
-    from tm2tfr.lab.labels.inputs import LabelInputs
-    from tm2tfr.lab.labels.make import make
+    from tm2tfr.lab.labels.make import LabelInputs, make
     from tm2tfr.runs.choose import for_many_runs
     from tm2tfr.transformer.provenance import is_hidden
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from tm2tfr.lab.hidden.claim import HiddenClaim
     from tm2tfr.lab.hidden.disguise import Disguised
     from tm2tfr.lab.hidden.key import Key
-    from tm2tfr.lab.hidden.score import ClaimScores
-    from tm2tfr.lab.hidden.suite import Member
+    from tm2tfr.lab.hidden.score import ClaimScores, Member
     from tm2tfr.lab.hidden.verify import Proved
     from tm2tfr.runs.comparison import Progress
 
@@ -130,7 +129,7 @@ def make_suite(
         DatasetError: if it cannot be resumed: it has something else, or a suite of another seed or version.
         DisguiseError: for an invalid seed.
     """
-    from tm2tfr.lab.hidden.suite import make_suite as made
+    from tm2tfr.lab.hidden.score import make_suite as made
 
     _check_seed(seed)
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from tm2tfr.lab.training.examples import Examples
     from tm2tfr.lab.training.grid import GridResult, TrainingGrid
     from tm2tfr.lab.training.loop import TrainingProgress
-    from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
-    from tm2tfr.lab.training.record import TrainingRun
+    from tm2tfr.lab.training.record import ModelOptions, TrainingOptions, TrainingRun
     from tm2tfr.lab.training.task import TaskOptions
     from tm2tfr.runs.comparison import Progress
 
@@ -36,7 +35,7 @@ def train(
     The weights are learned, not compiled: nothing is proved about them, and another seed may learn less.
 
     >>> import tm2tfr
-    >>> from tm2tfr.lab.training.options import TrainingOptions
+    >>> from tm2tfr.lab.training.record import TrainingOptions
     >>> run = tm2tfr.train("binary-adder", bits=2, options=TrainingOptions(steps=5))
     >>> run.steps, run.data["train"], run.data["test"], run.ended
     (5, 12, 4, 'all steps')
@@ -58,7 +57,7 @@ def train(
     required("training needs torch", ["torch", "safetensors.torch"], "torch", error=TrainingError)
     from tm2tfr.lab.training.compiled import build
     from tm2tfr.lab.training.loop import train_model
-    from tm2tfr.lab.training.options import ModelOptions, TrainingOptions, plain
+    from tm2tfr.lab.training.record import ModelOptions, TrainingOptions, plain
 
     shape, how = model or ModelOptions(), options or TrainingOptions()
     found = training_examples(spec, **task)

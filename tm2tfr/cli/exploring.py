@@ -193,9 +193,9 @@ def playground(
     from tm2tfr.base.errors import required
 
     required("the playground needs starlette and uvicorn", ["starlette", "uvicorn"], "playground", error=UsageError)
-    from tm2tfr.web.playground import server, shipped
+    from tm2tfr.web.playground import query, server
 
-    given = None if source is None else shipped.opening_source(source)
+    given = None if source is None else query.opening_source(source)
     found = server.playground(server.PORT if port is None else port, given=given)
 
     def started() -> None:

@@ -251,7 +251,8 @@ def explain(
 ) -> None:
     """Print the model of a source: each variable with its equation, the layer that writes it, and what reads it.
 
-    The model states a second time, on its own, what the weights were compiled to compute. Machines and circuits have one.
+    The model states a second time, on its own, what the weights were compiled to compute. The equations of programs and
+    formulas are in their own notation. Weights with --unbounded have no model.
     """
     from tm2tfr.api.machines import explain
     from tm2tfr.base.files import check_file

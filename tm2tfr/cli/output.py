@@ -242,7 +242,7 @@ def tell_of_size(to: str, subject: Subject, dtype: str) -> None:
     if to not in ("gpt2", "lens") or subject.construction is None or subject.construction.split is None:
         return
     from tm2tfr.targets.common.reference import reference_of
-    from tm2tfr.targets.gpt2.prompted import least
+    from tm2tfr.targets.gpt2.translated import least
 
     right = reference_of(subject.program, subject.decoder)
     size = least(right, dtype).bytes

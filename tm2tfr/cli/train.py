@@ -13,7 +13,7 @@ from tm2tfr.base.errors import Interrupted, UsageError
 from tm2tfr.cli.options import argument, choice, count, file, number, option, specs
 from tm2tfr.cli.progress import training
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.lab.training.options import (
+from tm2tfr.lab.training.record import (
     DEVICES,
     MODELS,
     POSITIONS,

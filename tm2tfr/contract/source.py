@@ -8,13 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from tm2tfr.base.errors import ShapeError
+from tm2tfr.base.errors import CompileError, ShapeError
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
 from tm2tfr.contract.model import SourceModel
-from tm2tfr.contract.modelled import ModelLabels, ModelRuns
-from tm2tfr.contract.shown import AttentionOf, Page
+from tm2tfr.contract.modelled import DescribedModel, ModelLabels, ModelRuns, described
+from tm2tfr.contract.options import OptionValues
+from tm2tfr.contract.shown import AttentionOf, Examined, Page
 from tm2tfr.contract.specification import Specification
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -101,10 +102,15 @@ class Column:
         return shown(value, signed=self.signed)
 
 
-def readable(columns: tuple[Column, ...], layout: Residual) -> bool:
+def readable(columns: Sequence[Column], layout: Residual) -> bool:
     """Return whether every column that is read off a stream can be read off one with this layout."""
-    held = [c.read_from(layout) is not None for c in columns if c.kind in ("label", "number")]
-    return all(held) and all(c.read_bits(layout) is not None for c in columns if c.kind == "bits")
+    return not unreadable(columns, layout)
+
+
+def unreadable(columns: Sequence[Column], layout: Residual) -> list[str]:
+    """Return what the columns show that no subspace of `layout` holds, in order."""
+    lacking = [c.holds for c in columns if c.kind in ("label", "number") and c.read_from(layout) is None]
+    return lacking + [c.name for c in columns if c.kind == "bits" and c.read_bits(layout) is None]
 
 
 FED, ANSWERED = "the token at this position", "the answer: the next token"
@@ -150,7 +156,7 @@ class RunResult(Protocol):
     @property
     def shown(self) -> str: ...  # it, for people: numbers or a digest instead of bits; nothing if the run was cut off
     @property
-    def own(self) -> Mapping[str, Any]: ...  # what else there is to say of it, as plain data
+    def own(self) -> OptionValues: ...  # what else there is to say of it, as plain data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,40 +237,6 @@ class LabellerTruth(Protocol):
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Examined:
-    """An example of a program's author, compared with the reference.
-
-    Args:
-        of: the name of what the example is of.
-        word: its input, as people write it.
-        expected, found: the author's values and those of the reference, as text; a single text where it is undefined.
-        runs, why: whether the weights are to be run on it, and why not.
-        kind, reference, numbers: what has the values, ``sop``; the name of the reference; whether they are numbers.
-    """
-
-    of: str
-    word: str
-    expected: tuple[str, ...] | str
-    found: tuple[str, ...] | str
-    runs: bool
-    why: str = ""
-    kind: str = "sop"
-    reference: str = "interpreter"
-    numbers: bool = False
-
-    @property
-    def met(self) -> bool:
-        """Whether the reference says what the author does."""
-        return self.expected == self.found
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        plain: dict[str, Any] = {self.kind: self.of, "input": self.word, "met": self.met}
-        said = (each if isinstance(each, str) else list(each) for each in (self.expected, self.found))
-        return plain | dict(zip(("expected", self.reference), said, strict=True))
-
-
 _Program = TypeVar("_Program")
 
 
@@ -317,9 +289,9 @@ class Source(Generic[_Program]):
         blocks: (program, decoder, the most steps) -> the reference of a batch, see `tm2tfr.contract.blocks`.
         labels: (program, decoder) -> what the outputs have to be on many words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
-        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has labelling and causal instead.
-        labelling: (program, decoder) -> what has the labels of its runs. Raises CompileError.
-        causal: (program, input, decoder) -> its run as equations, see `CausalModel`.
+        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has the next three.
+        labelling: (program, decoder) -> the labels of its runs; causal: (program, input, decoder) -> its `CausalModel`;
+        described: (program, decoder) -> its variables and patterns, for readers. All three raise CompileError.
         drawn: the endings of drawings; draw: (program, path): write one.
         dot, graph: program -> its graph, in DOT and for networkx.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
@@ -342,12 +314,12 @@ class Source(Generic[_Program]):
     type: type[_Program]
     machine: Callable[[_Program], Any] | None = None
     prompted: bool = False
-    class_named: Callable[[_Program, Mapping[str, Any]], str] | None = None
+    class_named: Callable[[_Program, OptionValues], str] | None = None
     # its programs as text
     read: Callable[[str, str], _Program]
-    restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
-    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
-    cautions: Callable[[_Program, Mapping[str, Any], Sequence[str]], tuple[str, ...]] | None = None
+    restore: Callable[[_Program, OptionValues], _Program] | None = None
+    prepare: Callable[[_Program, OptionValues], _Program] | None = None
+    cautions: Callable[[_Program, OptionValues, Sequence[str]], tuple[str, ...]] | None = None
     adapted: Callable[[_Program, str | None, str | None], tuple[_Program, tuple[str, ...]]] | None = None
     part: Callable[[_Program, str], _Program] | None = None
     targets: tuple[str, ...]
@@ -364,7 +336,7 @@ class Source(Generic[_Program]):
     enumerated: Callable[[_Program, int | None, int], Sequence[str]] | None = None
     cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
     # weights
-    compile: Callable[[_Program, Mapping[str, Any]], Decoder]
+    compile: Callable[[_Program, OptionValues], Decoder]
     prove: Callable[[Decoder, _Program], Proof[Any]] | None = None
     limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
     check_questions: Callable[[str, Questions], None] | None = None
@@ -376,6 +348,7 @@ class Source(Generic[_Program]):
     model: Callable[[_Program, Decoder], SourceModel] | None = None
     labelling: Callable[[_Program, Decoder], Any] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None
+    described: Callable[[_Program, Decoder], DescribedModel] | None = None
     # pages and drawings
     drawn: tuple[str, ...]
     dot: Callable[[_Program], str]
@@ -400,6 +373,14 @@ class Source(Generic[_Program]):
     def prompt(self, program: _Program, word: str, decoder: Decoder) -> Sequence[str]:
         """Return the tokens that `decoder` is fed for an input, without BOS: see `fed`."""
         return word if self.fed is None else self.fed(program, word, decoder)
+
+    def explained(self, program: _Program, decoder: Decoder) -> DescribedModel:
+        """Return the variables and the patterns of heads of its model, for readers. Raises CompileError if it has none."""
+        if self.model is not None:
+            return described(self.model(program, decoder), decoder)
+        if self.described is None:
+            raise CompileError(f"nothing is known of the model of a {self.noun_of(program)}: explain another source")
+        return self.described(program, decoder)
 
     def labels_of(self, program: _Program, decoder: Decoder) -> Any:
         """Return what has the labels of its runs; None: nothing labels them."""

@@ -14,16 +14,22 @@ from tm2tfr.base.errors import ExportError, visible
 from tm2tfr.base.text.shown import code, escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.targets.common import card
 from tm2tfr.targets.common.directory import KEY, NAMES, README, Array
 from tm2tfr.targets.common.fitting import Options, Requested
-from tm2tfr.targets.common.labels import spaced
+from tm2tfr.targets.common.reference import spaced
+from tm2tfr.targets.common.verdict import TRIED_LABELS, checking, given_and_labelled, heading, prompt, table
 from tm2tfr.targets.gpt2 import export as by_gpt2
 from tm2tfr.targets.gpt2 import export as verify
 from tm2tfr.targets.gpt2.documents import dumped, norm, origin, parts, shape, sizes, tokenizer, tokenizer_config
 from tm2tfr.targets.gpt2.export import ByGpt2, described
-from tm2tfr.targets.gpt2.labelling import LabellingGpt2, exports_of_labeller, fitted_labelling, masks_of
-from tm2tfr.targets.gpt2.running import LoadedModel, required
+from tm2tfr.targets.gpt2.running import (
+    LabellingGpt2,
+    LoadedModel,
+    exports_of_labeller,
+    fitted_labelling,
+    masks_of,
+    required,
+)
 from tm2tfr.targets.gpt2.tensors import PAD
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder, Mask
@@ -215,10 +221,10 @@ def model_card(made: Classifier, right: ExportReference, stock: Stock) -> str:
     seen = "Every head sees every position" if stock.mask == "none" else "No head sees a later position"
     front = {"library_name": "transformers", "pipeline_tag": "token-classification"}
     rows = {"architecture": f"`{stock.architecture}`"} | sizes(made) | norm(recipe)
-    return f"""{card.heading(right, f"{escaped(right.named('A decoder'))} as {stock.title}", front)}
+    return f"""{heading(right, f"{escaped(right.named('A decoder'))} as {stock.title}", front)}
 {right.origin()}
 
-{card.given_and_labelled(decoder, 1)}
+{given_and_labelled(decoder, 1)}
 
 {first.strip()} {seen}. Sequences of several lengths make a batch with `[PAD]`, if the attention mask goes with them.
 
@@ -226,20 +232,20 @@ def model_card(made: Classifier, right: ExportReference, stock: Stock) -> str:
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForTokenClassification.from_pretrained(".")
-logits = model(**tokenizer({spaced(card.prompt(right))!r}, return_tensors="pt")).logits
+logits = model(**tokenizer({spaced(prompt(right))!r}, return_tensors="pt")).logits
 print([model.config.id2label[n] for n in logits[0].argmax(-1).tolist()])  # {made.output.name}
 ```
 
 **How far it is right.** {recipe.stated}
-{card.TRIED_LABELS}
+{TRIED_LABELS}
 Load it in {recipe.dtype}, as its configuration says.
 
-{card.checking(right)}
+{checking(right)}
 
 **What is where.** {code(NAMES)} names the directions of the residual stream, the attention heads and the hidden units. \
 {made.about_the_stream}
 
-{card.table(rows)}"""
+{table(rows)}"""
 
 
 def classifier(of: Stock, decoder: Decoder, right: ExportReference, **options: Unpack[Options]) -> Classifier:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, Unpack, cast
+from typing import Literal, Protocol, Unpack, cast
 
 from tm2tfr.base.errors import ExportError, did_you_mean
+from tm2tfr.contract.exported import ExportReference
 from tm2tfr.targets.common.directory import document
-from tm2tfr.targets.common.fitting import Options
+from tm2tfr.targets.common.fitting import Options, Recipe
+from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.targets.common.verdict import Exported, Verdict
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder
@@ -117,3 +119,131 @@ def target_of(folder: str | Path) -> Target:
         if known.format == said:
             return known
     raise ExportError(f"{folder}: this export has format {said!r}, which this version does not know: export it again")
+
+
+# ── Where the directions of the residual stream are in an exported model, and at which modules the stream is seen.
+#
+# For the three programs in which a stream is read with hooks: PyTorch, `transformers`, TransformerLens.
+HOOKED = ("torch", "gpt2", "lens")
+"""The targets whose stream is read with hooks."""
+
+
+@dataclass(frozen=True)
+class DirectionPlace:
+    """Where a direction is: its value is ``scale · x[index]``; with a mirror ``scale · (x[index] - x[mirror]) / 2``."""
+
+    index: int
+    scale: float = 1.0
+    mirror: int | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in the forward pass at which the stream is seen.
+
+    Args:
+        layer, part: after which part of which layer; layers count from 0, the ``embedding`` is of layer -1.
+        module: the name of a module, or of a hook point of TransformerLens.
+        side: whether it is what the module is given, or what it returns.
+    """
+
+    layer: int
+    part: str
+    module: str
+    side: Literal["input", "output"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportedStream:
+    """The stream of an exported model.
+
+    Args:
+        target: see `HOOKED`; positions, dtype: with which it is exported.
+        directions: name of a direction of the decoder -> where it is.
+        points: in the order of the computation.
+        attention: how the attention weights of a head are read, with ``{layer}`` and ``{head}``, from 0, and ``{number}``,
+            the layer from 1.
+    """
+
+    target: str
+    positions: int
+    dtype: str
+    directions: Mapping[str, DirectionPlace]
+    points: tuple[Point, ...]
+    attention: str
+
+
+def stream_of(
+    target: str, decoder: Decoder, program: object, *, positions: int | None = None, dtype: str = "float64"
+) -> ExportedStream:
+    """Return the stream of an export, made with these options, without writing it.
+
+    Args:
+        program: what `decoder` was compiled from.
+
+    Raises:
+        ExportError: if there is no such target with hooks, or it does not take these weights.
+    """
+    makers = {"torch": _torch, "gpt2": _gpt2, "lens": _lens}
+    if target not in makers:
+        raise ExportError(f"no export to {target!r} is read with hooks: use {', '.join(HOOKED)}")
+    made = canonical(decoder, program)
+    options: Options = {"positions": positions, "max_head": None, "dtype": dtype}
+    recipe, directions, points, attention = makers[target](made, reference_of(program, made), decoder, options)
+    return ExportedStream(
+        target=target,
+        positions=recipe.positions,
+        dtype=recipe.dtype,
+        directions=dict(zip(decoder.layout.directions, directions, strict=True)),
+        points=tuple(points),
+        attention=attention,
+    )
+
+
+_Seen = tuple[Recipe, Iterable[DirectionPlace], Iterable[Point], str]
+"""The recipe, where the decoder's directions are in their order, and the points and the attention of `ExportedStream`."""
+
+
+def _torch(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
+    from tm2tfr.targets.matrices.contents import fitted  # noqa: PLC0415
+    from tm2tfr.targets.torch.target import MORE, code  # noqa: PLC0415
+
+    norm = "_norm" if MORE in code(made) else ""  # the code of circuits has modules of norms
+    points = [Point(-1, "embedding", "embedding", "output")]
+    for n, layer in enumerate(decoder.layers):
+        if layer.feed_forward is not None:
+            points.append(Point(n, "attention", f"layers.{n + 1}.feed_forward{norm}", "input"))
+        points.append(Point(n, "feed_forward", f"layers.{n + 1}", "output"))
+    attention = "the output of the module layers.{number}.heads.{head}.shares; divide each row by its sum"
+    return fitted(right, **options), map(DirectionPlace, range(decoder.layout.width)), points, attention
+
+
+def _gpt2(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
+    from tm2tfr.targets.classifier import GPT2, classifier  # noqa: PLC0415
+    from tm2tfr.targets.gpt2.target import chosen  # noqa: PLC0415
+    from tm2tfr.targets.gpt2.tensors import Gpt2  # noqa: PLC0415
+    from tm2tfr.targets.gpt2.translated import translated  # noqa: PLC0415
+
+    gpt2: Gpt2
+    gpt2 = classifier(GPT2, made, right, **options) if made.labeller else translated(made, chosen(made, right, **options))
+    places = [gpt2.place(n) for n in range(decoder.layout.width)]
+    points = [Point(-1, "embedding", "transformer.h.0.ln_1", "input")]
+    last = len(decoder.layers) - 1
+    for n in range(last + 1):
+        points.append(Point(n, "attention", f"transformer.h.{n}.ln_2", "input"))
+        after = "transformer.ln_f" if n == last else f"transformer.h.{n + 1}.ln_1"
+        points.append(Point(n, "feed_forward", after, "input"))
+    directions = (DirectionPlace(p["index"], float(p.get("scale", 1.0)), p.get("mirror")) for p in places)
+    attention = "attentions[{layer}][:, {head}] with output_attentions=True, of a model with attn_implementation='eager'"
+    return gpt2.recipe, directions, points, attention
+
+
+def _lens(made: Decoder, right: ExportReference, decoder: Decoder, options: Options) -> _Seen:
+    from tm2tfr.targets.lens.target import native_of  # noqa: PLC0415
+
+    points = [Point(-1, "embedding", "blocks.0.hook_resid_pre", "output")]
+    for n in range(len(decoder.layers)):
+        points.append(Point(n, "attention", f"blocks.{n}.hook_resid_mid", "output"))
+        points.append(Point(n, "feed_forward", f"blocks.{n}.hook_resid_post", "output"))
+    directions = map(DirectionPlace, range(decoder.layout.width))
+    return native_of(made, right, **options).gpt2.recipe, directions, points, "blocks.{layer}.attn.hook_pattern[:, {head}]"

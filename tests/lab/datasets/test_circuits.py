@@ -17,8 +17,7 @@ from tests.lab.datasets.golden import CIRCUIT_COMPLAINTS
 from tests.lab.datasets.test_sweep import again
 from tm2tfr.base.errors import CompileError, DatasetError, EngineError
 from tm2tfr.lab.datasets.circuits import ChosenCircuit, CircuitSpec, circuit_fingerprint, made_circuits
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make, sweep, sweep_report
+from tm2tfr.lab.datasets.make import dataset_report, load_spec, make, sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.shard import Failure, Splitting
 from tm2tfr.lab.datasets.spec import Inputs, Random

@@ -13,8 +13,7 @@ from tests.lab.datasets.golden import said
 from tm2tfr.api.datasets import make_dataset
 from tm2tfr.base.errors import CompileError, DatasetError
 from tm2tfr.lab.datasets.labels import LabelSpec, values_of_nodes
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make, sweep
+from tm2tfr.lab.datasets.make import dataset_report, load_spec, make, sweep
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import load

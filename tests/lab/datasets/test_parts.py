@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from tm2tfr.base.errors import DatasetError, SpecError
 from tm2tfr.base.text.words import number_of
-from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.lab.datasets.machines.family import Family, Members, NormalForm, drawn
 from tm2tfr.lab.datasets.machines.prompting import fingerprint
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
-from tm2tfr.lab.datasets.make import sweep, sweep_report
+from tm2tfr.lab.datasets.make import load_spec, sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.shard import Beaver, PieceJob, Splitting, Tally
 from tm2tfr.lab.datasets.spec import Inputs, Random

@@ -15,8 +15,7 @@ from tests.lab.datasets.golden import said
 from tm2tfr.base.errors import CompileError, DatasetError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.lab.datasets.labels import LabelSpec, values_of_sops
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.make import dataset_report, make, sweep
+from tm2tfr.lab.datasets.make import dataset_report, load_spec, make, sweep
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.library import load, shipped, word_of

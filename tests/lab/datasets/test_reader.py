@@ -9,8 +9,8 @@ import pytest
 from tests.lab.datasets.golden import COMPLAINTS, said
 from tm2tfr.base import resources
 from tm2tfr.base.errors import NotFoundError, ReadError
-from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.lab.datasets.machines.family import Family, Members
+from tm2tfr.lab.datasets.make import load_spec
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.spec import Inputs, Random
 

@@ -13,10 +13,8 @@ import pytest
 from tests.cli.test_commands import ROOT, failed, tm2tfr_alone
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.base.errors import CompileError
-from tm2tfr.lab.datasets.library import load_spec
-from tm2tfr.lab.datasets.machines import prompting
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
-from tm2tfr.lab.datasets.make import sweep, sweep_report
+from tm2tfr.lab.datasets.make import load_spec, sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -76,13 +74,13 @@ def test_a_sweep_can_fail_and_names_the_first_run_that_does(monkeypatch: pytest.
     machines = list(spec.families[0])
     wrong = []
     for machine in machines:
-        monkeypatch.setattr(prompting, "compile_machine", broken_for(machine.name))
+        monkeypatch.setattr("tm2tfr.lab.datasets.machines.prompting.compile_machine", broken_for(machine.name))
         found = sweep(replace(spec, families=(), named=((machine.name, machine),)), workers=1)
         if found.failure is not None:
             wrong.append((machine.name, found.failure.word))
     assert len(wrong) > 5, "a wrong weight should matter to some of them"
     name, word = wrong[-1]
-    monkeypatch.setattr(prompting, "compile_machine", broken_for(name))
+    monkeypatch.setattr("tm2tfr.lab.datasets.machines.prompting.compile_machine", broken_for(name))
     found = sweep(spec, workers=1)
     assert found.failure is not None
     assert (found.failure.program.name, found.failure.word) == (name, word)

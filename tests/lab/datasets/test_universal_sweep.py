@@ -13,11 +13,10 @@ import pytest
 import tm2tfr
 from tests.strategies import DEPTH
 from tm2tfr.base.errors import CompileError
-from tm2tfr.lab.datasets.library import load_spec
 from tm2tfr.lab.datasets.machines.prompting import PromptedHow
 from tm2tfr.lab.datasets.machines.runs import CheckedRuns, Runs
 from tm2tfr.lab.datasets.machines.spec import MachineSpec
-from tm2tfr.lab.datasets.make import sweep, sweep_report
+from tm2tfr.lab.datasets.make import load_spec, sweep, sweep_report
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.universal.program import Universal

@@ -17,7 +17,7 @@ from tm2tfr.engines.exact import Exact
 from tm2tfr.lab.hidden.claim import answer, template
 from tm2tfr.lab.hidden.dead_code import prompts_of
 from tm2tfr.lab.hidden.key import load_key, of_dict
-from tm2tfr.lab.hidden.suite import MEMBERS, Member, make_suite, members
+from tm2tfr.lab.hidden.score import MEMBERS, Member, make_suite, members
 from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import dumps

@@ -14,7 +14,7 @@ from tm2tfr.base.errors import TrainingError  # noqa: E402
 from tm2tfr.lab.training.compiled import LEAST_MARGIN, CompiledModel, build, built_for, trained_model  # noqa: E402
 from tm2tfr.lab.training.examples import adder_examples  # noqa: E402
 from tm2tfr.lab.training.model import answered, exact_matches  # noqa: E402
-from tm2tfr.lab.training.options import ModelOptions, TrainingOptions  # noqa: E402
+from tm2tfr.lab.training.record import ModelOptions, TrainingOptions  # noqa: E402
 from tm2tfr.sources.circuit.compiler import compile_circuit  # noqa: E402
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder  # noqa: E402
 

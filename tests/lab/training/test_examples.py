@@ -189,7 +189,7 @@ def test_machines_in_prompts_are_learned_together(tmp_path: Path) -> None:
     assert set(scored) == {"1"}
     assert answer == "0" * (len(answer) - 1) + "1"
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
-    from tm2tfr.lab.training.options import ModelOptions, TrainingOptions
+    from tm2tfr.lab.training.record import ModelOptions, TrainingOptions
 
     short = {"model": ModelOptions(width=8), "options": TrainingOptions(steps=3, batch=4)}
     run = tm2tfr.train(spec, tmp_path / "run", **short)

@@ -17,8 +17,12 @@ from tm2tfr.lab.training.compiled import build, trained_model  # noqa: E402
 from tm2tfr.lab.training.examples import adder_examples  # noqa: E402
 from tm2tfr.lab.training.loop import train_model  # noqa: E402
 from tm2tfr.lab.training.model import exact_matches  # noqa: E402
-from tm2tfr.lab.training.options import ModelOptions, Regime, TrainingOptions  # noqa: E402
-from tm2tfr.lab.training.record import load_run  # noqa: E402
+from tm2tfr.lab.training.record import (  # noqa: E402
+    ModelOptions,
+    Regime,
+    TrainingOptions,
+    load_run,
+)
 
 pytestmark = pytest.mark.slow
 

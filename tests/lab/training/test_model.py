@@ -12,7 +12,7 @@ from tm2tfr.base.errors import TrainingError  # noqa: E402
 from tm2tfr.lab.training.compiled import build, built_for  # noqa: E402
 from tm2tfr.lab.training.examples import adder_examples  # noqa: E402
 from tm2tfr.lab.training.model import answered, exact_matches  # noqa: E402
-from tm2tfr.lab.training.options import POSITIONS, ModelOptions, TrainingOptions  # noqa: E402
+from tm2tfr.lab.training.record import POSITIONS, ModelOptions, TrainingOptions  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,7 @@ from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.sources.turing.proof.rounding import largest
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.gpt2.limits import Errors, conditions, fitted
-from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, Winding
-from tm2tfr.targets.gpt2.sharpen import Compared, carried, compared, fetched, sharpened
+from tm2tfr.targets.gpt2.recipe import Compared, Gpt2Recipe, Winding, carried, compared, fetched, sharpened
 from tm2tfr.transformer.weights import matrices, replaced
 
 

@@ -33,11 +33,10 @@ from tm2tfr.sources.turing.universal.proof.prove import prove
 from tm2tfr.targets.common.reference import canonical, reference_of
 from tm2tfr.targets.gpt2 import tensors
 from tm2tfr.targets.gpt2.documents import tokenizer
-from tm2tfr.targets.gpt2.prompted import PromptedGpt2Recipe, prompted_conditions
 from tm2tfr.targets.gpt2.running import Gpt2Running
 from tm2tfr.targets.gpt2.target import chosen
 from tm2tfr.targets.gpt2.tensors import Gpt2
-from tm2tfr.targets.gpt2.translated import translated
+from tm2tfr.targets.gpt2.translated import PromptedGpt2Recipe, prompted_conditions, translated
 from tm2tfr.transformer.weights import matrices, replaced
 
 SMALL = Universal(states=2, symbols=2)

@@ -25,7 +25,7 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.targets.common import fitting
-from tm2tfr.targets.common.labels import first_wrong, inputs, read_labels, tokens_of
+from tm2tfr.targets.common.reference import first_wrong, inputs, read_labels, tokens_of
 from tm2tfr.transformer.soft import locally_softened
 from tm2tfr.transformer.weights import Decoder
 

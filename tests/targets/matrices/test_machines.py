@@ -22,10 +22,10 @@ from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.targets.common.card import as_json
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import reference_of
+from tm2tfr.targets.common.verdict import as_json
 from tm2tfr.targets.matrices.contents import names, tensors
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import tm2tfr
-from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground.query import shipped_text
 
 SCRIPT = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
 NAMES = {

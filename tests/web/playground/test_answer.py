@@ -15,8 +15,7 @@ import tm2tfr
 from tm2tfr.base.choices import CIRCUIT_FORMATS
 from tm2tfr.web.explorer.document import document
 from tm2tfr.web.playground.answer import answer, ran
-from tm2tfr.web.playground.query import Query
-from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground.query import Query, shipped_text
 
 COIN = """name: coin
 blank: _

@@ -11,9 +11,8 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from tm2tfr.web.playground import bodies, server
-from tm2tfr.web.playground.bodies import MOST_BODY, MOST_IN_ALL, MOST_OF_CLIENT, Bodies
-from tm2tfr.web.playground.guard import Guard
+from tm2tfr.web.playground import guard, server
+from tm2tfr.web.playground.guard import MOST_BODY, MOST_IN_ALL, MOST_OF_CLIENT, Bodies, Guard
 from tm2tfr.web.playground.workers import Workers
 
 
@@ -44,7 +43,7 @@ def test_a_body_that_comes_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPa
         await asyncio.sleep(0.03)
         return {"type": "http.request", "body": b" ", "more_body": True}
 
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.1)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.1)
     assert _asked(slow, {}) == (408, {"error": "the request did not arrive within 0.1 seconds: send it again"})
 
 

@@ -13,8 +13,8 @@ import pytest
 from tests.cli.test_commands import tm2tfr
 from tests.readme import ROOT
 from tests.web.playground.conftest import ended, started
-from tm2tfr.web.playground import server, shipped
-from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground import query, server
+from tm2tfr.web.playground.query import shipped_text
 
 
 @pytest.mark.slow
@@ -39,15 +39,15 @@ def test_a_source_is_named(tmp_path: Path) -> None:
     path.write_text("INPUT(a)\nOUTPUT(y)\ny = NOT(a)\n", encoding="utf-8")
     nothing = {"v": 1, "input": None, "options": {}}
     found = {"name": "mine", "source": path.read_text(encoding="utf-8"), "format": "bench"}
-    assert shipped.opening_source(str(path)) == nothing | found
-    assert shipped.opening_source("1RB1LB_1LA1RZ") == nothing | {
+    assert query.opening_source(str(path)) == nothing | found
+    assert query.opening_source("1RB1LB_1LA1RZ") == nothing | {
         "name": "1RB1LB_1LA1RZ",
         "source": "1RB1LB_1LA1RZ",
         "format": "bbchallenge",
     }
-    assert shipped.opening_source("parity.rasp")["format"] == "rasp"
+    assert query.opening_source("parity.rasp")["format"] == "rasp"
     (tmp_path / "m.yaml").write_text("blank: _\n", encoding="utf-8")
-    assert shipped.opening_source(str(tmp_path / "m.yaml"))["format"] is None
+    assert query.opening_source(str(tmp_path / "m.yaml"))["format"] is None
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tm2tfr.base.errors import CompileError, Diagnostic, Span
-from tm2tfr.web.playground.answer import answer
-from tm2tfr.web.playground.complaints import MOST, Fix, Marker, of_diagnostics, of_error, said
-from tm2tfr.web.playground.query import Query
-from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground.answer import MOST, Fix, Marker, answer, of_diagnostics, of_error, said
+from tm2tfr.web.playground.query import Query, shipped_text
 
 
 def told(what: str, text: str, column: int, length: int, line: int = 1) -> Marker:

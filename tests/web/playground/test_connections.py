@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from tm2tfr.web.playground import bodies, server
+from tm2tfr.web.playground import guard, server
 from tm2tfr.web.playground import server as connections
 from tm2tfr.web.playground.guard import HEADERS
 from tm2tfr.web.playground.server import Playground, playground
@@ -24,7 +24,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Playground]:
     monkeypatch.setattr(connections, "HEADER_SECONDS", 0.3)
     monkeypatch.setattr(connections, "REST_SECONDS", 0.3)
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 4)
-    monkeypatch.setattr(bodies, "MOST_BODY", 1 << 20)
+    monkeypatch.setattr(guard, "MOST_BODY", 1 << 20)
     servers: list[server._Server] = []
     monkeypatch.setattr(server._Server, "__init__", _noting(servers))
     found = playground(0, workers=Workers(size=0))
@@ -142,7 +142,7 @@ def test_a_body_without_end_is_not_read_for_long(serving: Playground, token: boo
 def test_a_request_for_which_there_is_no_room_is_told_when_to_ask_again(
     serving: Playground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "MOST_OF_CLIENT", 1 << 20)
+    monkeypatch.setattr(guard, "MOST_OF_CLIENT", 1 << 20)
     shown = f"X-Tm2tfr-Token: {serving.guard.token}\r\nX-Tm2tfr-Page: one\r\n"
 
     def post(length: int) -> bytes:

@@ -12,8 +12,7 @@ import pytest
 
 from tests.web.playground.hostile import mutated
 from tm2tfr.web.playground.answer import answer
-from tm2tfr.web.playground.query import Query
-from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground.query import Query, shipped_text
 
 LONGEST = 10.0
 """Seconds of a processor; the slowest takes 0.4 of an idle one."""

@@ -8,8 +8,7 @@ import pytest
 
 from tm2tfr.base.errors import UsageError
 from tm2tfr.sources.registry import kind_of_text
-from tm2tfr.web.playground.query import MOST_INPUT, MOST_SOURCE, Query
-from tm2tfr.web.playground.shipped import shipped, shipped_text
+from tm2tfr.web.playground.query import MOST_INPUT, MOST_SOURCE, Query, shipped, shipped_text
 
 
 def test_a_query_is_what_json_says() -> None:

@@ -15,7 +15,7 @@ from tests.web.playground.conftest import SECONDS, Served
 from tests.web.playground.hostile import ENDLESS, SCRIPT, catastrophes, mutated
 from tm2tfr.base.choices import READABLE
 from tm2tfr.web.playground.guard import HEADERS
-from tm2tfr.web.playground.shipped import shipped, shipped_text
+from tm2tfr.web.playground.query import shipped, shipped_text
 from tm2tfr.web.playground.workers import MOST_WAITING
 
 pytestmark = pytest.mark.slow

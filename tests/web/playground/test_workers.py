@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.web.playground.hostile import ENDLESS
-from tm2tfr.web.playground.shipped import shipped_text
+from tm2tfr.web.playground.query import shipped_text
 from tm2tfr.web.playground.workers import MOST_WAITING, MOST_WAITING_IN_ALL, Busy, Reply, TooSlow, Workers, _Worker
 
 GOOD = json.dumps({"source": shipped_text("chapter"), "input": "11"}).encode()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, counted
 from tm2tfr.lab.datasets.files import TokenCodes, Tokens
-from tm2tfr.lab.datasets.shard import Done, Failure, How, Making, Piece, PieceJob, Tally, swept
-from tm2tfr.lab.datasets.spec import DatasetSpec, Inputs
+from tm2tfr.lab.datasets.shard import Done, Failure, How, Making, Piece, PieceJob, ShardMaker, ShardSweeper, Tally, swept
+from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions, Inputs
 from tm2tfr.runs.batches.checked import checked_inputs
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.runs.plan import RunOptions
@@ -53,7 +53,7 @@ class CircuitSpec(DatasetSpec):
     def pieces(self) -> list[Piece]:
         return [Piece((chosen,), self.inputs.of(SOURCE.inputs(chosen.circuit))) for chosen in self.circuits]
 
-    def how(self, engine: str = AUTO, **options: Any) -> How:
+    def how(self, engine: str = AUTO, **options: Unpack[HowOptions]) -> How:
         if options.get("left_boundary") is not None:
             raise CompileError(f"{self.name} is about circuits, and {whose('left_boundary')}: omit --left-boundary")
         if options.get("max_steps") is not None:
@@ -64,11 +64,11 @@ class CircuitSpec(DatasetSpec):
         return How(engine if engine == AUTO else chosen)  # which engine runs the weights depends on the variant
 
     @property
-    def maker(self) -> Callable[[PieceJob, Making[Any]], Done]:
+    def maker(self) -> ShardMaker:
         return made_circuits
 
     @property
-    def sweeper(self) -> Callable[[PieceJob, Any], Done]:
+    def sweeper(self) -> ShardSweeper:
         return partial(swept, checked_circuits)
 
     def netlists(self) -> tuple[Circuit, ...]:

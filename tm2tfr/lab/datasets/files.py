@@ -7,13 +7,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.lab.line.writing import arrow_or_error, parquet
+from tm2tfr.lab.line.manifest import arrow_or_error, parquet
 from tm2tfr.transformer.matrix import Ints
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TokenCodes = NDArray[np.int32]
 
@@ -128,7 +132,7 @@ def _parquet(columns: ExampleColumns, tokens: Tokens) -> bytes:
     """
     arrow = arrow_or_error()
     text, small, number = arrow.string(), arrow.int8(), arrow.int32()
-    kinds: dict[str, Any] = {}
+    kinds: dict[str, pa.DataType] = {}
     texts = {name: arrow.array(list(tokens.number), text) for name in TOKENS}
     for name, column in columns.items():
         if isinstance(column, Lists):
@@ -159,7 +163,7 @@ def _number(column: ExampleColumn) -> int:
     return len(column.places if isinstance(column, Texts) else column.offsets[1:] if isinstance(column, Lists) else column)
 
 
-def _array(arrow: Any, column: ExampleColumn, some: slice, kind: Any, texts: Any) -> Any:
+def _array(arrow: ModuleType, column: ExampleColumn, some: slice, kind: pa.DataType, texts: pa.Array | None) -> pa.Array:
     """Return some rows of a column as an Arrow array; texts: those that its numbers are the places of."""
     if isinstance(column, Lists):
         offsets = column.offsets[some.start : some.stop + 1]
@@ -175,7 +179,7 @@ def _array(arrow: Any, column: ExampleColumn, some: slice, kind: Any, texts: Any
     return held if texts is None else texts.take(held)
 
 
-def _dictionary(arrow: Any, items: NDArray[np.int32], names: Any) -> Any:
+def _dictionary(arrow: ModuleType, items: NDArray[np.int32], names: pa.Array) -> pa.Array:
     """Return names by their numbers as a dictionary with those that occur, in the order in which they do."""
     first = np.full(len(names), len(items), dtype=np.int64)
     first[items[::-1]] = np.arange(len(items))[::-1]

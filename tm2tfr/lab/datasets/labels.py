@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, Unpack
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, DatasetError, counted, visible
 from tm2tfr.base.text.words import token_words
 from tm2tfr.lab.datasets.files import Tokens
-from tm2tfr.lab.datasets.shard import Done, How, Making, Piece, PieceJob, Tally
-from tm2tfr.lab.datasets.spec import DatasetSpec, Inputs
+from tm2tfr.lab.datasets.shard import Done, How, Making, Piece, PieceJob, ShardMaker, ShardSweeper, Tally
+from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions, Inputs
 from tm2tfr.sources.logic import library as formulas
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.program import LogicProgram
@@ -23,10 +23,10 @@ from tm2tfr.sources.logic.truth import shown_value as shown_node_value
 from tm2tfr.sources.logic.write import output_names, text_of
 from tm2tfr.sources.rasp import library as programs
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs
-from tm2tfr.sources.rasp.model.specification import numeric
-from tm2tfr.sources.rasp.model.specification import shown_value as shown_sop_value
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
+from tm2tfr.sources.rasp.values import numeric
+from tm2tfr.sources.rasp.values import shown_value as shown_sop_value
 from tm2tfr.sources.rasp.write import written
 
 LABEL_SPLIT_BY = ("run", "input", "length")
@@ -49,7 +49,7 @@ class LabelSpec(DatasetSpec):
     per_position: ClassVar[bool] = True
 
     program: Any
-    labeller: LabelSource
+    labeller: AnyLabelSource
     inputs: Inputs = field(default_factory=Inputs)
 
     @property
@@ -60,7 +60,7 @@ class LabelSpec(DatasetSpec):
         words = self.inputs.of(token_words(self.program.alphabet, partial(self.labeller.word_of, self.program)))
         return [Piece((self.program,), words)] if words else []
 
-    def how(self, engine: str = AUTO, **options: Any) -> How:
+    def how(self, engine: str = AUTO, **options: Unpack[HowOptions]) -> How:
         self.refuse_prompts(options)
         if engine != AUTO:
             what = f"{self.name}: labels of {self.labeller.kind} are the {self.labeller.reference}'s"
@@ -68,11 +68,11 @@ class LabelSpec(DatasetSpec):
         return How(self.labeller.reference)
 
     @property
-    def maker(self) -> Callable[[PieceJob, Making[Any]], Done]:
+    def maker(self) -> ShardMaker:
         return partial(made_labels, self.labeller)
 
     @property
-    def sweeper(self) -> Callable[[PieceJob, Any], Done]:
+    def sweeper(self) -> ShardSweeper:
         kind, reference = self.labeller.kind, self.labeller.reference
         what = f"{visible(self.name)} is about {kind}, and a sweep compares runs of machines or circuits"
         raise CompileError(f"{what}: use tm2tfr check, which compares its weights with the {reference}")
@@ -81,7 +81,7 @@ class LabelSpec(DatasetSpec):
     def columns(self) -> Mapping[str, str]:
         return self.labeller.columns
 
-    def listed(self) -> Iterator[Mapping[str, Any]]:
+    def listed(self) -> Iterator[Mapping[str, object]]:
         """Yield the program's name, what is to be told of it, what has labels, what is compiled."""
         program, key = self.program, self.labeller.key
         told = {self.noun: program.name, **self.labeller.listed(program), key: list(self.forms)}
@@ -113,8 +113,12 @@ BATCH = 256
 """So many words of one length are evaluated at once."""
 
 
+_Program = TypeVar("_Program")
+_Token = TypeVar("_Token")
+
+
 @dataclass(frozen=True)
-class LabelSource:
+class LabelSource(Generic[_Program, _Token]):
     """One kind.
 
     Args:
@@ -138,21 +142,24 @@ class LabelSource:
     kind: str
     key: str
     reference: str
-    word_of: Callable[[Any, str], tuple[Any, ...]]
+    word_of: Callable[[_Program, str], tuple[_Token, ...]]
     example: str
     load: Callable[[str], Any]
     shipped: Callable[[], tuple[str, ...]]
     endings: tuple[str, ...]
-    shown: Callable[[Any], str]
-    names: Callable[[Any], tuple[str, ...]]
-    labelled: Callable[[Any, Sequence[str], Sequence[Any]], Sequence[Values | None]]
-    fingerprint: Callable[[Any], str]
-    listed: Callable[[Any], Mapping[str, Any]]
+    shown: Callable[[_Token], str]
+    names: Callable[[_Program], tuple[str, ...]]
+    labelled: Callable[[_Program, Sequence[str], Sequence[tuple[_Token, ...]]], Sequence[Values | None]]
+    fingerprint: Callable[[_Program], str]
+    listed: Callable[[_Program], Mapping[str, object]]
     columns: Mapping[str, str]
     about: str
 
 
-def batches(words: Sequence[Sequence[Any]]) -> Iterator[list[int]]:
+AnyLabelSource = LabelSource[Any, Any]
+
+
+def batches(words: Sequence[Sequence[object]]) -> Iterator[list[int]]:
     """Yield the numbers of words of one length, at most `BATCH` at a time."""
     lengths: dict[int, list[int]] = {}
     for i, word in enumerate(words):
@@ -163,10 +170,10 @@ def batches(words: Sequence[Sequence[Any]]) -> Iterator[list[int]]:
 
 
 # ── Carrying out a job of what labels words: the reference's values on many words, as examples.
-def made_labels(labeller: LabelSource, job: PieceJob, making: Making[How]) -> Done:
+def made_labels(labeller: AnyLabelSource, job: PieceJob, making: Making[How]) -> Done:
     """Evaluate the words of a job, leave out and count those on which the program is undefined, and make its files."""
     done, tokens = Done(job.number), Tokens()
-    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name, _ in making.splitting.splits}
+    found: dict[str, list[tuple[object, ...]]] = {name: [] for name, _ in making.splitting.splits}
     for program, texts in ((program, piece.words) for piece in job.work for program in piece.programs):
         key, words = labeller.fingerprint(program), [labeller.word_of(program, text) for text in texts]
         for text, word, labels in zip(texts, words, labeller.labelled(program, making.forms, words), strict=True):

@@ -13,7 +13,7 @@ from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, Section, co
 from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.lab.datasets.circuits import CIRCUIT_SPLIT_BY, ChosenCircuit, CircuitSpec
 from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader
-from tm2tfr.lab.datasets.labels import ALL_NODES, LABEL_SPLIT_BY, OF_LOGIC, OF_RASP, LabelSource, LabelSpec
+from tm2tfr.lab.datasets.labels import ALL_NODES, LABEL_SPLIT_BY, OF_LOGIC, OF_RASP, AnyLabelSource, LabelSpec
 from tm2tfr.lab.datasets.machines.reader import read_machines
 from tm2tfr.lab.datasets.spec import MOST_WORDS, DatasetSpec, Inputs
 from tm2tfr.sources import registry
@@ -264,7 +264,7 @@ def _is_of_logic(name: str, folder: Path | None) -> bool:
 
 @dataclass
 class _LabelReader(CommonReader):
-    def of(self, labeller: LabelSource, key: str, text: str, name: str) -> LabelSpec:
+    def of(self, labeller: AnyLabelSource, key: str, text: str, name: str) -> LabelSpec:
         """Return the spec of the whole document."""
         for each, example in ((key, labeller.example), ("inputs", "{up to: 5}")):
             if each not in self.top:
@@ -282,7 +282,7 @@ class _LabelReader(CommonReader):
         common["forms"] = forms
         return LabelSpec(program=program, labeller=labeller, inputs=inputs, **common)
 
-    def program(self, labeller: LabelSource, key: str) -> Any:
+    def program(self, labeller: AnyLabelSource, key: str) -> Any:
         """Return the program that is named, with its alphabet; None if it cannot be loaded."""
         place, value = self.top.place(key), self.top.text(key, "")
         bare = Path(value).stem if Path(value).suffix in labeller.endings else value
@@ -300,7 +300,7 @@ class _LabelReader(CommonReader):
         return found
 
     def check_inputs(
-        self, labeller: LabelSource, program: Any, inputs: Inputs, lengths: tuple[tuple[str, int, int], ...]
+        self, labeller: AnyLabelSource, program: Any, inputs: Inputs, lengths: tuple[tuple[str, int, int], ...]
     ) -> None:
         """Report listed words that are none, and requests for more words than exist, fit in memory, or have a split."""
         there = {n for _, shortest, longest in lengths for n in range(shortest, longest + 1)}

@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from tm2tfr.base.errors import counted, visible
 from tm2tfr.lab.datasets.files import ExampleColumns, Tokens, columns_of, encoded
-from tm2tfr.lab.line.plan import Job, Made, stem
+from tm2tfr.lab.line.pool import Job, Made, stem
 
 
 # ── how runs are made, and what is counted of them
@@ -262,6 +262,12 @@ class Making(Generic[_How]):
             done.examples.update({(split, form): number for form, number in numbers.items()})
             for format in self.formats:
                 done.files[f"{split}/{stem(done.number, self.shards)}.{format}"] = encoded(columns, tokens, format)
+
+
+ShardMaker = Callable[[PieceJob, Making[Any]], Done]
+"""Makes the files of a job."""
+ShardSweeper = Callable[[PieceJob, Any], Done]
+"""Checks the runs of a job, which are made as its second argument says."""
 
 
 # ── runs of a sweep

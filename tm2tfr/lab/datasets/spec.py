@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, counted, visible
 from tm2tfr.base.text.words import InputSpace, number_of
-from tm2tfr.lab.datasets.shard import Done, Failure, How, Making, Piece, PieceJob, Splitting, Tally, divided
-from tm2tfr.lab.line.writing import json_lines
+from tm2tfr.lab.datasets.shard import (
+    Failure,
+    How,
+    Making,
+    Piece,
+    PieceJob,
+    ShardMaker,
+    ShardSweeper,
+    Splitting,
+    Tally,
+    divided,
+)
+from tm2tfr.lab.line.manifest import json_lines
 
 # ── Inputs: either listed, all up to a length, or random.
 MOST_WORDS = 10_000_000
@@ -115,6 +126,20 @@ answer is scored. ``steps scored``: both are scored. Source: *Guiding Transforme
 FORMATS = ("jsonl", "parquet")
 
 
+class HowOptions(TypedDict, total=False):
+    """Options of `DatasetSpec.how`; see `tm2tfr.compile` for all but the limit of steps."""
+
+    max_steps: int | None
+    left_boundary: str | None
+    universal: object
+    tape: str | None
+    seed: int | None
+
+
+PROMPT_OPTIONS = ("universal", "tape", "seed")
+"""Those that put machines into the prompt of one universal decoder; `seed` is that of the orders of all rules."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DatasetSpec(ABC):
     """A data set, or a sweep, of programs of one kind: what it says, and what follows from it.
@@ -155,12 +180,8 @@ class DatasetSpec(ABC):
         return divided(self.pieces(), size or self.shard_size)
 
     @abstractmethod
-    def how(self, engine: str = AUTO, **options: Any) -> How:
+    def how(self, engine: str = AUTO, **options: Unpack[HowOptions]) -> How:
         """Return how its runs are made.
-
-        Args:
-            options: ``max_steps``, and ``universal``, ``tape``, ``seed`` and ``left_boundary``, see `tm2tfr.compile`;
-                `seed` is that of the orders of all rules.
 
         Raises:
             CompileError: for an option that does not apply, or a machine that does not fit its universal decoder.
@@ -178,12 +199,12 @@ class DatasetSpec(ABC):
 
     @property
     @abstractmethod
-    def maker(self) -> Callable[[PieceJob, Making[Any]], Done]:
+    def maker(self) -> ShardMaker:
         """The function that makes the files of a job."""
 
     @property
     @abstractmethod
-    def sweeper(self) -> Callable[[PieceJob, Any], Done]:
+    def sweeper(self) -> ShardSweeper:
         """The function that checks the runs of a job.
 
         Raises:
@@ -266,8 +287,6 @@ class DatasetSpec(ABC):
         return f"{counted(number, 'run')} that did not end within the limit"
 
 
-PROMPT_OPTIONS = ("universal", "tape", "seed")
-"""Options of `DatasetSpec.how` that put machines into the prompt of one universal decoder."""
 _FORMS_DIFFER = (
     "The forms differ in the supervision: the answer alone; the intermediate steps and the answer, "
     "of which only the answer is scored; both, where all tokens are scored. "

@@ -8,17 +8,17 @@ what it finds is the base line of decoys, layers and units.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.engines.decode import generate, observe_all
 from tm2tfr.engines.dense import Dense
 from tm2tfr.lab.hidden.dyadic import Dyadic
-from tm2tfr.targets.common import labels
+from tm2tfr.targets.common import reference
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.transformer.weights import Decoder
 
@@ -39,7 +39,7 @@ class DeadCode:
         return {"heads": sorted(self.heads), "layers": sorted(self.layers), "units": sorted(self.units)}
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> DeadCode:
+    def from_dict(cls, found: PlainData) -> DeadCode:
         """Return what `as_dict` wrote.
 
         Raises:
@@ -83,7 +83,7 @@ def _span(forms: Iterable[Dyadic], width: int) -> Dyadic:
     return np.asarray(basis[found > CLOSE * found[0]], dtype=np.float64)
 
 
-def _seen(read: Dyadic, written: Dyadic) -> Any:
+def _seen(read: Dyadic, written: Dyadic) -> NDArray[np.bool_]:
     """Return of each column of what is written, (width, n), whether any of it is in the span of what is read: (n,)."""
     parts = np.linalg.norm(read @ written, axis=0) if len(read) else np.zeros(written.shape[1])
     return parts > CLOSE * max(1e-300, float(np.abs(written).max(initial=0.0)))
@@ -161,7 +161,7 @@ def prompts_of(decoder: Decoder, program: object, *, positions: int, runs: int) 
     """Return what `decoder` is fed, always the same: the own input and examples, all short words or random ones."""
     most = positions if decoder.positions is None else min(positions, decoder.positions)
     if decoder.labeller:
-        every = [labels.tokens_of(labels.fed(decoder, word)) for word in labels.inputs(decoder)]
+        every = [reference.tokens_of(reference.fed(decoder, word)) for word in reference.inputs(decoder)]
     else:
         every = [tuple(prompt) for prompt in _prompts(decoder, program, most)]
     fed = 0 if decoder.bos is None else 1

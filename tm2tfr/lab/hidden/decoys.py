@@ -12,7 +12,6 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
-from typing import Any
 
 import numpy as np
 
@@ -200,7 +199,7 @@ class Cancelling:
     place: Dyadic | None
     bits: tuple[int, ...]
     answers: frozenset[int]
-    _groups: Any = field(default_factory=count)
+    _groups: Iterator[int] = field(default_factory=count)
 
     @classmethod
     def of(cls, wide: Wide, room: Room, seen: Profile, decoder: Decoder, chance: random.Random) -> Cancelling:

@@ -23,9 +23,8 @@ from tm2tfr.lab.hidden.key import Key, hidden_digest
 from tm2tfr.lab.hidden.narrow import Forms, forms_for, narrowed
 from tm2tfr.lab.hidden.verify import verified
 from tm2tfr.lab.hidden.wide import written
-from tm2tfr.targets.common import labels
-from tm2tfr.targets.common.labels import CLOSE
-from tm2tfr.targets.common.reference import reference_of
+from tm2tfr.targets.common import reference
+from tm2tfr.targets.common.reference import CLOSE, reference_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.outputs import sections
@@ -154,7 +153,7 @@ def every_prompt(decoder: Decoder, program: object, longest: int) -> list[tuple[
     right = reference_of(program, decoder)
     letters, shortest = right.letters, 0
     if decoder.labeller:
-        letters, shortest = labels.letters_of(decoder), 1
+        letters, shortest = reference.letters_of(decoder), 1
     if letters is None:
         if right.number_of_inputs is None:
             raise DisguiseError(
@@ -170,7 +169,7 @@ def every_prompt(decoder: Decoder, program: object, longest: int) -> list[tuple[
     every_word = (word for n in range(shortest, longest + 1) for word in all_words(letters, n))
     if not decoder.labeller:
         return list(every_word)
-    fed = [tuple(labels.tokens_of(labels.fed(decoder, joined(word)))) for word in every_word]
+    fed = [tuple(reference.tokens_of(reference.fed(decoder, joined(word)))) for word in every_word]
     return [tokens for tokens in fed if decoder.positions is None or len(tokens) <= decoder.positions]
 
 

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tm2tfr.base.errors import DisguiseError, ShapeError, Tm2tfrError
 from tm2tfr.base.files import write_text
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.hidden.dead_code import DeadCode
 from tm2tfr.lab.hidden.dyadic import Dyadic, Turn
 from tm2tfr.lab.hidden.narrow import Forms, narrowed
@@ -140,7 +140,7 @@ class Key:
     copies: tuple[int, ...]
     layers: tuple[LayerKey, ...]
     tokens: Mapping[str, str]
-    equal: Mapping[str, Any]
+    equal: PlainData
     dead: DeadCode | None = None
     kept: Forms = ()
 
@@ -215,7 +215,7 @@ def load_key(path: str | Path) -> Key:
     return of_dict(found, str(path))
 
 
-def of_dict(found: Any, file: str = "<key>") -> Key:
+def of_dict(found: object, file: str = "<key>") -> Key:
     """Return a key from plain data; file: its name in errors.
 
     Raises:
@@ -273,22 +273,22 @@ def _placed(key: Key) -> Key:
     return key
 
 
-def _wholes(items: Any) -> tuple[int, ...]:
+def _wholes(items: object) -> tuple[int, ...]:
     if not isinstance(items, list) or any(type(item) is not int for item in items):
         raise TypeError("expected a list of whole numbers")
     return tuple(items)
 
 
-def _number(item: Any) -> int | None:
+def _number(item: object) -> int | None:
     return None if item is None else _wholes([item])[0]
 
 
-def _turn(block: Mapping[str, Any]) -> Turn:
+def _turn(block: PlainData) -> Turn:
     rounds = tuple((_wholes(order), _wholes(signs)) for order, signs in block["rounds"])
     return Turn(len(block["coordinates"]) if rounds else 0, rounds)
 
 
-def _layer_of(item: Mapping[str, Any]) -> LayerKey:
+def _layer_of(item: PlainData) -> LayerKey:
     units = item["units"]
     return LayerKey(
         of=None if item["of"] is None else int(item["of"]) - 1,

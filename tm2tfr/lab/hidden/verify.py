@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ from tm2tfr.lab.hidden.build import restored
 from tm2tfr.lab.hidden.dyadic import Dyadic, added, exponent_of, is_orthogonal, product, shifted, total
 from tm2tfr.lab.hidden.key import Key, LayerKey, TurnedBasis, UnitKey, hidden_digest
 from tm2tfr.lab.hidden.wide import Wide, WideHead, WideLayer, WideUnit, turned, widened
-from tm2tfr.transformer.weights import Decoder
+from tm2tfr.transformer.weights import Decoder, Layer
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class _Checks:
             ]
         )
 
-    def _sizes(self, where: str, layer: Any, said: LayerKey) -> Iterator[str]:
+    def _sizes(self, where: str, layer: Layer, said: LayerKey) -> Iterator[str]:
         units = None if layer.feed_forward is None else len(layer.feed_forward.units)
         told = None if said.units is None else len(said.units)
         if len(layer.heads) != len(said.heads) or units != told:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from tm2tfr.base.text.shown import aligned
-from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.modelled import CausalRun, CausalValue, Settings
 from tm2tfr.contract.source import shown
 from tm2tfr.contract.specification import vector
 from tm2tfr.engines.decode import Engine, Patch, generate, prompted, run_whole

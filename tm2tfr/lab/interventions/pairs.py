@@ -17,16 +17,14 @@ from typing import Any, NamedTuple
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import Tm2tfrError, UsageError
 from tm2tfr.base.text.shown import code, escaped, markdown_table
-from tm2tfr.contract.causality import CausalValue
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell, text_of_stage
 from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, folder_named, production
-from tm2tfr.lab.line.manifest import MANIFEST, sha256
-from tm2tfr.lab.line.plan import Job, Made, cut, stem
-from tm2tfr.lab.line.pool import Pool
-from tm2tfr.lab.line.writing import arrow_or_error, json_lines, readme
-from tm2tfr.lab.line.writing import parquet as parquet_file
+from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error, json_lines, readme, sha256
+from tm2tfr.lab.line.manifest import parquet as parquet_file
+from tm2tfr.lab.line.pool import Job, Made, Pool, cut, stem
 from tm2tfr.transformer.weights import digest
 
 SHARD, MOST_FAILURES = 1_000, 3

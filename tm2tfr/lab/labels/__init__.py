@@ -1,5 +1,5 @@
-"""Labels: what every position of many runs holds and where every head looks, aligned with the exported models.
+"""Labels: the value of every variable at every position of many runs, and where every head looks, aligned with exports.
 
-`variables` is the form of labels, `of_turing` to `of_logic` find them in the references' runs, `hooks` says at which hook
-point of which exported model which of them is read, `shard` carries out a job, and `make` keeps the results in a folder.
+`runs` runs the inputs of a job, compares them with the reference and writes their labels; `hooks` says at which hook point
+of which exported model which variable is read; `make` chooses the inputs and fills the folder.
 """

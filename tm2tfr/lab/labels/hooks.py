@@ -16,7 +16,7 @@ from tm2tfr.contract.specification import STAGES, Specification, reached
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
-from tm2tfr.targets.streams import HOOKED, ExportedStream, stream_of
+from tm2tfr.targets.registry import HOOKED, ExportedStream, stream_of
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Mask

@@ -15,8 +15,7 @@ from tm2tfr.base.files import refusal, write_bytes, write_text
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line import manifest
 from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST, Record
-from tm2tfr.lab.line.plan import Job, Made, Task, versions
-from tm2tfr.lab.line.pool import Pool, pool
+from tm2tfr.lab.line.pool import Job, Made, Pool, Task, pool, versions
 from tm2tfr.runs.comparison import Progress
 
 try:

@@ -7,15 +7,21 @@ head, and a line for each finished shard. It becomes the manifest when all shard
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-from tm2tfr.base.errors import DatasetError
+from tm2tfr.base.errors import DatasetError, required
 from tm2tfr.base.files import refusal, write_text
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.lab.line.plan import Made
+from tm2tfr.lab.line.pool import Made
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MANIFEST = "manifest.json"
 JOURNAL = f"{MANIFEST}.part"
@@ -147,3 +153,51 @@ def _change(then: object, now: object) -> str:
         change = ", ".join(f"{name} {then.get(name, 'none')}, now {now.get(name, 'none')}" for name in names)
         return f" ({change})" if len(change) < 200 else ""
     return f" ({then}, now {now})" if max(len(str(then)), len(str(now))) < 40 else ""
+
+
+# ── The forms of files in a folder: Parquet, JSON Lines, and a README with the header that `datasets.load_dataset` reads.
+def arrow_or_error() -> ModuleType:
+    """Return PyArrow.
+
+    Raises:
+        DatasetError: if it is missing.
+    """
+    modules, instead = ("pyarrow", "pyarrow.parquet"), "remove parquet from the formats"
+    return required("Parquet needs PyArrow", modules, "dataset", otherwise=instead, error=DatasetError)[0]
+
+
+def parquet(
+    tables: Iterable[pa.Table],
+    schema: pa.Schema,
+    *,
+    level: int,
+    group: int | None = None,
+    metadata: Mapping[str, bytes] | None = None,
+    **options: object,
+) -> bytes:
+    """Return a Parquet file whose bytes follow from its tables and PyArrow's version: every setting is given explicitly.
+
+    Args:
+        tables: Arrow tables, in order; group: the rows of a row group; level: of the compression by Zstandard.
+        metadata: further entries of the file's metadata.
+        options: of `pyarrow.parquet.ParquetWriter`.
+    """
+    sink, arrow = io.BytesIO(), arrow_or_error()
+    fixed = {"compression": "zstd", "compression_level": level, "version": "2.6", "data_page_version": "1.0"}
+    with arrow.parquet.ParquetWriter(sink, schema, **fixed, **options) as writer:
+        if metadata is not None:
+            writer.add_key_value_metadata(metadata)
+        for table in tables:
+            writer.write_table(table, row_group_size=group)
+    return sink.getvalue()
+
+
+def json_lines(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return a line of JSON for each row."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def readme(configs: Sequence[str], *blocks: str) -> str:
+    """Return a README: the configurations of `datasets.load_dataset`, as lines of YAML, then blocks of Markdown."""
+    head = ["\n".join(["---", "configs:", *configs, "---"])] if configs else []
+    return "\n\n".join([*head, *(block for block in blocks if block)]) + "\n"

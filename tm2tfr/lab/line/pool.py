@@ -9,20 +9,99 @@ from __future__ import annotations
 import logging
 import pickle
 import signal
+import sys
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple, TypeVar, cast
+from types import ModuleType
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from tm2tfr._version import __version__
 from tm2tfr.base.errors import DatasetError, Tm2tfrError, first_line, required
-from tm2tfr.lab.line.plan import Job, Task
 from tm2tfr.runs.choose import cores
 from tm2tfr.runs.plan import is_count
+
+# ── The jobs of a folder, and what a job is made into: functions of what is asked for, not of who does them, or when.
+_Work = TypeVar("_Work")
+_Options = TypeVar("_Options")
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True)
+class Job(Generic[_Work]):
+    """What becomes one shard: its number, from 0, and the work to be done."""
+
+    number: int
+    work: _Work
+
+
+Task = Callable[[Job[_Work], _Options], _Made]
+"""A pure function of a job and of options that all jobs share; every process finds it by its name."""
+
+
+def cut(items: Sequence[_Item], size: int) -> Iterator[Job[Sequence[_Item]]]:
+    """Yield jobs of `size` items each, in order; the last one may have fewer."""
+    for number, start in enumerate(range(0, len(items), size)):
+        yield Job(number, items[start : start + size])
+
+
+def versions(packages: tuple[str, ...] = ("numpy", "numba", "pyarrow")) -> dict[str, str]:
+    """Return the versions of everything that the bytes of a folder, or what these packages make, depend on."""
+    return dict(_versions(packages))
+
+
+@cache
+def _versions(packages: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found = {"tm2tfr": __version__, "python": ".".join(map(str, sys.version_info[:2]))}
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return tuple(found.items())
+
+
+def stem(number: int, shards: int) -> str:
+    """Return the name of the files of a shard, without an ending: ``00003-of-00040``."""
+    return f"{number:05}-of-{shards:05}"
+
+
+@dataclass
+class Made:
+    """What a job is made into.
+
+    Args:
+        number: that of the job.
+        files: place in the folder -> content.
+        versions: those of the worker's software.
+    """
+
+    number: int
+    files: dict[str, bytes] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=versions)
+
+    @property
+    def counts(self) -> Mapping[str, object]:
+        """What the manifest says of the shard beside its number and its files, as plain data."""
+        return {}
+
+    @property
+    def rows(self) -> int:
+        """The number of rows made, for progress."""
+        return 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is wrong with the job, so that it becomes no shard, and the line stops."""
+        return False
+
 
 AHEAD = 4
 """The number of jobs that may be pending per worker: more would only fill the memory."""
@@ -33,10 +112,6 @@ PATIENCE = 30.0
 """Seconds without an answer of a cluster, or without any worker in it, after which we give up."""
 TICK = 0.005
 """Seconds between two checks whether a job of a cluster is done."""
-
-_Work = TypeVar("_Work")
-_Options = TypeVar("_Options")
-_Made = TypeVar("_Made")
 
 
 @contextmanager
@@ -51,7 +126,7 @@ def pool(workers: int | None, scheduler: str | None, jobs: int) -> Iterator[Pool
     if scheduler is None:
         yield Pool(min(workers or cores(), max(1, jobs)))
         return
-    dask: Any = _dask()
+    dask = _dask()
     with ExitStack() as stack:
         stack.enter_context(_quiet())
         try:
@@ -218,7 +293,7 @@ def _serve(pipe: Connection, task: Callable[[Any, Any], object], options: object
             pipe.send(_carried_out(task, pipe.recv(), options))
 
 
-def _carried_out(task: Callable[[Any, Any], object], job: Job[Any], options: object) -> _Outcome:
+def _carried_out(task: Callable[[Any, Any], object], job: Job[object], options: object) -> _Outcome:
     try:
         return _Outcome(task(job, options))
     except Exception as error:  # noqa: BLE001  (it is raised where the result is asked for)
@@ -254,7 +329,7 @@ class Cluster(Pool):
             self._client.cancel(list(waiting))
 
     def _result(self, future: Any) -> Any:
-        dask: Any = _dask()
+        dask = _dask()
         try:
             self._wait(future)
             return future.result()
@@ -284,7 +359,7 @@ class Cluster(Pool):
                 raise DatasetError(f"{what}: start some with: dask worker ADDRESS")
 
 
-def _dask() -> Any:
+def _dask() -> ModuleType:
     return required("a cluster needs Dask", ["distributed"], "cluster", otherwise="omit --scheduler", error=DatasetError)[0]
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.base.text.shown import aligned, code
 from tm2tfr.base.text.tex import needs, text
@@ -17,6 +17,10 @@ from tm2tfr.lab.softness.report import drawn, number
 from tm2tfr.lab.softness.temperature import EVERY, SAMPLED, Needed, exponent, growth, growth_exponent, local_exponent
 from tm2tfr.transformer.soft import any_length, largest_entry
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MatplotlibFigure
 
 
 # ── What Figure 1 is measured on: a formula or a program for each logic, ours and as printed, and what the paper states.
@@ -272,7 +276,7 @@ def plot(figure: Figure, path: str | Path) -> None:
         sections.setdefault(row.case.section, []).append(row)
     lines = -(-len(sections) // COLUMNS)
 
-    def draw(picture: Any) -> None:
+    def draw(picture: MatplotlibFigure) -> None:
         axes = list(picture.subplots(lines, COLUMNS, squeeze=False).flat)
         for (section, rows), panel in zip(sections.items(), axes, strict=False):
             _panel(panel, section, rows)
@@ -282,7 +286,7 @@ def plot(figure: Figure, path: str | Path) -> None:
     drawn(path, draw, size=(5 * COLUMNS, 5.4 * lines))
 
 
-def _panel(axes: Any, section: str, rows: list[FigureRow]) -> None:
+def _panel(axes: Axes, section: str, rows: list[FigureRow]) -> None:
     axes.set_title(f"§{section}")
     for k, row in enumerate(rows):
         found = [(at.positions, 1 / at.found) for at in row.growth if at.found is not None and not at.unbounded]

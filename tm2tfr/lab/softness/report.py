@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from math import inf, log2
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from tm2tfr.base.errors import OutputError, counted, required, visible
 from tm2tfr.base.files import write_whole
@@ -18,6 +19,10 @@ from tm2tfr.lab.softness.measure import HeadError, LayerError, Softness
 from tm2tfr.lab.softness.run import AtTemperature, Lead, SoftLabels, SoftRun
 from tm2tfr.lab.softness.temperature import SAMPLED, LargestFound, Needed, growth_exponent
 from tm2tfr.transformer.claims import DIVIDED, divisor
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHOWN = 12
 """How many positions a table shows, unless all are requested."""
@@ -261,7 +266,7 @@ def checked(path: Path) -> Path:
     return path
 
 
-def _figures(path: Path) -> Any:
+def _figures(path: Path) -> ModuleType:
     return required(f"{path}: a plot needs matplotlib", ["matplotlib.figure"], "plot", error=OutputError)[0]
 
 
@@ -272,7 +277,7 @@ def plot(run: SoftRun, path: str | Path) -> None:
         OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
     """
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         (read, latest), (layers, growth) = figure.subplots(2, 2)
         title = f"{visible(run.machine)} on {run.input!r}, softmax at temperature {run.softness.temperature:.4g}"
         figure.suptitle(title.replace("$", r"\$"))
@@ -284,20 +289,20 @@ def plot(run: SoftRun, path: str | Path) -> None:
     drawn(path, draw, size=(12, 8.5))
 
 
-def drawn(path: str | Path, draw: Callable[[Any], None], *, size: tuple[float, float]) -> None:
+def drawn(path: str | Path, draw: Callable[[Figure], None], *, size: tuple[float, float]) -> None:
     """Write what `draw` draws into a matplotlib figure of that size, in inches, to a .png, .svg or .pdf file.
 
     Raises:
         OutputError: for another extension, if matplotlib is missing, or if the file cannot be written.
     """
     path = checked(Path(path))
-    figure: Any = _figures(path).Figure(figsize=size, layout="constrained")
+    figure: Figure = _figures(path).Figure(figsize=size, layout="constrained")
     draw(figure)
     metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None} if path.suffix == ".pdf" else None
     write_whole(path, lambda file: figure.savefig(file, format=path.suffix[1:], metadata=metadata))
 
 
-def _weights(run: SoftRun, axes: Any, layer: int) -> None:
+def _weights(run: SoftRun, axes: Axes, layer: int) -> None:
     """Draw the errors of a layer's attention weights: the worst head at each position."""
     worst: dict[int, HeadError] = {}
     for head in run.softness.heads:
@@ -318,7 +323,7 @@ def _weights(run: SoftRun, axes: Any, layer: int) -> None:
     _by_position(axes, "‖hard − soft‖₁")
 
 
-def _layers(run: SoftRun, axes: Any) -> None:
+def _layers(run: SoftRun, axes: Axes) -> None:
     """Draw the error after each layer that has one."""
     axes.set_title("streams after each layer")
     numbers = sorted({each.layer for each in run.softness.layers if each.after})
@@ -331,7 +336,7 @@ def _layers(run: SoftRun, axes: Any) -> None:
     _by_position(axes, "‖v − v̂‖₁")
 
 
-def _plot_growth(run: SoftRun, axes: Any) -> None:
+def _plot_growth(run: SoftRun, axes: Axes) -> None:
     """Draw 1/τ by the length of the run, as found and as guaranteed."""
     axes.set_title("1/τ by the length of the run")
     found = [(w.positions, 1 / w.found) for w in run.growth if w.found is not None and w.known]
@@ -347,7 +352,7 @@ def _plot_growth(run: SoftRun, axes: Any) -> None:
     axes.legend(fontsize="small")
 
 
-def _by_position(axes: Any, label: str) -> None:
+def _by_position(axes: Axes, label: str) -> None:
     axes.set(yscale="log", xlabel="position i", ylabel=label)
     if axes.get_ylim()[1] > 1e3 * SMALLEST:
         axes.set_ylim(bottom=max(axes.get_ylim()[0], SMALLEST))

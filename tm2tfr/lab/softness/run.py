@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, isfinite
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class SoftRun:
         """The exponent of Theorem 26's temperature over the same lengths: 1, and a little for the logarithm."""
         return exponent([(w.positions, w.guaranteed) for w in self.growth if w.known])
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, object]]:
         """Yield a row per position, layer and head (None: a layer without heads), each with the values for its layer."""
         heads: dict[tuple[int, int], list[HeadError | None]] = {}
         for head in self.softness.heads:
@@ -350,7 +350,7 @@ def soft_labels(
 class _Seen(NamedTuple):
     """A run of a whole sequence: its answers, logits and streams by position, and what was seen of the heads."""
 
-    answers: list[tuple[Any, ...]]
+    answers: list[tuple[object, ...]]
     logits: DenseStream
     streams: DenseStream
     watched: list[Observation]

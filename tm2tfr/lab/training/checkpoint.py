@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 
 from tm2tfr.base.errors import TrainingError, first_line
 from tm2tfr.base.files import write_bytes
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.training.record import CHECKPOINT, WEIGHTS, TrainingRun, run_of
 
 _MODEL, _OPTIMISER, _CHANCE = "model.", "optimiser.", "random"
@@ -156,7 +156,7 @@ def _digest(tensors: dict[str, Tensor], record: str) -> str:
     return found.hexdigest()
 
 
-def _metadata(data: bytes) -> dict[str, Any]:
+def _metadata(data: bytes) -> PlainData:
     """Return what the header of a safetensors file says beside its tensors."""
     length = int.from_bytes(data[:8], "little")
     return dict(json.loads(data[8 : 8 + length]).get("__metadata__", {}))

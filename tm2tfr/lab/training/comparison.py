@@ -11,11 +11,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from tm2tfr.base.errors import OutputError, TrainingError, visible
 from tm2tfr.base.text.shown import aligned
@@ -31,6 +31,9 @@ from tm2tfr.lab.training.targets import (
     other_targets,
 )
 from tm2tfr.tables.scores import named, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 INPUTS = 100
 """Attention is averaged over this many unseen inputs, as in the paper's Figure 2."""
@@ -195,7 +198,7 @@ def _per_input(run: TrainingRun, examples: Examples, model: nn.Module, inputs: i
 
 
 @torch.no_grad()
-def _attention(model: nn.Module, fed: Any) -> list[AttentionWeights]:
+def _attention(model: nn.Module, fed: Tensor) -> list[AttentionWeights]:
     """Return the weights of attention, layer by layer: (N, heads, L, L) each."""
     model.eval()
     device = next(model.parameters()).device
@@ -307,9 +310,8 @@ def plot_comparison(found: AttentionComparison, path: str | Path) -> None:
     names, size = found.rows[found.first :], max(5.0, _INCHES * len(found.columns))
     letters = min(9.0, 0.6 * 72 * size / len(found.columns))
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 2)
-        shades = None
         for (title, weights), panel in zip(pictures.items(), axes, strict=True):
             shades = panel.imshow(weights[found.first :], cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
             named(panel.xaxis, found.columns, size=letters, field=size / len(found.columns))

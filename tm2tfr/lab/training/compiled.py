@@ -14,18 +14,16 @@ that are not 0. A matrix without entries stays as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from tm2tfr.base.errors import TrainingError, first_line, required
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.training.checkpoint import read_weights
 from tm2tfr.lab.training.examples import TASK, Examples
 from tm2tfr.lab.training.model import Transformer
-from tm2tfr.lab.training.options import ModelOptions, model_options
-from tm2tfr.lab.training.record import TrainingRun
+from tm2tfr.lab.training.record import ModelOptions, TrainingRun, model_options
 from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder
 from tm2tfr.transformer.matrix import Matrix
@@ -170,8 +168,7 @@ class CompiledModel(nn.Module):
 
 
 def _dense(matrix: Matrix) -> Tensor:
-    found: Any = matrix.dense("float32")
-    return torch.from_numpy(found)
+    return torch.from_numpy(matrix.dense("float32"))
 
 
 def _parameter(matrix: Matrix) -> nn.Parameter:
@@ -212,7 +209,7 @@ def built_for(options: ModelOptions, vocabulary: int, positions: int, *, labels:
         return Transformer(options, vocabulary, positions, causal=causal)
 
 
-def _compiled(about: Mapping[str, Any]) -> CompiledModel:
+def _compiled(about: PlainData) -> CompiledModel:
     """Return the compiled weights of the circuit that examples are of.
 
     Raises:
@@ -258,7 +255,7 @@ class GPT2(nn.Module):
 
     def __init__(self, options: ModelOptions, vocabulary: int, positions: int) -> None:
         super().__init__()
-        transformers: Any = required("a GPT-2 needs transformers", ["transformers"], "hf", error=TrainingError)[0]
+        transformers = required("a GPT-2 needs transformers", ["transformers"], "hf", error=TrainingError)[0]
         shape = {"n_layer": options.layers, "n_head": options.heads, "n_embd": options.width, "n_inner": options.hidden}
         kept = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), options.dropout)
         try:

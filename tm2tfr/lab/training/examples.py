@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import TrainingError
-from tm2tfr.lab.training.options import REGIMES, Regime, one_of
+from tm2tfr.contract.shown import PlainData
+from tm2tfr.lab.training.record import REGIMES, Regime, one_of
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.library.arithmetic import ORDERS, Order, binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -115,7 +116,7 @@ class Examples:
     train: Sequences
     test: Sequences
     labels: bool = False
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: PlainData = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, some in (("train on", self.train), ("test", self.test)):
@@ -172,7 +173,7 @@ def examples_of(
     *,
     labels: bool = False,
     vocabulary: Sequence[str] = (),
-    about: Mapping[str, Any] | None = None,
+    about: PlainData | None = None,
 ) -> Examples:
     """Return examples given as tokens, without those of `test` whose prompt is trained on; ``about["left_out"]`` of them.
 

@@ -8,32 +8,36 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from tm2tfr.base import resources
 from tm2tfr.base.errors import visible
 from tm2tfr.base.text.nodes import Map, Reading, Scalar, Section, compose, kind
 from tm2tfr.base.text.shown import aligned
 from tm2tfr.base.text.source import Log, decoded
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line.folder import folder_named, production, without_rows
 from tm2tfr.lab.line.manifest import sha256
-from tm2tfr.lab.line.plan import Job, Made
-from tm2tfr.lab.training.options import ModelOptions, TrainingOptions, plain
-from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, TrainingRun, load_run
+from tm2tfr.lab.line.pool import Job, Made
+from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, ModelOptions, TrainingOptions, TrainingRun, load_run, plain
 from tm2tfr.lab.training.task import LearningTask
 from tm2tfr.runs.comparison import Progress
 
 MOST_RUNS = 10_000
 _BOOLEANS = {"true": True, "false": False}
-_PARSERS: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float, "bool": lambda text: _BOOLEANS[text.lower()]}
+GridValue = str | int | float | bool
+"""The value of an option in a grid."""
+Parser = Callable[[str], GridValue]
+_PARSERS: Mapping[str, Parser] = {"int": int, "float": float, "bool": lambda text: _BOOLEANS[text.lower()]}
 
 
-def _keys(options: Any, *left_out: str, **renamed: str) -> Mapping[str, Callable[[str], Any]]:
+def _keys(
+    options: type[LearningTask | ModelOptions | TrainingOptions], *left_out: str, **renamed: str
+) -> Mapping[str, Parser]:
     """Return the keys for the fields of a class of options, each with what reads its value."""
     return {
         renamed.get(each.name, each.name).replace("_", " "): _PARSERS.get(str(each.type).split(" ")[0], str)
@@ -45,7 +49,7 @@ def _keys(options: Any, *left_out: str, **renamed: str) -> Mapping[str, Callable
 _TASK = _keys(LearningTask, spec="data")
 _MODEL = _keys(ModelOptions, "causal", "config", kind="model")
 _TRAINING = _keys(TrainingOptions, "betas", "threads", "device")
-GRID_KEYS: Mapping[str, Callable[[str], Any]] = {**_TASK, **_MODEL, **_TRAINING}
+GRID_KEYS: Mapping[str, Parser] = {**_TASK, **_MODEL, **_TRAINING}
 """What a grid may say; the names are those of the command's options, and of the library's."""
 
 
@@ -59,7 +63,7 @@ class GridRun:
     """
 
     name: str
-    varied: Mapping[str, Any]
+    varied: Mapping[str, GridValue]
     task: LearningTask
     model: ModelOptions
     options: TrainingOptions
@@ -106,13 +110,13 @@ def read_grid(text: str | bytes, *, file: str, folder: Path | None = None, data:
     return TrainingGrid(text=source.text, varied=varied, runs=tuple(_named_apart(runs)))
 
 
-def _values(reading: Reading, key: str, top: Section) -> list[Any]:
+def _values(reading: Reading, key: str, top: Section) -> list[GridValue]:
     """Return the values of a key; report those that are none, and those that are there twice."""
     name, node = top.found[key]
     items = reading.scalars(node, f"a value of {key}")
     if items is not None and (not items or items[0].empty):
         reading.error(name, f"nothing follows {key!r}", "write a value, or a list of values in brackets")
-    found: dict[Any, Scalar] = {}
+    found: dict[GridValue, Scalar] = {}
     for item in items or ():
         try:
             value = GRID_KEYS[key](item.text)
@@ -129,11 +133,14 @@ def _values(reading: Reading, key: str, top: Section) -> list[Any]:
     return list(found)
 
 
-def _run(chosen: Mapping[str, Any], varied: tuple[str, ...], folder: Path | None, data: str | None) -> GridRun:
+def _chosen(chosen: Mapping[str, GridValue], keys: Collection[str]) -> PlainData:
+    """Return the options that have these keys, as keywords."""
+    return {key.replace(" ", "_"): chosen[key] for key in keys if key in chosen}
+
+
+def _run(chosen: Mapping[str, GridValue], varied: tuple[str, ...], folder: Path | None, data: str | None) -> GridRun:
     """Return a run; options are checked by what takes them."""
-    task, model, options = (
-        {key.replace(" ", "_"): chosen[key] for key in keys if key in chosen} for keys in (_TASK, _MODEL, _TRAINING)
-    )
+    task, model, options = (_chosen(chosen, keys) for keys in (_TASK, _MODEL, _TRAINING))
     spec = str(task.pop("data", data))
     beside = spec if folder is None else folder / spec
     if "model" in model:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,13 +17,23 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tm2tfr.base.errors import TrainingError
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line.folder import prepare
-from tm2tfr.lab.line.plan import versions
+from tm2tfr.lab.line.pool import versions
 from tm2tfr.lab.training.checkpoint import Checkpoint, read_checkpoint, read_weights, write_checkpoint, write_weights
 from tm2tfr.lab.training.examples import Examples, Sequences
 from tm2tfr.lab.training.model import exact_matches
-from tm2tfr.lab.training.options import TrainingOptions, plain
-from tm2tfr.lab.training.record import ALL_STEPS, CHECKPOINT, INTERRUPTED, RIGHT, RUN, TrainingRun, load_run
+from tm2tfr.lab.training.record import (
+    ALL_STEPS,
+    CHECKPOINT,
+    INTERRUPTED,
+    RIGHT,
+    RUN,
+    TrainingOptions,
+    TrainingRun,
+    load_run,
+    plain,
+)
 
 LOSSES_EVERY = 50
 """The record has the mean loss of this many steps at a time."""
@@ -39,7 +48,7 @@ def train_model(
     options: TrainingOptions | None = None,
     folder: str | Path | None = None,
     *,
-    about: Mapping[str, Any] | None = None,
+    about: PlainData | None = None,
     resume: bool = False,
     progress: TrainingProgress | None = None,
     stop: Callable[[], bool] | None = None,
@@ -234,7 +243,7 @@ class _Clock:
 
 
 def _begun(
-    model: nn.Module, examples: Examples, options: TrainingOptions, folder: Path | None, about: Mapping[str, Any]
+    model: nn.Module, examples: Examples, options: TrainingOptions, folder: Path | None, about: PlainData
 ) -> TrainingRun:
     """Return the record of a run before its first step."""
     sizes = [(each.numel(), each.requires_grad) for each in model.parameters()]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from tm2tfr.base.errors import TrainingError
 from tm2tfr.lab.training.examples import Examples, Sequences, TokenArray
-from tm2tfr.lab.training.options import ModelOptions
+from tm2tfr.lab.training.record import ModelOptions
 
 
 class Memory:
@@ -250,7 +250,7 @@ def answered(model: nn.Module, some: Sequences, *, labels: bool = False) -> Toke
         model.train(was_training)
 
 
-def _generated(model: Any, fed: Tensor, some: Sequences) -> Iterator[TokenArray]:
+def _generated(model: nn.Module, fed: Tensor, some: Sequences) -> Iterator[TokenArray]:
     """Yield the answers at each position: (N, 1)."""
     given = torch.tensor(some.prompt, device=fed.device)
     ends = fed == some.pad

@@ -21,8 +21,7 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.training.examples import TASK
-from tm2tfr.lab.training.options import REGIMES
-from tm2tfr.lab.training.record import TrainingRun
+from tm2tfr.lab.training.record import REGIMES, TrainingRun
 from tm2tfr.runs.choose import truth_of
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.library.arithmetic import binary_adder
@@ -206,7 +205,7 @@ def _decoder_of(program: Any) -> Decoder:
 
 
 def _of_word(
-    program: Any, decoder: Decoder, word: str, sequences: SoughtSequences
+    program: object, decoder: Decoder, word: str, sequences: SoughtSequences
 ) -> tuple[int, list[AttentionTarget]] | None:
     """Return the number of the sequence of a word's run, and its targets; None if it is not among them."""
     truth: Truth | None = truth_of(program, word, decoder, MOST_RUN)

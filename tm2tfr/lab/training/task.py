@@ -6,17 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from tm2tfr.base.errors import TrainingError, did_you_mean, first_line, listing, visible
-from tm2tfr.lab.datasets.library import spec_of
+from tm2tfr.contract.shown import PlainData
+from tm2tfr.lab.datasets.make import spec_of
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.spec import DatasetSpec
-from tm2tfr.lab.line.manifest import MANIFEST
-from tm2tfr.lab.line.writing import arrow_or_error
+from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error
 from tm2tfr.lab.training.examples import TASK, Examples, Intermediates, TokenExample, adder_examples, examples_of
-from tm2tfr.lab.training.options import REGIMES, Regime, one_of
-from tm2tfr.lab.training.record import TrainingRun
+from tm2tfr.lab.training.record import REGIMES, Regime, TrainingRun, one_of
 from tm2tfr.sources.circuit.library.arithmetic import Order
 
 TRAIN, TEST = "train", "test"
@@ -27,7 +26,7 @@ _FORM = ("form", "s-op", "node")
 _SUMS = ("bits", "order", "intermediates", "examples", "test_examples", "data_seed")
 """The options of the paper's own task, besides the regime."""
 
-DatasetRow = Mapping[str, Any]
+DatasetRow = PlainData
 
 
 class TaskOptions(TypedDict, total=False):
@@ -141,7 +140,7 @@ class LearningTask:
         one_of("regime", regime, REGIMES)
         return REGIMES[regime]
 
-    def _of_rows(self, name: str, splits: Mapping[str, Sequence[DatasetRow]], told: Mapping[str, Any]) -> Examples:
+    def _of_rows(self, name: str, splits: Mapping[str, Sequence[DatasetRow]], told: PlainData) -> Examples:
         """Return the rows of a data set as examples, those of one form and one program.
 
         Raises:
@@ -189,7 +188,7 @@ def _examples(rows: Iterable[DatasetRow], form: str, *, labels: bool) -> Iterato
             yield TokenExample(row["prompt"], row["target"], scored, flags)
 
 
-def _key(row: DatasetRow) -> tuple[Any, ...]:
+def _key(row: DatasetRow) -> tuple[object, ...]:
     return next(iter(row.values())), row["input"], tuple(row["prompt"])
 
 
@@ -220,7 +219,7 @@ def task_of(run: TrainingRun) -> LearningTask:
         raise TrainingError(f"{run.data.get('name', 'run')}: {what}: train it again") from error
 
 
-def _task_of(data: Mapping[str, Any]) -> LearningTask:
+def _task_of(data: PlainData) -> LearningTask:
     if data.get("task") == TASK:
         return LearningTask(spec=TASK, **{name: data[name] for name in ("regime", *_SUMS)})
     names, folder = data["programs"], data.get("folder")

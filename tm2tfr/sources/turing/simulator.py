@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tm2tfr.base.errors import addressed, counted
 from tm2tfr.sources.turing.spec import Example, Machine, Outcome, Rule
@@ -116,7 +116,7 @@ class Result:
         return self.outcome
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, object]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"steps": self.steps, "final_tape": self.tape, "ones": self.ones}
 

@@ -19,8 +19,8 @@ from tm2tfr.contract.exported import ExportReference, ReferenceRun
 from tm2tfr.contract.source import ANSWER
 from tm2tfr.runs.comparison import Divergence
 from tm2tfr.runs.rows import FED_TOKEN, columns_of
-from tm2tfr.targets.common import labels
-from tm2tfr.targets.common.reference import DENSE, WeightsReference
+from tm2tfr.targets.common import reference
+from tm2tfr.targets.common.reference import DENSE, WeightsReference, WordFrame
 from tm2tfr.transformer.weights import Decoder
 
 WITHOUT = "export without running it: --no-verify"
@@ -56,9 +56,9 @@ class Model(Protocol):
         """Return the token, or the label, with the largest logit at every position."""
         return [int(n) for n in self.logits(tokens).argmax(axis=-1)]
 
-    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[labels.Told]:
+    def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[reference.Told]:
         """Return what each output of `decoder` says at every position, as far as the model has them."""
-        return labels.read_labels(decoder, self.logits(tokens))
+        return reference.read_labels(decoder, self.logits(tokens))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class ComparedRun:
     cut: bool
     reference: str
     of: int | None = None
-    frame: labels.WordFrame | None = None
+    frame: WordFrame | None = None
 
     @property
     def whose(self) -> str:
@@ -98,7 +98,7 @@ class ComparedRun:
     @property
     def letters(self) -> tuple[str, ...]:
         """The tokens of a labelled word, without what it is fed between."""
-        frame = self.frame or labels.WordFrame()
+        frame = self.frame or WordFrame()
         return self.tokens[len(frame.before) : len(self.tokens) - len(frame.after)]
 
     @property
@@ -172,15 +172,15 @@ def _labelled(model: Model, truth: ReferenceRun, decoder: Decoder, word: str, po
         what = f"the input has {counted(len(tokens), 'token')}, and this export is for at most {positions:,}"
         raise ExportError(f"{what}: use a shorter one, or export weights for longer ones")
     numbers, divergence = [decoder.numbers[token] for token in tokens], None
-    if (prompt := model.prompt(labels.as_word(tokens))) != numbers:
+    if (prompt := model.prompt(reference.as_word(tokens))) != numbers:
         divergence = _divergence(0, " ".join(tokens), repr(prompt), "as the tokenizer has the input")
     found = model.labelled(decoder, numbers)
     chosen = [each[: len(found[0])] for each in right]  # a model may answer the first output alone
-    if divergence is None and (wrong := labels.first_wrong(chosen, found)) is not None:
+    if divergence is None and (wrong := reference.first_wrong(chosen, found)) is not None:
         i, k = wrong
         divergence = _divergence(i, str(right[i][k]), str(found[i][k]), AT_ONCE, decoder.outputs[k].name)
     answers = tuple(" ".join(map(str, outputs)) for outputs in right)
-    frame = labels.frame_of(decoder)
+    frame = reference.frame_of(decoder)
     return ComparedRun(word, tokens, answers, 0, divergence, cut=False, reference=truth.reference, frame=frame)
 
 
@@ -206,7 +206,7 @@ def words(right: ExportReference, positions: int) -> list[str]:
         ExportError: if no input can be made up.
     """
     if right.decoder.labeller:
-        return [word for word in right.of_words(labels.inputs(right.decoder)) if 0 < _size(right, word) <= positions]
+        return [word for word in right.of_words(reference.inputs(right.decoder)) if 0 < _size(right, word) <= positions]
     found = right.inputs(positions)
     if right.decoder.bos is None and not any(found):
         what = "the tokens of these weights have several characters each, and no word of such is made up to try it on"
@@ -233,7 +233,7 @@ def tried(model: Model, vocabulary: Sequence[str], right: ExportReference, posit
     runs = [compared(model, vocabulary, right, word, positions) for word in words(right, positions)]
     if right.decoder.labeller:
         dense = WeightsReference(right.decoder)
-        longest = labels.longest_fed(right.decoder, positions)
+        longest = reference.longest_fed(right.decoder, positions)
         runs += [compared(model, vocabulary, dense, word, positions) for word in longest]
     for run in runs:
         if run.divergence is not None:
@@ -259,12 +259,12 @@ def told(runs: Sequence[ComparedRun], versions: str) -> str:
 
 def _of_labels(runs: Sequence[ComparedRun], versions: str) -> str:
     """Return the same line for labels: the number of inputs compared, and the length up to which these were all inputs."""
-    longest = [run for run in runs if run.reference == DENSE and len(run.letters) > labels.LONGEST_DRAWN]
+    longest = [run for run in runs if run.reference == DENSE and len(run.letters) > reference.LONGEST_DRAWN]
     tried = runs[: len(runs) - len(longest)]
     many, signs = Counter(len(run.letters) for run in tried), len({token for run in tried for token in run.letters})
     whole = next(n for n in count(1) if not many[n] or many[n] != signs**n) - 1
     every = f", of up to {counted(whole, 'token')} all there are" if whole else ""
-    frame = tried[0].frame or labels.WordFrame()
+    frame = tried[0].frame or WordFrame()
     inputs = f"{counted(len(tried), 'input')} of up to {counted(max(many), 'token')}{every}{frame.said}"
     made = ", since no program is stored" if tried[0].reference == DENSE else ""
     more = f"; with all {len(longest[0].tokens):,} positions the {DENSE}'s" if longest else ""

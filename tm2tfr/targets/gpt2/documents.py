@@ -7,9 +7,10 @@ from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.universal.names import ARROW
-from tm2tfr.targets.common import card
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.common.reference import in_prompt
+from tm2tfr.targets.common.verdict import as_json, checking, heading, layers_named, table, typed
+from tm2tfr.targets.common.verdict import introduction as introduction_of
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2, Translated
 
@@ -35,7 +36,7 @@ def documents(gpt2: Gpt2, right: ExportReference) -> dict[str, str]:
 
 def dumped(found: PlainData) -> dict[str, str]:
     """Return each value as JSON text."""
-    return {name: card.as_json(value) for name, value in found.items()}
+    return {name: as_json(value) for name, value in found.items()}
 
 
 def config(gpt2: Gpt2) -> PlainData:
@@ -175,7 +176,7 @@ def parts(gpt2: Gpt2) -> PlainData:
         return {"components": [{"dimension": slot, "query": query, "key": key} for slot, (query, key) in pairs]}
 
     return {
-        "layers": card.layers_named(gpt2.decoder, 0, components),
+        "layers": layers_named(gpt2.decoder, 0, components),
         "vocabulary": list(gpt2.vocabulary),
         "bos": gpt2.decoder.bos,
         "stop": list(gpt2.decoder.stop),
@@ -184,9 +185,9 @@ def parts(gpt2: Gpt2) -> PlainData:
 
 def model_card(gpt2: Gpt2, right: ExportReference) -> str:
     """Return the model card."""
-    stream, word = gpt2.about_the_stream, card.typed(" ".join(filter(None, right.parted)), gpt2.vocabulary)
+    stream, word = gpt2.about_the_stream, typed(" ".join(filter(None, right.parted)), gpt2.vocabulary)
     front = {"library_name": "transformers", "pipeline_tag": "text-generation"}
-    return f"""{card.heading(right, f"{escaped(right.named())} as a GPT-2", front)}
+    return f"""{heading(right, f"{escaped(right.named())} as a GPT-2", front)}
 {introduction(gpt2, right)}
 
 ```python
@@ -208,11 +209,11 @@ print(text, pipeline("text-generation", ".")(text, return_full_text=False)[0]["g
 
 {gpt2.recipe.assured("a longer run ends there, and a longer prompt is an error")}
 
-{card.checking(right)}
+{checking(right)}
 
 **What is where.** `{NAMES}` names the directions of the residual stream, the attention heads and the hidden units. {stream}
 
-{card.table(sizes(gpt2) | norm(gpt2.recipe))}"""
+{table(sizes(gpt2) | norm(gpt2.recipe))}"""
 
 
 def sizes(made: Translated) -> dict[str, object]:
@@ -234,7 +235,7 @@ def _run(gpt2: Gpt2, right: ExportReference) -> str:
     """Return the Python that makes a run from ``tokenizer`` and ``model``; of a class, from the text of a machine."""
     program, word = right.parted
     if not program:
-        return f'run = model.generate(**tokenizer({card.typed(word, gpt2.vocabulary)!r}, return_tensors="pt"))'
+        return f'run = model.generate(**tokenizer({typed(word, gpt2.vocabulary)!r}, return_tensors="pt"))'
     return f"""machine, word = {program!r}, {word!r}
 run = model.generate(**tokenizer(f"{{machine}} {{word}}", return_tensors="pt"))"""
 
@@ -247,4 +248,4 @@ def introduction(gpt2: Gpt2, right: ExportReference) -> str:
         between = ". Put spaces\nbetween its symbols if they would spell another token."
     told = f"The tokenizer puts `{gpt2.decoder.bos}`, which starts the run, after the word"
     told = OF_PROMPTS if right.in_prompt else f"{told}{'.' if ' ' in symbols else between}"
-    return card.introduction(right, "an input word", OF_BITS if gpt2.decoder.bos is None else told)
+    return introduction_of(right, "an input word", OF_BITS if gpt2.decoder.bos is None else told)

@@ -42,7 +42,7 @@ adds at most 4u if G ≤ 2^(p/2 - 1), else (G + 1)²u. What is left of the gap h
 S·2^14, it is 1,024 at least: softmax then gives the rivals exactly 0 (e^-746 is 0 in float64, e^-104 in float32).
 
 **Latest write.** Times S the score is a sum of whole numbers, 2S·u(h)u(k), 2S·v(h)v(k), -S(u(k)² + v(k)²) and j
-(`sharpen`), and any of its partial sums is at most S(3Q + 1): exact if that is within 2^p, and the gap is 1. The values
+(`recipe`), and any of its partial sums is at most S(3Q + 1): exact if that is within 2^p, and the gap is 1. The values
 have to be read exactly, the smallest of which are 1/S and 1/A, A the scale of u² + v², at least that of u and v:
 4M·max(S, A) ≤ 1.
 With GPT-2's ε they are off: u and v of h and h_{i-1}, fetched and read again, by (2η + 4u)U + 2αA; the products by
@@ -72,8 +72,7 @@ from tm2tfr.sources.turing.proof.feed_forward import Sums
 from tm2tfr.sources.turing.proof.prove import MachineProof
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.targets.common.fitting import Options, Requested, check_dtype, fitting, proved
-from tm2tfr.targets.gpt2.recipe import SINK, Gpt2Recipe, Winding, centre, span
-from tm2tfr.targets.gpt2.sharpen import POINT, POINT_SQUARE, Compared, compared
+from tm2tfr.targets.gpt2.recipe import POINT, POINT_SQUARE, SINK, Compared, Gpt2Recipe, Winding, centre, compared, span
 from tm2tfr.transformer.parts import refuse_export
 from tm2tfr.transformer.weights import Decoder
 

@@ -17,11 +17,10 @@ from tm2tfr.targets.gpt2.documents import FORMAT, documents
 from tm2tfr.targets.gpt2.export import described
 from tm2tfr.targets.gpt2.export import verified as compared
 from tm2tfr.targets.gpt2.limits import fitted
-from tm2tfr.targets.gpt2.prompted import fitted_class
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe, span
 from tm2tfr.targets.gpt2.running import Gpt2Running, required
 from tm2tfr.targets.gpt2.tensors import Gpt2
-from tm2tfr.targets.gpt2.translated import translated
+from tm2tfr.targets.gpt2.translated import fitted_class, translated
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.weights import Decoder, norms
 
@@ -80,7 +79,7 @@ def fitted_circuit(decoder: Decoder, right: ExportReference, asked: Requested) -
 
 # ── Weights whose answer is hidden as a GPT-2: nothing is known of their heads but by how much scores differ.
 #
-# So no score is rewritten as those of machines are (`sharpen`): queries are multiplied by a 1/τ at which the smallest gap
+# So no score is rewritten as those of machines are (`recipe`): queries are multiplied by a 1/τ at which the smallest gap
 # that is claimed, at the last position, is 64 and more. What rounding leaves of a score that is the same for all keys is
 # multiplied by it too, so that runs are right as far as they were compared, and by default short.
 USUAL_HIDDEN = 128

@@ -9,7 +9,7 @@ direction, the sink, is so large that it alone is the variance.
 its scale, a power of two, found from where it comes.
 
 **Attention** is softmax, of queries multiplied by a large 1/τ, and by √d_head, a power of two, by which some divide.
-Nothing rests on the order in which a kernel adds up the components of a score: `sharpen` says why, `limits` how far.
+Nothing rests on the order in which a kernel adds up the components of a score: `recipe` says why, `limits` how far.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from tm2tfr.base.errors import ExportError
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.targets.common.reference import smaller
-from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.sharpen import (
+from tm2tfr.targets.gpt2.recipe import (
     CENTRED,
     CENTRED_SQUARE,
     POINT,
@@ -35,6 +34,7 @@ from tm2tfr.targets.gpt2.sharpen import (
     Carry,
     Compared,
     Form,
+    Gpt2Recipe,
     Scores,
     compared,
     fetched,

@@ -20,9 +20,9 @@ from tm2tfr.base.errors import visible
 from tm2tfr.base.text.shown import escaped
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.targets.common.card import TRIED_LABELS, checking, given_and_labelled, heading, prompt, table, typed
 from tm2tfr.targets.common.directory import KEY, NAMES, README, Array
-from tm2tfr.targets.common.labels import outputs_of, spaced
+from tm2tfr.targets.common.reference import outputs_of, spaced
+from tm2tfr.targets.common.verdict import TRIED_LABELS, checking, given_and_labelled, heading, prompt, table, typed
 from tm2tfr.targets.gpt2.documents import dumped, introduction, origin, parts, sizes, tokenizer, tokenizer_config
 from tm2tfr.targets.gpt2.tensors import PAD, Gpt2
 from tm2tfr.transformer.provenance import name

@@ -17,17 +17,23 @@ from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line, visible
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.targets.common.card import typed
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.directory import Array, mapping
 from tm2tfr.targets.common.fitting import Options, Requested
-from tm2tfr.targets.common.labels import spaced
+from tm2tfr.targets.common.reference import spaced
+from tm2tfr.targets.common.verdict import typed
 from tm2tfr.targets.gpt2 import export as by_gpt2
 from tm2tfr.targets.gpt2 import export as verify
 from tm2tfr.targets.gpt2.export import TENSORS, described
-from tm2tfr.targets.gpt2.labelling import LabellingGpt2, LabellingRecipe, exports_of_labeller, fitted_labelling, masks_of
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.running import LOCAL
+from tm2tfr.targets.gpt2.running import (
+    LOCAL,
+    LabellingGpt2,
+    LabellingRecipe,
+    exports_of_labeller,
+    fitted_labelling,
+    masks_of,
+)
 from tm2tfr.targets.gpt2.target import Gpt2Tabled, chosen
 from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.targets.lens.native import CONFIGURATION, FORMAT, Native, documents

@@ -14,7 +14,6 @@ from tm2tfr.base.text.shown import escaped
 from tm2tfr.certificates.kit import checked
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.targets.common.card import checking, heading, introduction, layers_named, table
 from tm2tfr.targets.common.directory import NAMES, Array
 from tm2tfr.targets.common.fitting import (
     USUAL,
@@ -28,8 +27,8 @@ from tm2tfr.targets.common.fitting import (
     fitting,
     proved,
 )
-from tm2tfr.targets.common.labels import outputs_of
-from tm2tfr.targets.common.reference import smaller
+from tm2tfr.targets.common.reference import outputs_of, smaller
+from tm2tfr.targets.common.verdict import checking, heading, introduction, layers_named, table
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.provenance import is_hidden

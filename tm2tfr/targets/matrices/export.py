@@ -15,12 +15,11 @@ import numpy as np
 from tm2tfr.base.errors import ExportError, ShapeError, counted
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.targets.common.card import as_json
 from tm2tfr.targets.common.comparison import WITHOUT, Model
 from tm2tfr.targets.common.directory import NAMES, Array, differences, document, inherited, strangers, whole
 from tm2tfr.targets.common.fitting import Options, Recipe, Uncertified
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.common.verdict import Exported, Rehearsal, Verdict, judged, refused
+from tm2tfr.targets.common.verdict import Exported, Rehearsal, Verdict, as_json, judged, refused
 from tm2tfr.targets.matrices.contents import VERSION, described, fitted, names, tensors
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.outputs import Output
@@ -103,7 +102,7 @@ def _matrices(path: str, names: Sequence[str], arrays: Mapping[str, Array]) -> P
     return {name: Matrix.from_dense(arrays[path + name]) for name in names}
 
 
-def _texts(values: Sequence[Any]) -> tuple[str, ...]:
+def _texts(values: Sequence[object]) -> tuple[str, ...]:
     return tuple(map(str, values))
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.contents import features, tensors
 from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
 
+if TYPE_CHECKING:
+    import onnx
+
 OPSET, IR_VERSION = 18, 9
 """Old enough for ONNX Runtime since 1.16."""
 IDS, LOGITS = "input_ids", "logits"
@@ -34,7 +38,7 @@ CONSTANTS = (FEATURES, "axis -1", "hidden", "0", "1")
 """The initializers that are not matrices of the decoder."""
 
 
-def required() -> Any:
+def required() -> ModuleType:
     """Return the module onnx.
 
     Raises:
@@ -54,9 +58,9 @@ class Graph:
     def __init__(self, initializers: Mapping[str, Array]) -> None:
         self._onnx = required()
         self.initializers = dict(initializers)
-        self.nodes: list[Any] = []
+        self.nodes: list[onnx.NodeProto] = []
 
-    def add(self, kind: str, *inputs: str, name: str, **attributes: Any) -> str:
+    def add(self, kind: str, *inputs: str, name: str, **attributes: object) -> str:
         """Add a node with one output called `name`, and return `name`."""
         self.nodes.append(self._onnx.helper.make_node(kind, list(inputs), [name], name=name, **attributes))
         return name
@@ -72,35 +76,35 @@ class Graph:
         return self.add("MatMul", x, self.add("Transpose", matrix, name=f"{matrix}.T"), name=name)
 
 
-def built(decoder: Decoder, recipe: Recipe, names: PlainData) -> Any:
+def built(decoder: Decoder, recipe: Recipe, names: PlainData) -> onnx.ModelProto:
     """Return `decoder` as an ``onnx.ModelProto`` with `names` as metadata.
 
     Raises:
         ExportError: if the package onnx is missing.
     """
-    onnx = required()
+    module = required()
     dtype = np.dtype(recipe.dtype)
     table, hidden = features(decoder, recipe.positions, recipe.dtype), np.array(-np.inf, dtype)
     constants = zip(CONSTANTS, (table, np.array([-1]), hidden, np.array(0), np.array(1)), strict=True)
     graph = Graph(tensors(decoder, recipe.dtype) | dict(constants))
     _nodes(graph, decoder, dtype)
-    number = onnx.helper.np_dtype_to_tensor_dtype(dtype)
-    value, width = onnx.helper.make_tensor_value_info, decoder.layout.width
-    made = onnx.helper.make_graph(
+    number = module.helper.np_dtype_to_tensor_dtype(dtype)
+    value, width = module.helper.make_tensor_value_info, decoder.layout.width
+    made = module.helper.make_graph(
         graph.nodes,
         "decoder",
-        [value(IDS, onnx.TensorProto.INT64, ["batch", "n"])],
+        [value(IDS, module.TensorProto.INT64, ["batch", "n"])],
         [
             value(LOGITS, number, ["batch", "n", decoder.answers]),
             *(value(stream(n), number, ["batch", "n", width]) for n in range(len(decoder.layers) + 1)),
         ],
-        [onnx.numpy_helper.from_array(array, name) for name, array in graph.initializers.items()],
+        [module.numpy_helper.from_array(array, name) for name, array in graph.initializers.items()],
     )
-    opsets = [onnx.helper.make_opsetid("", OPSET)]
+    opsets = [module.helper.make_opsetid("", OPSET)]
     told = {"producer_name": "tm2tfr", "producer_version": __version__, "ir_version": IR_VERSION}
-    model = onnx.helper.make_model(made, opset_imports=opsets, **told)
-    onnx.helper.set_model_props(model, {KEY: json.dumps(names, ensure_ascii=False)})
-    onnx.checker.check_model(model, full_check=True)
+    model = module.helper.make_model(made, opset_imports=opsets, **told)
+    module.helper.set_model_props(model, {KEY: json.dumps(names, ensure_ascii=False)})
+    module.checker.check_model(model, full_check=True)
     return model
 
 

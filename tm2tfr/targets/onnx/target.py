@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,19 @@ from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.targets.common.card import prompt
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.directory import KEY, MOST_TENSORS, NAMES, README, Array, content, parsed_text, same
 from tm2tfr.targets.common.fitting import Recipe
-from tm2tfr.targets.common.labels import tokens_of
-from tm2tfr.targets.common.reference import source_of
+from tm2tfr.targets.common.reference import source_of, tokens_of
+from tm2tfr.targets.common.verdict import prompt
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.contents import card
 from tm2tfr.targets.onnx import graph
 from tm2tfr.targets.onnx.graph import IDS, LOGITS, stream
 from tm2tfr.transformer.weights import Decoder
+
+if TYPE_CHECKING:
+    import onnx
 
 FILE = "model.onnx"
 
@@ -105,15 +107,15 @@ def files(right: ExportReference, recipe: Recipe, named: PlainData) -> dict[str,
     return {FILE: model.SerializeToString(deterministic=True), README: _card(right, recipe)}
 
 
-def opened(folder: Path) -> tuple[Any, dict[str, Array]]:
+def opened(folder: Path) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """Return the ``onnx.ModelProto`` of an export, and its initializers by name.
 
     Raises:
         ExportError: if it is missing or damaged.
     """
-    onnx = graph.required()
+    module = graph.required()
     try:
-        model = onnx.load_from_string(content(folder / FILE, MOST_TENSORS))
+        model = module.load_from_string(content(folder / FILE, MOST_TENSORS))
         return model, _arrays(model)
     except OSError as error:
         raise ExportError(f"{folder}: {FILE} cannot be read: use a directory made by 'tm2tfr export'") from error
@@ -121,7 +123,7 @@ def opened(folder: Path) -> tuple[Any, dict[str, Array]]:
         raise ExportError(f"{folder}: {FILE} is damaged ({first_line(error)}): export it again") from error
 
 
-def _arrays(model: Any) -> dict[str, Array]:
+def _arrays(model: onnx.ModelProto) -> dict[str, Array]:
     """Return the initializers by name.
 
     Raises:
@@ -178,7 +180,7 @@ def _unlike(have: Array | None, want: Array) -> str | None:
     return None if have.tobytes() == want.tobytes() else "is not what it should be"
 
 
-def _further(have: Any, want: Any) -> Iterable[str]:
+def _further(have: onnx.ModelProto, want: onnx.ModelProto) -> Iterable[str]:
     """Yield the parts of a file that are not as they were written, except those whose contents are compared elsewhere.
 
     A field that was never written must be empty, whatever the format allows there: another graph inside, a function
@@ -206,7 +208,7 @@ def _further(have: Any, want: Any) -> Iterable[str]:
         yield f"{FILE}: it contains something that the format does not know"
 
 
-def _bytes(value: Any) -> Any:
+def _bytes(value: Any) -> object:
     """Return a field in a form in which its unknown parts are compared as well."""
     if hasattr(value, "SerializeToString"):
         return value.SerializeToString(deterministic=True)

@@ -17,13 +17,12 @@ from tm2tfr.base import errors
 from tm2tfr.base.errors import ExportError, first_line
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.targets.common.card import argument, prompt
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.directory import METADATA, NAMES, README, Array, configured, content, mapping
 from tm2tfr.targets.common.directory import tensors as stored
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import in_prompt
-from tm2tfr.targets.common.verdict import unloaded
+from tm2tfr.targets.common.verdict import argument, prompt, unloaded
 from tm2tfr.targets.matrices import export as plain
 from tm2tfr.targets.matrices.contents import card, tensors
 from tm2tfr.transformer.parts import parts

@@ -102,9 +102,9 @@ def model_data(program: object, recording: Recording) -> PlainData | None:
     construction = None if program is None or recording.truth is None else of_program(program)
     if construction is None or construction.model is None:
         return None
-    model, decoder = construction.model(program, recording.decoder), recording.decoder
-    explained = Explained(recording.trace.machine, construction.noun, model, decoder).as_dict(labels=False)
-    return {"variables": explained["variables"], "patterns": explained["patterns"]}
+    decoder = recording.decoder
+    explained = Explained(recording.trace.machine, construction.noun, *construction.explained(program, decoder), decoder)
+    return {key: value for key, value in explained.as_dict(labels=False).items() if key in ("variables", "patterns")}
 
 
 def document(program: object, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[PlainData, str]:

@@ -28,10 +28,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tm2tfr.base.errors import NotFoundError, UsageError
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.web.playground.bodies import Bodies
-from tm2tfr.web.playground.complaints import empty, said
-from tm2tfr.web.playground.guard import HEADERS, Guard
-from tm2tfr.web.playground.shipped import formats, shipped, shipped_text
+from tm2tfr.web.playground.answer import empty, said
+from tm2tfr.web.playground.guard import HEADERS, Bodies, Guard
+from tm2tfr.web.playground.query import formats, shipped, shipped_text
 from tm2tfr.web.playground.worker import encoded
 from tm2tfr.web.playground.workers import Busy, TooSlow, Workers
 
@@ -53,7 +52,7 @@ class Connection(H11Protocol):
     """The application that answers when there are too many connections; it closes them."""
     _deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first header."""
         super().connection_made(transport)
         self._end_in(HEADER_SECONDS)
@@ -178,7 +177,7 @@ def playground(port: int = PORT, *, workers: Workers | None = None, given: Plain
     """Return the server, bound to `port` of the loopback address; 0 is any port that is free.
 
     Args:
-        given: what the page opens with, see `tm2tfr.web.playground.shipped.opening_source`.
+        given: what the page opens with, see `tm2tfr.web.playground.query.opening_source`.
 
     Raises:
         UsageError: if the port is in use, or may not be used.

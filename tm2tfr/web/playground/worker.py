@@ -21,8 +21,7 @@ from tm2tfr.base.errors import InputError, Tm2tfrError, UndefinedError, UsageErr
 from tm2tfr.base.files import WEIGHTS
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.tables.table import table
-from tm2tfr.web.playground.answer import TOO_DEEP, TOO_LARGE, answer, ran, read
-from tm2tfr.web.playground.complaints import Marker, of_error, said
+from tm2tfr.web.playground.answer import TOO_DEEP, TOO_LARGE, Marker, answer, of_error, ran, read, said
 from tm2tfr.web.playground.query import EXPORTS, Query
 
 # ── What can be taken home from a source: its text in other formats, weights, tables, and the page of a run.

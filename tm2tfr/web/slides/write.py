@@ -10,7 +10,8 @@ from functools import lru_cache
 from io import BytesIO
 from math import inf
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import IO, TYPE_CHECKING
 
 from tm2tfr.base import tempfiles
 from tm2tfr.base.choices import FRAMES, FrameFormat
@@ -22,13 +23,17 @@ from tm2tfr.web.explorer.moments import Moments
 from tm2tfr.web.slides.scene import HIGH, LOOKS, WIDE, Caption, Frame, Slide, Stroke
 from tm2tfr.web.slides.slide import alt_text, slide
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageFont import FreeTypeFont
+
 # ── A slide as pixels, by Pillow, with the letters that matplotlib brings along: the same everywhere.
 FINE = 2
 """Shapes are painted so many times larger, and reduced, so that their edges are smooth."""
 _ANCHORS = {"start": "lm", "middle": "mm", "end": "rm"}
 
 
-def pillow(what: object) -> tuple[Any, Any, Any]:
+def pillow(what: object) -> tuple[ModuleType, ...]:
     """Return Pillow's modules Image, ImageDraw and ImageFont.
 
     Args:
@@ -44,13 +49,14 @@ def pillow(what: object) -> tuple[Any, Any, Any]:
 
 
 @lru_cache(maxsize=256)
-def _font(size: int, bold: bool) -> Any:
+def _font(size: int, bold: bool) -> FreeTypeFont:
     (mpl,) = required("letters need matplotlib", ["matplotlib"], "plot", error=OutputError)
     name = "DejaVuSansMono-Bold.ttf" if bold else "DejaVuSansMono.ttf"
-    return pillow(name)[2].truetype(str(Path(mpl.get_data_path(), "fonts", "ttf", name)), size)
+    font: FreeTypeFont = pillow(name)[2].truetype(str(Path(mpl.get_data_path(), "fonts", "ttf", name)), size)
+    return font
 
 
-def painted(scene: Slide, wide: int, what: object) -> Any:
+def painted(scene: Slide, wide: int, what: object) -> Image:
     """Return a slide as an image of Pillow that is `wide` pixels wide.
 
     Raises:
@@ -58,7 +64,7 @@ def painted(scene: Slide, wide: int, what: object) -> Any:
     """
     image, draws, _ = pillow(what)
     scale = FINE * wide / WIDE
-    canvas = image.new("RGB", (FINE * wide, round(HIGH * scale)), LOOKS["page"].fill)
+    canvas: Image = image.new("RGB", (FINE * wide, round(HIGH * scale)), LOOKS["page"].fill)
     draw = draws.Draw(canvas)
     for shape in scene.shapes:
         look = LOOKS[shape.kind]
@@ -226,12 +232,13 @@ def write_animation(run: Moments, path: str | Path, *, seconds: float = 1.0, cou
     path = Path(path)
     check_animation(path, seconds)
     positions = shown_positions(run, MOST_ANIMATED)
-    palette = pillow(path)[0].new("P", (1, 1))
+    image = pillow(path)[0]
+    palette = image.new("P", (1, 1))
     palette.putpalette(_colours())
 
-    def images() -> Iterator[Any]:
+    def images() -> Iterator[Image]:
         for n, position in enumerate(positions):
-            yield painted(slide(run, position), SMALLER, path).quantize(palette=palette, dither=0)
+            yield painted(slide(run, position), SMALLER, path).quantize(palette=palette, dither=image.Dither.NONE)
             if counting is not None:
                 counting(n + 1, len(positions))
 
@@ -240,7 +247,7 @@ def write_animation(run: Moments, path: str | Path, *, seconds: float = 1.0, cou
     form = "GIF" if path.suffix.lower() == ".gif" else "PNG"
     kept = {"optimize": False, "disposal": 1} if form == "GIF" else {"disposal": 0, "blend": 0}
 
-    def save(file: Any) -> None:
+    def save(file: IO[bytes]) -> None:
         first.save(file, form, save_all=True, append_images=rest, duration=milliseconds, loop=0, **kept)
 
     write_whole(path, save)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import DatasetError, counted, visible
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.datasets.machines.family import Members
 from tm2tfr.lab.datasets.machines.prompting import MachineHow, PromptedHow, called
 from tm2tfr.lab.datasets.machines.runs import checked_machines, made
-from tm2tfr.lab.datasets.shard import Done, Failure, Making, Piece, PieceJob, Tally, swept
-from tm2tfr.lab.datasets.spec import PROMPT_OPTIONS, DatasetSpec, Inputs
+from tm2tfr.lab.datasets.shard import Failure, Piece, ShardMaker, ShardSweeper, Tally, swept
+from tm2tfr.lab.datasets.spec import PROMPT_OPTIONS, DatasetSpec, HowOptions, Inputs
 from tm2tfr.runs.choose import for_many_runs
 from tm2tfr.sources.turing.compiler.layout import vocabulary
 from tm2tfr.sources.turing.formats import native
@@ -93,8 +94,9 @@ class MachineSpec(DatasetSpec):
         found = (Piece(machines, words(machines[0].input_alphabet or ())) for machines in groups)
         return [piece for piece in found if piece.runs]
 
-    def how(self, engine: str = AUTO, *, max_steps: int | None = None, **options: Any) -> MachineHow:
-        given = {name: value for name, value in options.items() if value is not None}
+    def how(self, engine: str = AUTO, **options: Unpack[HowOptions]) -> MachineHow:
+        given: PlainData = {name: value for name, value in options.items() if value is not None}
+        steps = given.pop("max_steps", self.max_steps)
         if self.universal is not None:
             own = {"universal": self.universal} | ({} if self.order is None else {"seed": self.order})
             given = own | given
@@ -103,7 +105,7 @@ class MachineSpec(DatasetSpec):
         given |= {} if weights is None else {"universal": weights}
         for machine in self.fitting:
             in_prompt(machine, given)
-        chosen, steps = for_many_runs(engine), self.max_steps if max_steps is None else max_steps
+        chosen = for_many_runs(engine)
         if "universal" not in given:
             return MachineHow(chosen, steps, given.get("left_boundary"))
         return PromptedHow(chosen, steps, universal=class_asked(given), seed=given.get("seed"), weights=weights, file=file)
@@ -123,11 +125,11 @@ class MachineSpec(DatasetSpec):
         return replace(self, **within, split_by=IN_PROMPT_BY[0], text=f"{self.text.rstrip()}\n{line}\n")
 
     @property
-    def maker(self) -> Callable[[PieceJob, Making[Any]], Done]:
+    def maker(self) -> ShardMaker:
         return made
 
     @property
-    def sweeper(self) -> Callable[[PieceJob, Any], Done]:
+    def sweeper(self) -> ShardSweeper:
         return partial(swept, checked_machines)
 
     def again(self, failure: Failure, how: MachineHow) -> str:
