@@ -233,25 +233,3 @@ def test_nodes_know_their_places() -> None:
 @pytest.mark.parametrize("text", ["", " \n\t"])
 def test_nothing_is_no_document(text: str) -> None:
     assert compose(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[01]", "f:1:2: expected a value, found '01': add it, or remove what is not JSON"),
-        ("[1 2]", "f:1:4: expected a comma or ']', found '2': add it, or remove what is not JSON"),
-        ('{"a": 1 "b": 2}', "f:1:9: expected a comma or '}', found '\"b\"': add it, or remove what is not JSON"),
-        ("[NaN]", "f:1:2: expected a value, found 'NaN': put the text in double quotes"),
-        ("[,]", "f:1:2: expected a value, found ',': add it, or remove what is not JSON"),
-        ("{,}", "f:1:2: expected a key in double quotes, found ',': add it, or remove what is not JSON"),
-        ("[1,]", "f:1:4: there is a comma before this ']': remove the comma"),
-        ('{"a"', "f:1:5: expected a colon after the key, but the text ends: complete it"),
-        ('{"a":', "f:1:6: expected a value, but the text ends: complete it"),
-        ("[\n1", "f:2:2: the text ends, but the '[' in line 1 is not closed: add ']'"),
-        ("[" * 99_999, "f:1:18: the text is nested more than 16 levels deep: check that this is the right file"),
-    ],
-)
-def test_what_is_no_json(text: str, said: str) -> None:
-    with pytest.raises(SpecError) as caught:
-        compose(text)
-    assert str(caught.value).split("\n")[0] == said

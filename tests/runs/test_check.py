@@ -174,30 +174,6 @@ def test_whoever_watches_hears_each_finding_as_it_comes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"inputs": "ab"}, "inputs must be a list of words, not 'ab'"),
-        ({"inputs": 3}, "inputs must be a list of words, not 3"),
-        ({"inputs": ("a",), "every": True}, "every and word cannot be combined"),
-        ({"inputs": ("a",), "random": 3}, "random and word cannot be combined"),
-        ({"every": True, "random": 3}, "every and random cannot be combined"),
-        ({"every": True, "all_up_to": 3}, "every and all_up_to cannot be combined"),
-        ({"random": 0}, "random cannot be 0: use a whole number from 1 on"),
-        ({"all_up_to": True}, "all_up_to cannot be True"),
-        ({"seed": 3}, "seed is that of random inputs: add random"),
-        ({"random": 1, "seed": -1}, "the seed cannot be -1"),
-        ({"soft": "softmax"}, "soft must be a Soft, not 'softmax'"),
-        ({"max_steps": -1}, "max_steps must be a whole number of steps, not -1"),
-        ({"checkpoint": 3}, "checkpoint must be the name of a file, not 3"),
-    ],
-)
-def test_what_is_no_plan_is_told(asked: dict[str, Any], said: str) -> None:
-    with pytest.raises(tm2tfr.Tm2tfrError) as caught:
-        Plan(**asked)
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
     "beside", [{"engine": "exact"}, {"max_steps": 3}, {"keep_rows": False}, {"out": "rows.csv"}, {"machine": "chapter"}]
 )
 def test_nothing_beside_a_plan_is_ignored(beside: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from tests.mutations.weights import moved
 from tests.runs.checking import check
 from tests.runs.test_long_run import carried_out, plain
 from tests.sources.turing.proof.test_refusals import mutated, with_unit
-from tm2tfr.base.errors import CompileError, EngineError, ShapeError
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.contract.source import Column
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
@@ -85,20 +85,6 @@ def test_subspaces_of_another_kind_are_not_the_chapters() -> None:
     for holds in ("", "something else"):  # whatever it is called
         other = [replace(s, holds=holds) if s.name == "e_q" else s for s in decoder.layout.subspaces]
         assert not is_turing(Residual(tuple(other)))
-
-
-@pytest.mark.parametrize(
-    ("kind", "given", "need"),
-    [
-        ("label", {}, "exactly one of holds and subspace"),
-        ("number", {"holds": "h", "subspace": "h"}, "exactly one of holds and subspace"),
-        ("position", {"holds": "h"}, "neither holds nor subspace"),
-        ("answered", {"subspace": ""}, "neither holds nor subspace"),
-    ],
-)
-def test_a_column_says_where_it_is_read_from(kind: str, given: dict[str, str], need: str) -> None:
-    with pytest.raises(ShapeError, match=f"column 'c': it is a {kind}: give it {need}"):
-        Column(name="c", kind=kind, meaning="", **given)  # type: ignore[arg-type]
 
 
 def test_a_subspace_of_any_name_can_be_a_column() -> None:

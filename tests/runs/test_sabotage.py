@@ -15,7 +15,6 @@ import pytest
 import tm2tfr
 from tests.runs.checking import check
 from tm2tfr.api.runs import certify
-from tm2tfr.base.errors import UsageError
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.dense import Dense
 from tm2tfr.lab.datasets.make import load_spec, sweep
@@ -198,13 +197,3 @@ def test_a_batch_shows_what_came_out_in_words() -> None:
 def test_compile_takes_the_parameters_of_a_shipped_circuit() -> None:
     assert tm2tfr.compile("parity", bits=100) == tm2tfr.compile(tm2tfr.load("parity", bits=100))
     assert tm2tfr.compile("random", gates=9, seed=3) == tm2tfr.compile(tm2tfr.load("random", gates=9, seed=3))
-    with pytest.raises(UsageError, match=r"compile has no option 'bit' \(did you mean 'bits'\?\): use one of .*, bits"):
-        tm2tfr.compile("parity", bit=3)
-    with pytest.raises(
-        UsageError, match=r"compile has no option 'varient' \(did you mean 'variant'\?\): use one of left_boundary"
-    ):
-        tm2tfr.compile("chapter", varient="paper")  # a slip
-    with pytest.raises(UsageError, match="compile has no option 'heads': use one of left_boundary"):
-        tm2tfr.Subject.of("chapter", heads=3)
-    with pytest.raises(UsageError, match="chapter is not a shipped circuit, and only these have parameters: omit bits"):
-        tm2tfr.compile("chapter", bits=3)
