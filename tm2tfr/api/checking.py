@@ -148,7 +148,7 @@ def _checked(subject: Subject | MachineList, plan: Plan, watch: Watcher) -> Chec
 def _findings(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     """Yield what is said of a subject, by the route that its inputs take."""
     _ = subject.right  # weights that say nothing of theirs are refused as that, whatever is asked of them
-    for word in plan.inputs:  # what is no input is refused before any run
+    for word in plan.inputs:  # invalid inputs are refused before any run
         given = subject.word(word)
         if subject.machine is not None:
             subject.machine.check_input(given)

@@ -143,7 +143,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
 
 
 def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) -> Iterator[Finding]:
-    """Yield what is said of a circuit on all inputs, or on so many random ones."""
+    """Yield what is said of a circuit on all inputs, or on `count` random ones."""
     from tm2tfr.api.batches import check_many
 
     if subject.examples:
@@ -182,8 +182,8 @@ class Lengths:
     """Which inputs are run.
 
     Args:
-        upto: all inputs of up to so many tokens.
-        count, shortest, longest, seed: so many random ones, of these lengths.
+        upto: the most tokens of the inputs that are all run.
+        count, shortest, longest, seed: the number of random inputs, their lengths and seed.
     """
 
     upto: int
@@ -194,7 +194,7 @@ class Lengths:
 
 
 ANY_LENGTH, BEYOND = range(1, 41), range(40, 101)
-"""Weights for inputs of any length are run on random inputs of so many tokens: alone, and beyond all short ones."""
+"""Weights for inputs of any length are run on random inputs of these lengths: alone, and beyond all short ones."""
 
 
 def lengths(subject: Subject, plan: Plan) -> Lengths:
@@ -235,7 +235,7 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     """Yield what is said of what labels words.
 
     Raises:
-        UsageError: for what is no plan for it: too many inputs, more tokens than the weights have positions, or a file.
+        UsageError: for a plan that does not fit: too many inputs, more tokens than the weights have positions, or a file.
     """
     from tm2tfr.transformer.provenance import notes, without_effect
 
@@ -252,7 +252,7 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     examples = (len(example.word) for example in _examples(subject))
     subject = for_words(subject, plan.soft, max(asked.upto, asked.longest if asked.count else 0, *examples, 1))
     said = subject.decoder.provenance
-    told = without_effect(said) if not subject.compiled else ()  # by whoever read the options
+    told = without_effect(said) if not subject.compiled else ()  # by the reader of the options
     yield from (Finding(text=f"note: {note}", note=True) for note in notes(said) if note not in told)
     good, compared = True, False
     if plan.by_default:
@@ -279,7 +279,7 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
 
 
 def _proved(every: ComparedRuns, upto: int, positions: int | None) -> str:
-    """Return the line that says for which inputs the answers are proved, where all of up to so many tokens agree."""
+    """Return the line that says for which inputs the answers are proved, where all of at most `upto` tokens agree."""
     which, beyond = f"inputs of up to {counted(upto, 'token')}", "" if upto == positions else ", and not proved beyond"
     if every.undefined:
         return f"proved for the {every.runs:,} of {every.runs + every.undefined:,} {which} on which it is defined{beyond}"

@@ -103,7 +103,7 @@ def prompted(prompt: str, options: Mapping[str, object]) -> tuple[Universal, Pla
         UsageError: without ``--universal``, whose size the tokens depend on, or with a seed, since the rules have an order.
         ReadError, NotFoundError: if it cannot be read.
         SpecError: with every error of the prompt and its place.
-        CompileError, WeightFileError: if ``--universal`` is no decoder.
+        CompileError, WeightFileError: if ``--universal`` is not a decoder.
     """
     from tm2tfr.base.resources import MACHINES, contents, display
     from tm2tfr.sources.circuit.formats.registry import standard_input
@@ -137,7 +137,7 @@ def class_alone(options: Mapping[str, object]) -> Universal | str:
 
     Raises:
         UsageError: for a seed.
-        CompileError, WeightFileError: if ``--universal`` is no decoder.
+        CompileError, WeightFileError: if ``--universal`` is not a decoder.
     """
     from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, weights_given
 

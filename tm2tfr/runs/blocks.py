@@ -1,7 +1,7 @@
 """Rows of a decoder in blocks: what is read off its stream, and rows as columns of numbers.
 
 Cells are codes: the index of a label among those of its subspace (of a token in the vocabulary), -1 for ⊥, -2 for a vector
-that is no label.
+that is not a label.
 """
 
 from __future__ import annotations

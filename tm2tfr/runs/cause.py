@@ -69,7 +69,7 @@ class Cause:
         return "\n".join(map(visible, lines))
 
     def as_dict(self) -> PlainData:
-        """Return the cause as plain data; a score that is no finite float is text."""
+        """Return the cause as plain data; a score that is not a finite float is text."""
         plain = asdict(self)
         if self.about is None:
             del plain["about"]

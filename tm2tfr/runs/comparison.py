@@ -236,7 +236,7 @@ def run(
 
 
 def _drain(pairs: _Pairs, fed: int, progress: Progress | None, sink: Sink | None) -> None:
-    """Go through the rows, reporting progress (of so many tokens that were fed) and passing rows that agree to `sink`."""
+    """Go through the rows, reporting progress (out of the tokens that were fed) and passing rows that agree to `sink`."""
     waiting: list[AnyRow] = []
     for n, row in enumerate(pairs):
         if progress and n % 64 == 63:

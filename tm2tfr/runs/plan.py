@@ -171,16 +171,16 @@ class Plan(RunOptions):
     Args:
         inputs: these, as people write them.
         every: all inputs of a circuit, at most 2^20.
-        all_up_to: all inputs of up to so many tokens.
-        random: so many random ones; seed: theirs, by default 0.
+        all_up_to: all inputs of at most this many tokens.
+        random: the number of random inputs; seed: theirs, by default 0.
         soft: soft attention for these runs, a `Soft`.
         max_steps: of each run; None: 10,000, or the limit of an example.
 
     What else is said of each run, such as its engine, are fields of `RunOptions`.
 
     Raises:
-        UsageError: for inputs that cannot be combined, and numbers that are none of inputs.
-        InputError: for inputs that are no list of words.
+        UsageError: for inputs that cannot be combined, and invalid numbers of inputs.
+        InputError: for inputs that are not a list of words.
         EngineError, OutputError: see `RunOptions`.
     """
 

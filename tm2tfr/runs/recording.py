@@ -172,7 +172,7 @@ class _Recorder:
         save(self._checkpoint, replace(self._about, rows=rows), self._run.save())
 
     def where(self) -> str:
-        """Return the position of the run, for whoever interrupted it."""
+        """Return the position of the run, for the message about an interrupt."""
         standing = self._run.standing
         text = f"interrupted at position {standing.positions:,}, after {standing.steps:,} steps"
         if standing.compared:

@@ -24,7 +24,7 @@ from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.weights import Decoder, Head
 
 MOST_STREAMS = 140
-"""The streams of all inputs are compared up to the longest length at which there are at most so many."""
+"""The streams of all inputs are compared up to the longest length at which there are at most this many."""
 MOST_LENGTH = 12
 """The longest input whose stream is compared, of weights that have any number of positions."""
 
@@ -99,7 +99,7 @@ def checked_streams(decoder: Decoder, program: object, *, longest: int | None = 
 
     Args:
         program: what labels words, such as a RASP program.
-        longest: all inputs of up to so many tokens; None: see `MOST_STREAMS`.
+        longest: the most tokens of an input; None: see `MOST_STREAMS`.
 
     Raises:
         CompileError: if these are not weights of the program.
@@ -131,7 +131,7 @@ def checked_streams(decoder: Decoder, program: object, *, longest: int | None = 
 
 
 def longest_streamed(letters: int, positions: int | None) -> int:
-    """Return the longest length at which there are at most `MOST_STREAMS` inputs over so many tokens, at least 1."""
+    """Return the longest length at which there are at most `MOST_STREAMS` inputs over an alphabet of this size, at least 1."""
     most = positions or MOST_LENGTH
     fits = (n for n in range(1, most + 1) if sum(letters**k for k in range(1, n + 1)) <= MOST_STREAMS)
     return max(fits, default=1)

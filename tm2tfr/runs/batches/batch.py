@@ -48,7 +48,7 @@ class Batch:
             whose answers are columns, there are no answers.
         columns: the name of each other column of the table -> (rows,): the code of a label, see `labels`, or the number;
             of a gate (rows, bits).
-        labels: column -> the labels that its codes are the places of; -1 is ⊥, -2 is a vector that is no label.
+        labels: column -> the labels that its codes are the places of; -1 is ⊥, -2 is a vector that is not a label.
         vocabulary: the tokens.
         outcomes: (runs,) as ``answer`` of a `Trace`, or ``refused``.
         T: (runs,) the number of intermediate steps, -1 where nothing ended the run.

@@ -35,7 +35,7 @@ from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
 ROWS = 2**16
-"""About so many rows are made at a time by a thread: few enough for the processor's caches."""
+"""A thread makes about this many rows at a time: few enough for the processor's caches."""
 FIRST, MOST = 32, 8_192
 """The runs of the first part, from which the others' size is estimated, and the most in one of them."""
 AHEAD = 3
@@ -208,7 +208,7 @@ class Running:
             rows = FoundRows(found.offsets, fed, found.answers, found.codes, found.numbers, self._probes.values)
             differs, reach = self._reference.differs(rows, expected)
             sizes = np.diff(found.offsets)
-            differs[(found.ends == NOT_RUN) & (differs == sizes)] = -1  # what is refused is no difference
+            differs[(found.ends == NOT_RUN) & (differs == sizes)] = -1  # a refused position is not a difference
         columns = self._probes.columns(found.codes, found.numbers)
         return BatchPart(first, found.offsets, found.ends, fed, found.answers, columns, differs, reach, expected)
 
@@ -280,7 +280,7 @@ def batches_of(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Batch]:
-    """Run a decoder that generates on many words, and yield so many runs at a time; see `batch_of`.
+    """Run a decoder that generates on many words, and yield `at_once` runs at a time; see `batch_of`.
 
     Args:
         tokens_alone: read nothing off the stream, and so compare tokens alone.

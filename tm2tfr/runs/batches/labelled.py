@@ -35,7 +35,7 @@ from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
 WORDS, PAIRS = 8_192, 1 << 20
-"""At most so many words are run at once, and at most so many pairs of positions of them."""
+"""The most words that are run at once, and the most pairs of positions of them."""
 WINDOW = 1 << 16
 """So many words are sorted by length at a time."""
 AHEAD = 3
@@ -270,7 +270,7 @@ def _tokens(
 
 
 def _groups(long: Ints, first: int, tokens: NDArray[np.int32], start: Ints) -> Iterator[tuple[Ints, NDArray[np.int32]]]:
-    """Yield words `first`, `first` + 1, …, of so many tokens each, by their lengths."""
+    """Yield words `first`, `first` + 1, …, with these numbers of tokens, by their lengths."""
     for length in np.unique(long).tolist():
         numbers = np.flatnonzero(long == length) + first
         size = max(1, min(WORDS, PAIRS // (length + 2) ** 2))
@@ -372,7 +372,7 @@ def _parts(batch: NDArray[np.int64], outputs: int) -> Iterator[NDArray[np.int64]
 
 
 def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
-    """Yield all inputs of up to `longest` tokens over so many, batch by batch: (inputs, n)."""
+    """Yield all inputs of up to `longest` tokens over `letters` tokens, batch by batch: (inputs, n)."""
     for n in range(1, longest + 1):
         for start in range(0, letters**n, BATCH):
             numbers = np.arange(start, min(start + BATCH, letters**n))
@@ -381,7 +381,7 @@ def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
 
 
 def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield so many random inputs over `letters` tokens, as many of each length as of the others, batch by batch."""
+    """Yield `count` random inputs over `letters` tokens, as many of each length as of the others, batch by batch."""
     drawn = np.random.default_rng(seed)
     for place, n in enumerate(lengths):
         left = count // len(lengths) + (place < count % len(lengths))
