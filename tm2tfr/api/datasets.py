@@ -200,8 +200,8 @@ def make_labels(
         inputs: as people write them; a list of none asks for none.
         all_up_to: all inputs of at most this many tokens; of a circuit all inputs, if they have no more bits.
         random, lengths, seed: the number of different random inputs, their lengths, by default from 1 (of machines 0) to
-            10, and their seed. Without any inputs: 1,000 of them, or all where there are no more. Inputs that are asked for in several ways
-            are put together, and each is labelled once.
+            10, and their seed. Without any inputs: 1,000 of them, or all where there are no more. Inputs that
+            are asked for in several ways are put together, and each is labelled once.
         max_steps: of a machine, by default 1,000; a run that this cuts off is labelled as far as it goes.
         positions, dtype: those of the exports that hooks are about, see `export_to`.
         shard_size: the number of runs in a file.

@@ -131,7 +131,7 @@ def checked_streams(decoder: Decoder, program: object, *, longest: int | None = 
 
 
 def longest_streamed(letters: int, positions: int | None) -> int:
-    """Return the longest length at which there are at most `MOST_STREAMS` inputs over an alphabet of this size, at least 1."""
+    """Return the longest length at which there are at most `MOST_STREAMS` inputs over such an alphabet, at least 1."""
     most = positions or MOST_LENGTH
     fits = (n for n in range(1, most + 1) if sum(letters**k for k in range(1, n + 1)) <= MOST_STREAMS)
     return max(fits, default=1)

@@ -35,7 +35,7 @@ def of_program(decoder: Decoder, blocks: BlockReference, words: Sequence[str]) -
     """Return inputs of a program that generates, as people write them, as they are fed.
 
     Raises:
-        InputError, EngineError: for an invalid input, or one that has symbols that are not in the vocabulary: with its number.
+        InputError, EngineError: for an invalid input, or symbols that are not in the vocabulary: with its number.
     """
     symbols, start = numbers_of(words, blocks.letters, blocks.read, size=blocks.size)
     names = {number: name for name, number in blocks.letters.items()}
