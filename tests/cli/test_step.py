@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import tm2tfr
-from tests.cli.lines import said
 from tm2tfr.api.pages import moments
 from tm2tfr.base.errors import OutputError, UsageError
 from tm2tfr.runs.plan import RunOptions
@@ -119,26 +118,6 @@ def test_every_source_can_be_stepped_through(name: str, word: str, position: int
     assert str(title(run, run.at(position))).startswith(line)
     assert layers(run.at(position).layers).row_count == 1 + len(run.decoder.layers)
     assert stepped(name, word, "end")[1] == [len(run) - 1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (
-            [],
-            "tm2tfr trace: --step needs a terminal, and standard input is not one: omit it, or draw",
-        ),
-        (["--quiet"], "tm2tfr trace: --quiet prints or records a run, and --step shows it: omit one of them"),
-        (["--at", "0"], "tm2tfr trace: --at prints or records a run, and --step shows it: omit one of them"),
-        (["-o", "r.csv"], "tm2tfr trace: --output prints or records a run, and --step shows it: omit one of them"),
-        (["--engine", "exact"], "tm2tfr trace: --step watches the dense engine, not exact: omit --engine"),
-    ],
-)
-def test_what_cannot_be_stepped_through_is_refused(
-    arguments: list[str], why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin", open(os.devnull, encoding="utf-8"))  # noqa: SIM115
-    assert said(capsys, "trace", "chapter", "--step", *arguments).startswith(why)
 
 
 def test_what_is_missing_in_a_terminal_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

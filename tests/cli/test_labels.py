@@ -54,39 +54,7 @@ def test_a_run_that_differs_is_exit_1(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "counterexample: palindromes on " in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--lengths", "1-3"], "tm2tfr labels: --lengths is about random inputs: add --random K"),
-        (["--random", "3", "-i", "a"], "tm2tfr labels: --random and --input cannot be combined: omit one of them"),
-        (
-            ["--all-up-to", "3", "--inputs-from", "words.txt"],
-            "tm2tfr labels: --all-up-to and --inputs-from cannot be combined: omit one of them",
-        ),
-        (["--random", "3", "--lengths", "3-1"], "--lengths: '3-1' is not a range of lengths: write for example 1-10"),
-        (["--random", "3", "--seed", "x"], "tm2tfr labels: --seed: 'x' is not a seed"),
-        (["--inputs-from", "nowhere"], "nowhere: cannot be read (No such file or directory)"),
-        (
-            ["--inputs-from", "words.txt"],
-            "words.txt: there is no input in this file: write one on each line (an empty line is the empty input)",
-        ),
-        (["-o", "words.txt"], "words.txt: "),
-    ],
-)
-def test_what_is_refused(
-    arguments: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("words.txt").touch()
-    code, out, err = told(capsys, "palindromes", "-o", "out", *arguments)
-    assert (code, out) == (2, "")
-    assert why in err
-    assert not Path("out").exists()
-
-
-def test_only_machines_have_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = told(capsys, "-e", "a^b", "--max-steps", "5", "-o", str(tmp_path / "out"))
-    assert (code, err) == (2, "tm2tfr labels: --max-steps is for machines, and this is a circuit: omit it\n")
+def test_only_machines_have_steps(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="sort is a program, and only machines have steps: omit max_steps"):
         make_labels("sort", tmp_path / "out", max_steps=5)
     assert not (tmp_path / "out").exists()

@@ -1,17 +1,26 @@
-"""Machines in other people's formats on the command line: their format is named, their inputs are converted."""
+"""Machines of all formats as arguments of commands: in lists, from other programs, with cautions."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from typer.core import TyperArgument
 
-from tests.cli.lines import EVERY, said
-from tests.cli.test_commands import tm2tfr
-from tm2tfr.base.choices import READABLE
+import tm2tfr as api
+from tests.cli.lines import EVERY
+from tests.cli.test_commands import tm2tfr, tm2tfr_here
+from tests.cli.test_process import imported
+from tm2tfr.api.tracing import SURELY
+from tm2tfr.cli import main
 from tm2tfr.cli.commands import Command
+from tm2tfr.lab.datasets.machines.family import Family
+from tm2tfr.sources.turing.compiler import compile_machine
+from tm2tfr.sources.turing.library import load, shipped
+from tm2tfr.sources.turing.proof.prove import limit
+from tm2tfr.sources.turing.spec import Machine
 
 WITHOUT_A_SUBJECT = {"dataset", "sweep"}
 """They take specs; a list of machines is recognised by its content."""
@@ -28,20 +37,6 @@ def test_every_command_that_takes_a_machine_takes_its_format() -> None:
     assert {"trace", "check", "table", "graph", "convert", "list", "explore", "prompt"} < taking
     having = {command.name for command in EVERY if any("--from" in param.opts for param in command.params)}
     assert taking <= having
-
-
-@pytest.mark.parametrize("line", ["check", "list", "prompt", "graph", "convert", "table"])
-def test_a_file_that_says_nothing_of_its_format(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "doubtful"
-    path.write_text("0 * * r 1\n1 _ _ l halt\nand a remark\nanother one\n and a third\n", encoding="utf-8")
-    assert said(capsys, line, str(path)) == (
-        f"{path}: this is in none of the formats that are read, as far as can be seen: if it is a machine, name the format "
-        f"with --from, one of {', '.join(READABLE)}; 'tm2tfr convert --help' lists those of circuits, programs and "
-        "formulas, too"
-    )
-    assert said(capsys, line, str(path), "--from", "morphett").startswith(
-        f"{path}:3:1: the move is missing: a rule is 'state read write l|r|* new-state', optionally followed by !\n"
-    )
 
 
 def test_the_input_is_converted_with_the_machine(tmp_path: Path) -> None:
@@ -63,15 +58,6 @@ def test_its_own_input_is_said_where_it_changes(tmp_path: Path) -> None:
     assert "note: the input 'x;' becomes 'xy'" in done.stderr.splitlines()
     assert "; input: xy" in done.stdout.splitlines()
     assert tm2tfr("convert", "m.yaml", cwd=tmp_path).stderr == ""
-
-
-def test_an_input_that_cannot_be_converted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "convert", "chapter", "--input", "12").startswith(
-        "input of chapter: position 1: '2' is not in the input alphabet: use only its symbols ({1})\n"
-    )
-    assert said(capsys, "convert", "half-adder", "--input", "11") == (
-        "tm2tfr convert: --input is of a machine, and half-adder is a circuit: omit it"
-    )
 
 
 # ── lists ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -116,39 +102,69 @@ def test_repeated_machines_are_run_once_and_said(tmp_path: Path) -> None:
     assert done.stdout.startswith("m: 2 machines, 2 runs (1 halt, 1 limit), ")
 
 
-@pytest.mark.parametrize("command", ["trace", "convert"])
-def test_a_list_is_no_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
-    path = tmp_path / "m.txt"
-    path.write_text("".join(f"1RB1LB_1LA{n}RZ\n" for n in "01"), encoding="utf-8")
-    assert said(capsys, command, str(path)) == (
-        f"{path}: this is a list of 2 machines: go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them"
-    )
-
-
 def test_a_verdict_for_a_machine_that_halts_without_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = tm2tfr("convert", "1RB1LB_1LA1RZ", "--verdict", "accept", "-o", "m.jff", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "note: every halt is taken to accept\nwrote m.jff\n")
     done = tm2tfr("check", "m.jff", cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "ok    ''             accept  6 steps, 7 tokens, 49 cells agree"
-    what = "--verdict is of a machine, and half-adder is a circuit: omit it"
-    assert said(capsys, "convert", "half-adder", "--verdict", "accept") == f"tm2tfr convert: {what}"
 
 
-def test_what_is_not_for_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "m.csv"
-    path.write_text(LIST, encoding="utf-8")
-    what = f"tm2tfr check: {path} is a list of machines, and"
-    assert said(capsys, "check", str(path), "--all") == f"{what} --all is not for lists: omit it"
-    assert said(capsys, "check", str(path), "--temperature", "auto") == f"{what} --temperature is not for lists: omit it"
-    assert said(capsys, "check", str(path), "-o", str(tmp_path / "rows.csv")).startswith(
-        "there are 2 runs, and a checkpoint"
-    )
-    path.write_text(f"{LIST}1RB1LA_1LA\nnothing\n", encoding="utf-8")
-    for command in ("check", "sweep"):
-        lines = said(capsys, command, str(path)).splitlines()
-        assert [line for line in lines if not line.startswith("  ")] == [
-            f"{path}:4:8: the row of state B has 1 cells, the first one 2: write one cell per symbol, --- where nothing is "
-            "defined",
-            f"{path}:5:1: there is no machine in this line: write one such as 1RB1LB_1LA1RZ per line, or begin the line "
-            "with # to have it as a comment",
-        ]
+def test_one_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "list", "machine:parity")
+    text = "\n".join(lines)
+    assert code == 0
+    assert lines[0].startswith("Machine parity: ")
+    assert "Source: " in text
+    assert "It accepts in" in text
+    assert any(re.match(r"δ +0 +1", line) for line in lines)
+    assert "  tm2tfr trace machine:parity --input " in text
+    assert "  tm2tfr graph machine:parity -o parity.svg" in lines
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_commands_shown_for_a_machine_work(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = tm2tfr_here(capsys, "list", f"machine:{name}")
+    assert code == 0
+    assert max(map(len, lines[1:])) <= 110
+    tried = [line.split()[1] for line in lines if line.startswith("  tm2tfr ")]
+    assert tried == ["trace", "check", "graph"]
+    (traced,) = [line for line in lines if line.startswith("  tm2tfr trace ")]
+    import shlex
+
+    _, _, shown, _, word = shlex.split(traced)
+    assert shown == f"machine:{name}"
+    assert word in [example.input for example in api.load(name).examples] or word == api.default_input(api.load(name))
+
+
+def test_one_machine_as_json_and_one_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    _, (line,) = tm2tfr_here(capsys, "list", "1RB1LB_1LA1RZ", "--format", "json")
+    found = json.loads(line)
+    assert (found["states"], found["symbols"], len(found["rules"]), found["examples"]) == (3, 2, 4, [])
+
+
+@pytest.mark.parametrize(("line", "now"), [("machines", "list machines"), ("machines palindromes", "list palindromes")])
+def test_the_older_word_still_works(line: str, now: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tm2tfr_here(capsys, *line.split()) == tm2tfr_here(capsys, *now.split())
+    with pytest.raises(SystemExit):
+        main(line.split())
+    assert capsys.readouterr().err == "warning: machines is now called list\n"
+    as_json = tm2tfr_here(capsys, *now.split(), "--format", "json")
+    assert tm2tfr_here(capsys, *line.split(), "--format", "json") == as_json
+
+
+SIZES = Family(60, 12, tape="one-way", ends="verdict"), Family(40, 20)
+
+
+@pytest.mark.parametrize(("engine", "dtype"), [("dense", "float64"), ("dense", "float32"), ("fast", "float64")])
+def test_every_machine_is_certified_as_far(engine: str, dtype: str) -> None:
+    machines: list[Machine] = [load(name) for name in shipped()] + [family.machine(5**100) for family in SIZES]
+    for machine in machines:
+        most = limit(compile_machine(machine), machine, engine, dtype, max_head=SURELY[dtype])
+        assert most is None or most >= SURELY[dtype], machine.name
+
+
+@pytest.mark.slow
+def test_a_short_run_imports_no_proof(tmp_path: Path) -> None:
+    assert not [
+        name for name in imported("trace", "--input", "11", cwd=tmp_path) if re.match(r"tm2tfr\.sources\..*\.proof\b", name)
+    ]
