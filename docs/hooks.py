@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from figures.chapter import FIGURES
 from figures.universal import FIGURES as OF_UNIVERSAL
 
+from tm2tfr import explain
 from tm2tfr.cli import app
 from tm2tfr.contract.options import table
 
@@ -32,7 +33,8 @@ NOT_OPERATORS = {
     "<mo>&#x0007C;</mo>": '<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>',
 }
 """⊥, which is a value here, and the bars around an absolute value would have the spaces of an operator."""
-COMMANDS, OPTIONS = "<!-- commands -->", "<!-- options -->"
+SUBSCRIPT = re.compile(r"\\_(?:\\\{(.*?)\\\}|(\w+))")
+COMMANDS, OPTIONS, MODEL = "<!-- commands -->", "<!-- options -->", "<!-- model -->"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -43,9 +45,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    for mark, made in ((COMMANDS, commands), (OPTIONS, table)):
+    for mark, made in ((COMMANDS, commands), (OPTIONS, table), (MODEL, model)):
         markdown = markdown.replace(mark, made()) if mark in markdown else markdown
     return markdown
+
+
+def model() -> str:
+    """Return the two tables of the model of the chapter's machine, as Markdown with subscripts."""
+    tables = explain("chapter").markdown().partition("\n")[2].replace("\\:", ":")  # which this Markdown does not escape
+    return SUBSCRIPT.sub(lambda low: f"<sub>{low[1] or low[2]}</sub>", tables)
 
 
 def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:

@@ -24,7 +24,7 @@ from tests.targets.matrices.programs import needs_torch
 from tm2tfr.base.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
 from tm2tfr.base.native import folder
 from tm2tfr.cli import app
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 from tm2tfr.engines import engine
 from tm2tfr.engines.dense import Dense
 from tm2tfr.runs.plan import RunOptions
@@ -341,9 +341,9 @@ def test_an_option_of_a_construction_makes_sense_or_is_refused(options: dict[str
 
 def test_an_option_for_circuits_is_no_option_of_machines_nor_of_weights() -> None:
     for option in ({"variant": "paper"}, {"basis": "nor"}, {"epsilon": 0.1}):
-        with pytest.raises(CompileError, match="chapter is a machine, and .* circuit.*: omit --[a-z]+$"):
+        with pytest.raises(CompileError, match="chapter is a machine, and .* circuit.*: omit [a-z]+$"):
             tm2tfr.compile("chapter", **option)  # type: ignore[arg-type]
-        with pytest.raises(CompileError, match="these weights are already compiled: omit --"):
+        with pytest.raises(CompileError, match="these weights are already compiled: omit "):
             tm2tfr.compile(tm2tfr.compile("full-adder"), **option)  # type: ignore[arg-type]
 
 
@@ -389,11 +389,11 @@ def test_what_is_no_subject_is_refused(name: str, what: Any, tmp_path: Path, mon
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_option_of_the_construction_is_never_ignored(name: str, form: str, forms: Forms) -> None:
     function = getattr(tm2tfr, name)
-    with pytest.raises(CompileError, match="omit --left-boundary|unknown left boundary 'nonsense'"):
+    with pytest.raises(CompileError, match="omit left_boundary|unknown left boundary 'nonsense'"):
         function(forms[form], left_boundary="nonsense")
     compiled = "weight" in form or form in ("decoder", "subject of weights")
     if compiled:
-        with pytest.raises(CompileError, match="these weights are already compiled: omit --left-boundary"):
+        with pytest.raises(CompileError, match="these weights are already compiled: omit left_boundary"):
             function(forms[form], left_boundary="repaired")
 
 
@@ -676,9 +676,9 @@ def test_a_subject_made_by_hand_checks_itself() -> None:
 def test_what_is_compared_with_has_no_option_of_the_construction() -> None:
     printed = tm2tfr.Subject.of("left-edge", left_boundary="chapter")
     for function in (tm2tfr.check, tm2tfr.certify, tm2tfr.measure_softness, tm2tfr.explore):
-        with pytest.raises(CompileError, match="a machine to compare with has no --left-boundary"):
+        with pytest.raises(CompileError, match="a machine to compare with has no left_boundary"):
             function("left-edge", machine=printed)
-    with pytest.raises(CompileError, match="a machine to compare with has no --left-boundary"):
+    with pytest.raises(CompileError, match="a machine to compare with has no left_boundary"):
         tm2tfr.export_to("torch", "left-edge", "never-written", machine=printed)
 
 

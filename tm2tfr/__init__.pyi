@@ -2,11 +2,9 @@ from ._version import __version__ as __version__
 from .api.attention import attention_of, draw_requests, draw_run, plot_head, scores_of
 from .api.batches import check_batch, check_many, run_batch
 from .api.checking import check
-from .api.datasets import make_dataset, normal_form, sweep
-from .api.figure_1 import figure_1
+from .api.datasets import make_dataset, make_labels, normal_form, sweep
 from .api.hidden import claim_template, disguise, make_suite, score_claim, verify_disguise
 from .api.interventions import causal_variables, intervene, intervene_many
-from .api.labels import make_labels
 from .api.machines import convert, explain, formula, load, prompt_of, read_prompt, to_graph
 from .api.pages import animate, explore, frames
 from .api.runs import (
@@ -22,7 +20,7 @@ from .api.runs import (
     simulate,
     summary,
 )
-from .api.softness import measure_softness, soften
+from .api.softness import figure_1, measure_softness, soften
 from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
 from .api.training import compare, train, train_grid, training_examples

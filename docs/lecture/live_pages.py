@@ -22,7 +22,7 @@ from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
 from tm2tfr.cli import app
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 
 FOLDER = "lecture/live"
 MARK = re.compile(r"^<!-- live ([\w-]+) -->$", re.MULTILINE)

@@ -155,10 +155,18 @@ export interface DrawingSpec {
   none?: string;
 }
 
+/** The model of the source, as `tm2tfr explain --to json` writes it; layers count from 0, and the embedding is layer -1. */
+export interface ModelSpec {
+  variables: { name: string; meaning: string; formula: string; source: string; stored: boolean; since: { layer: number; part: string }; read_by: string }[];
+  patterns: { claim: string; meaning: string; formula: string; source: string }[];
+}
+
 export interface PageData {
   title: string;
   machine: MachineSpec | null;
   circuit: CircuitSpec | null;
+  /** null: the page knows no source, or its kind has no model with equations. */
+  model: ModelSpec | null;
   runs: RunSpec[];
   box: BoxSpec;
 }

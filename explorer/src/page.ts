@@ -9,6 +9,7 @@ import { el, set } from "./dom";
 import { CircuitGraph } from "./gates";
 import { History } from "./history";
 import { Layers, Stream } from "./layers";
+import { ModelPanel } from "./model";
 import { RulesPanel } from "./rules";
 import { type Showing, Store } from "./state";
 import { StateGraph } from "./states";
@@ -56,7 +57,10 @@ export function mount(root: HTMLElement, data: PageData, buffers: Buffers, aroun
 
   const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
   const views = runs.map((run) => view(run, scene));
-  root.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), controls.element, controls.help);
+  const model = data.model && new ModelPanel(data.model, runs[0]!, store);
+  store.subscribe(({ layer }) => model?.draw(layer));
+  const children = [...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
+  root.replaceChildren(...children.filter((child) => child != null));
   around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
   const resized = new ResizeObserver(() => store.set({}));
   resized.observe(root);

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.base.errors import OutputError
-from tm2tfr.base.places import check_file, check_folder
+from tm2tfr.base.files import check_file, check_folder
 
 
 def test_a_place_that_is_good_is_let_alone(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_folder_that_takes_no_file(check: Callable[[Path], None]) -> None:
 def test_a_file_system_without_nameless_files(
     check: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("tm2tfr.base.places.os.O_TMPFILE", raising=False)
+    monkeypatch.delattr("tm2tfr.base.files.os.O_TMPFILE", raising=False)
     check(tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
@@ -95,13 +95,13 @@ def test_a_file_system_without_nameless_files(
 @pytest.mark.parametrize("check", [check_file, check_folder])
 def test_no_permission(check: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may write anywhere, so that the answer of the system is made up here."""
-    monkeypatch.setattr("tm2tfr.base.places.os.access", lambda path, mode: Path(path) != tmp_path.resolve())
+    monkeypatch.setattr("tm2tfr.base.files.os.access", lambda path, mode: Path(path) != tmp_path.resolve())
     with pytest.raises(OutputError, match="no permission to write there: choose another place"):
         check(tmp_path / "new")
 
 
 def test_a_file_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").write_text("kept", encoding="utf-8")
-    monkeypatch.setattr("tm2tfr.base.places.os.access", lambda path, mode: Path(path) != tmp_path / "mine")
+    monkeypatch.setattr("tm2tfr.base.files.os.access", lambda path, mode: Path(path) != tmp_path / "mine")
     with pytest.raises(OutputError, match="no permission to write there"):
         check_file(tmp_path / "mine")

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from tests.house.reading import MODULES, name_of, text_of
 from tm2tfr.cli import parameters
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 from tm2tfr.cli.options import count, option
 from tm2tfr.cli.parameters import But, expanded
 
@@ -91,4 +91,4 @@ def test_the_command_line_is_typer_alone() -> None:
     }
     assert [name for name, found in imports.items() if any(each.split(".")[0] == "click" for each in found)] == []
     inner = [name for name, found in imports.items() if any(each.startswith("typer._") for each in found)]
-    assert inner == ["tm2tfr.cli.guarded", "tm2tfr.cli.parameters"]
+    assert inner == ["tm2tfr.cli.commands", "tm2tfr.cli.parameters"]

@@ -50,7 +50,7 @@ def test_ctrl_c_at_any_module(tmp_path: Path) -> None:
     names = modules(tmp_path)
     chance = random.Random(1)
     first, last = names.index("lazy_loader"), names.index("tm2tfr.cli")
-    for name in (names[first], names[last], "tm2tfr.cli.guarded", "numpy", *chance.sample(names, 12)):
+    for name in (names[first], names[last], "tm2tfr.cli.commands", "numpy", *chance.sample(names, 12)):
         done = run(tmp_path, name)
         assert (done.returncode, done.stdout) == (130, ""), name
         assert done.stderr.strip() in ("interrupted", "interrupted at position 0, after 0 steps"), name
@@ -84,7 +84,7 @@ def commanded(body: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "import os, signal, sys, time, weakref",
         "sys.argv = ['tm2tfr']",
         "from tm2tfr import interrupts",
-        "from tm2tfr.cli.guarded import guarded",
+        "from tm2tfr.cli.commands import guarded",
         "import typer, typer.main",
         "def press(*_): os.kill(os.getpid(), signal.SIGINT)",
         "class Thing: pass",

@@ -14,7 +14,7 @@ from pathlib import Path
 import tm2tfr
 from tests.golden import Case, Golden
 from tm2tfr.cli import app
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 
 
 @cache

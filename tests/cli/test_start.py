@@ -17,7 +17,7 @@ from tests.cli.test_commands import ROOT
 def imported(*arguments: str, cwd: Path) -> set[str]:
     """The modules that a command has imported when it ends, of other packages by their first name."""
     code = (
-        "import sys; from tm2tfr import cli; from tm2tfr.cli.guarded import guarded; guarded(cli.app, sys.argv[1:]);"
+        "import sys; from tm2tfr import cli; from tm2tfr.cli.commands import guarded; guarded(cli.app, sys.argv[1:]);"
         "print(*sorted({m if m.startswith('tm2tfr.') else m.partition('.')[0] for m in sys.modules}))"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

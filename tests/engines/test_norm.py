@@ -134,7 +134,7 @@ def test_a_refusal_says_which_norm(where: str, called: str) -> None:
 def test_an_epsilon_too_large_for_the_dtype_is_refused_by_name() -> None:
     decoder = with_norms("feed_forward_norm", norm_of(LAYOUT.width, epsilon=1e60))
     said = (
-        "layers.1.feed_forward_norm: the epsilon 1e+60 is too large for float32: use --dtype float64, or a smaller epsilon"
+        "layers.1.feed_forward_norm: the epsilon 1e+60 is too large for float32: use dtype='float64', or a smaller epsilon"
     )
     with pytest.raises(EngineError, match=f"^{re.escape(said)}$"):
         engine("dense", "float32").start(decoder)

@@ -94,7 +94,7 @@ def mute(value: float) -> Decoder:
 
 
 REFUSAL = (
-    "layer 4 (read tape), head 'mute', position 0: a score is too large for float64: use --engine exact, or smaller weights"
+    "layer 4 (read tape), head 'mute', position 0: a score is too large for float64: use engine='exact', or smaller weights"
 )
 
 
@@ -107,10 +107,10 @@ def test_a_head_that_writes_nothing_is_refused_where_it_overflows(name: str, kee
 
 
 def test_float32_refuses_a_weight_that_it_cannot_hold() -> None:
-    words = r"^layers.4.heads.1.query: the weight 1e\+300 is too large for float32: use --dtype float64 or --engine exact"
+    words = r"^layers.4.heads.1.query: the weight 1e\+300 is too large for float32: use dtype='float64' or engine='exact'"
     with pytest.raises(EngineError, match=words):
         api.check(mute(1e300), "11", dtype="float32")
-    with pytest.raises(EngineError, match="a score is too large for float32: use --dtype float64 or --engine exact, or"):
+    with pytest.raises(EngineError, match="a score is too large for float32: use dtype='float64' or engine='exact', or"):
         api.check(mute(1e30), "11", dtype="float32")
     check_weights(CHAPTER, "float32")
 

@@ -410,7 +410,7 @@ def test_numbers_that_are_too_large_are_refused_in_the_same_words(path: str) -> 
         with pytest.raises(EngineError) as refused:
             run()
         found.append(str(refused.value))
-    assert set(found) == {f"{HUGE[path][1]}: use --engine exact, or smaller weights"}
+    assert set(found) == {f"{HUGE[path][1]}: use engine='exact', or smaller weights"}
     assert len(run_whole(made, tokens, engine=Exact())) == 3
 
 

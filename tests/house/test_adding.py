@@ -11,7 +11,7 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
-from tm2tfr.cli.guarded import COMPLETION
+from tm2tfr.cli.commands import COMPLETION
 
 ROOT = Path(__file__).parents[2]
 MODULE = '''"""Rules as lines ``state symbol state symbol move``, after a line ``arrows``."""

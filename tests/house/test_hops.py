@@ -33,7 +33,7 @@ OWN = {
     ("api/training.py", "task"): "the fields of a LearningTask, each with its type, see TaskOptions",
     ("api/targets.py", "asked"): "the options that only one target has",
     ("web/explorer/record.py", "lists"): "columns, cut to the same length",
-    ("runs/saved.py", "every"): "the arrays of a file",
+    ("runs/recording.py", "every"): "the arrays of a file",
     ("lab/softness/measure.py", "named"): "what all errors of a head have in common",
 }
 """Where a dictionary is unpacked in a call -> the reason."""

@@ -29,8 +29,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "specification": {"transformer"},
     "blocks": {"base", "transformer"},
     "model": {"base", "specification", "transformer"},
-    "contract": {"base", "certificates", "specification", "blocks", "model", "transformer"},
-    "columns": {"contract", "model", "sources"},
+    "contract": {"base", "options", "certificates", "specification", "blocks", "model", "transformer"},
+    "columns": {"contract", "model", "sources", "transformer"},
     "truth": MODEL | CONTRACT | {"contract", "columns", "sources"},
     "engines": BASE | {"transformer"},
     "compiler": MODEL | {"sources"},
@@ -60,13 +60,14 @@ ROOMS = {
     "columns": "columns",
     "truth": "truth",
     "blocks": "truth",
+    "_blocks_kernel": "truth",
     "model": "truth",
     "patterns": "truth",
     "answers": "truth",
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
-CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "causality", "wired"), "model")
+CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "wired"), "model")
 """The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
 COMPARISON = {"rows", "comparison", "cause"}

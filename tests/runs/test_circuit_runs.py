@@ -85,5 +85,5 @@ def test_compile_takes_the_parameters_of_a_shipped_circuit() -> None:
         tm2tfr.compile("chapter", varient="paper")  # a slip
     with pytest.raises(UsageError, match="compile has no option 'heads': use one of left_boundary"):
         tm2tfr.Subject.of("chapter", heads=3)
-    with pytest.raises(UsageError, match="chapter is not a shipped circuit, and only these have parameters: omit --bits"):
+    with pytest.raises(UsageError, match="chapter is not a shipped circuit, and only these have parameters: omit bits"):
         tm2tfr.compile("chapter", bits=3)

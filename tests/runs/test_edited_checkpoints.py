@@ -22,7 +22,7 @@ from tests.runs.test_universal_runs import in_the_prompt
 from tests.strategies import tries
 from tm2tfr.base.errors import CheckpointError, Tm2tfrError
 from tm2tfr.engines.fast import session
-from tm2tfr.runs import saved as checkpoint
+from tm2tfr.runs import recording as checkpoint
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.recording import in_blocks
 from tm2tfr.sources.turing.compiler import compile_machine

@@ -10,6 +10,7 @@ import pytest
 
 import tm2tfr
 from tests.cli.test_commands import tm2tfr_here
+from tm2tfr.base.errors import for_command_line
 from tm2tfr.runs.plan import Finding, Plan, RunOptions, Soft, Watcher
 
 ASKED: dict[str, tuple[tuple[str, ...], str, Plan]] = {
@@ -29,7 +30,8 @@ ASKED: dict[str, tuple[tuple[str, ...], str, Plan]] = {
 @pytest.mark.parametrize("asked", ASKED)
 def test_the_library_says_what_the_command_says(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments, subject, plan = ASKED[asked]
-    report = tm2tfr.check(subject, plan)
+    with for_command_line():
+        report = tm2tfr.check(subject, plan)
     code, lines = tm2tfr_here(capsys, "check", *arguments)
     assert (code, lines) == (0 if report.passed else 1, str(report).splitlines())
     _, data = tm2tfr_here(capsys, "check", *arguments, "--format", "json")
@@ -64,13 +66,13 @@ def test_whoever_watches_hears_each_finding_as_it_comes() -> None:
     [
         ({"inputs": "ab"}, "inputs must be a list of words, not 'ab'"),
         ({"inputs": 3}, "inputs must be a list of words, not 3"),
-        ({"inputs": ("a",), "every": True}, "--all and --input cannot be combined"),
-        ({"inputs": ("a",), "random": 3}, "--random and --input cannot be combined"),
-        ({"every": True, "random": 3}, "--all and --random cannot be combined"),
-        ({"every": True, "all_up_to": 3}, "--all and --all-up-to cannot be combined"),
-        ({"random": 0}, "--random cannot be 0: use a whole number from 1 on"),
-        ({"all_up_to": True}, "--all-up-to cannot be True"),
-        ({"seed": 3}, "--seed is that of random inputs: add --random"),
+        ({"inputs": ("a",), "every": True}, "every and word cannot be combined"),
+        ({"inputs": ("a",), "random": 3}, "random and word cannot be combined"),
+        ({"every": True, "random": 3}, "every and random cannot be combined"),
+        ({"every": True, "all_up_to": 3}, "every and all_up_to cannot be combined"),
+        ({"random": 0}, "random cannot be 0: use a whole number from 1 on"),
+        ({"all_up_to": True}, "all_up_to cannot be True"),
+        ({"seed": 3}, "seed is that of random inputs: add random"),
         ({"random": 1, "seed": -1}, "the seed cannot be -1"),
         ({"soft": "softmax"}, "soft must be a Soft, not 'softmax'"),
         ({"max_steps": -1}, "max_steps must be a whole number of steps, not -1"),
@@ -95,7 +97,7 @@ def test_a_plan_for_another_source_is_refused() -> None:
     for subject, plan, said in (
         ("palindromes", Plan(every=True), "not a circuit"),
         ("half-adder", Plan(all_up_to=3), "all have one length"),
-        ("sort", Plan(every=True), "--all is for circuits"),
+        ("sort", Plan(every=True), "every is for circuits"),
         ("chapter", Plan(random=3, out=Path("rows.csv")), "-o records a single run"),
         ("half-adder", Plan(max_steps=3), "a circuit without examples has many"),
     ):

@@ -19,12 +19,10 @@ import tm2tfr as api
 from tm2tfr.base.errors import CheckpointError, EngineError, Interrupted, OutputError
 from tm2tfr.cli.progress import hearing
 from tm2tfr.runs import recording
-from tm2tfr.runs import saved as checkpoint
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.plan import RunOptions
-from tm2tfr.runs.recording import in_blocks
-from tm2tfr.runs.saved import About, load, save, weights_digest
+from tm2tfr.runs.recording import About, in_blocks, load, save, weights_digest
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load as machine_called
 from tm2tfr.sources.turing.spec import Machine
@@ -82,9 +80,7 @@ def test_a_checkpoint_is_refused_for_another_run(tmp_path: Path) -> None:
     further = carry_out(DECODER, "", machine=BEAVER, max_steps=9000, resume=path)
     assert first.as_dict() == again.as_dict()
     assert further.as_dict() == api.check(BEAVER, "", engine="fast", max_steps=9000, keep_rows=False).as_dict()
-    with pytest.raises(
-        CheckpointError, match=r"from a run with another input: it was made with --input '', or start again"
-    ):
+    with pytest.raises(CheckpointError, match=r"from a run with another input: it was made with word='', or start again"):
         carry_out(DECODER, "1", machine=BEAVER, resume=path)
     other = machine_called("busy-beaver-4")
     with pytest.raises(
@@ -100,8 +96,8 @@ def test_a_checkpoint_is_refused_for_another_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (None, "there is no such file: start the run with --checkpoint"),
-        (b"", "it is not a checkpoint, or was changed or damaged: start the run again with --checkpoint"),
+        (None, "there is no such file: start the run with checkpoint"),
+        (b"", "it is not a checkpoint, or was changed or damaged: start the run again with checkpoint"),
         (b"PK\x03\x04 not really", "it is not a checkpoint, or was changed or damaged"),
         (b"a: b", "it is not a checkpoint, or was changed or damaged"),
     ],
@@ -137,7 +133,7 @@ def test_checkpoints_of_another_version_and_damaged_ones(tmp_path: Path) -> None
         assert about == wanted
         assert all(np.array_equal(arrays[n], same[n]) for n in same)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint, "FORMAT", 3)
+        patch.setattr(recording, "FORMAT", 3)
         save(path, About("", "", ""), {})
     with pytest.raises(
         CheckpointError, match="this checkpoint has format 3, but this version reads 2: resume it with the version"
@@ -170,7 +166,7 @@ def test_the_digest_sees_every_weight() -> None:
 
 
 def test_only_the_fast_engine_has_checkpoints(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="a checkpoint needs the fast engine, not exact: use --engine fast"):
+    with pytest.raises(EngineError, match="a checkpoint needs the fast engine, not exact: use engine='fast'"):
         api.check("chapter", "11", engine="exact", checkpoint=tmp_path / "run.npz")
 
 
@@ -187,9 +183,7 @@ def test_a_run_that_ended_at_its_limit_goes_on_with_its_rows(tmp_path: Path) -> 
     path, out = tmp_path / "run.npz", tmp_path / "rows.csv"
     carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=path, out=out)
     short = out.read_bytes()
-    with pytest.raises(
-        CheckpointError, match="this run writes its rows to a file, 3,001 of them so far: add the same --out"
-    ):
+    with pytest.raises(CheckpointError, match="this run writes its rows to a file, 3,001 of them so far: add the same out"):
         carry_out(DECODER, "", machine=BEAVER, max_steps=5000, resume=path)
     with pytest.raises(CheckpointError, match="has already done 3,000 steps, more than 2,999: use a larger"):
         carry_out(DECODER, "", machine=BEAVER, max_steps=2999, resume=path, out=out)
@@ -211,7 +205,7 @@ def test_a_run_that_ended_at_its_limit_goes_on_with_its_rows(tmp_path: Path) -> 
         ({"checkpoint": "a.npz", "out": "a.parquet"}, "a checkpoint would be useless: use .csv or .jsonl, or omit the"),
         (
             {"checkpoint": "old.npz"},
-            "this file already exists: resume it with --resume .*old.npz, choose another name",
+            "this file already exists: resume it with resume='.*old.npz', choose another name",
         ),
         ({"checkpoint": "other.txt"}, "this file already exists: it is not a checkpoint: choose another name"),
     ],
@@ -259,7 +253,7 @@ def test_ctrl_c_ends_the_block_writes_the_checkpoint_and_says_where_the_run_stan
         if len(seen) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    words = r"interrupted at position [\d,]+, after [\d,]+ steps; [\d,]+ cells compared, all agree; resume it with --resume"
+    words = r"interrupted at position [\d,]+, after [\d,]+ steps; [\d,]+ cells compared, all agree; resume it with resume"
     with hearing() as stop, pytest.raises(Interrupted, match=words):
         carry_out(DECODER, "", machine=BEAVER, checkpoint=path, progress=press, stop=stop)
     _, arrays = load(path)
@@ -356,7 +350,7 @@ def test_a_run_that_is_killed_at_random_moments_gives_the_same_rows(tmp_path: Pa
 
 def test_the_seconds_between_checkpoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     written: list[float] = []
-    monkeypatch.setattr(recording.checkpoints, "save", lambda *_: written.append(0.0))
+    monkeypatch.setattr(recording, "save", lambda *_: written.append(0.0))
     carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", checkpoint_every=1e9)
     assert len(written) == 1
     carry_out(DECODER, "", machine=BEAVER, max_steps=200_000, checkpoint=tmp_path / "run.npz", checkpoint_every=0.0)
@@ -404,9 +398,9 @@ def test_rows_are_on_the_disk_before_the_checkpoint_that_counts_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    flush, written = RowWriter.flush, checkpoint.save
+    flush, written = RowWriter.flush, recording.save
     monkeypatch.setattr(RowWriter, "flush", lambda writer: (events.append(f"flush {writer.rows}"), flush(writer))[1])
-    monkeypatch.setattr(checkpoint, "save", lambda p, a, s: (events.append(f"save {a.rows}"), written(p, a, s))[1])
+    monkeypatch.setattr(recording, "save", lambda p, a, s: (events.append(f"save {a.rows}"), written(p, a, s))[1])
     out = tmp_path / "rows.csv"
     carry_out(DECODER, "", machine=BEAVER, max_steps=3000, checkpoint=tmp_path / "run.npz", checkpoint_every=0.0, out=out)
     assert events[-2:] == ["flush 3001", "save 3001"]

@@ -8,10 +8,12 @@ import pytest
 
 import tm2tfr
 from tests.cli.test_commands import tm2tfr_here
+from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError
+from tm2tfr.sources.names import of_kind
 
 
-@pytest.mark.parametrize("name", ["chapter", "palindromes", "full-adder"])
+@pytest.mark.parametrize("name", ["chapter", "palindromes", "full-adder", "histogram", "most-frequent", "since-b", "hop-1"])
 def test_every_variable_that_weights_hold_is_explained_in_the_order_of_the_layers(name: str) -> None:
     found, decoder = tm2tfr.explain(name), tm2tfr.compile(name)
     stored = [each for each in found.variables if each.stored]
@@ -22,7 +24,8 @@ def test_every_variable_that_weights_hold_is_explained_in_the_order_of_the_layer
 
 @pytest.mark.parametrize("name", ["chapter", "palindromes", "full-adder"])
 def test_every_label_column_of_a_model_is_published(name: str) -> None:
-    model = tm2tfr.explain(name).model
+    found = Subject.of(name)
+    model = found.kind.model(found.right, found.decoder)
     named = {each.column.name for each in (*model.variables, *model.patterns) if each.column is not None}
     assert named == set(model.columns)
 
@@ -45,6 +48,52 @@ def test_the_same_as_markdown_and_as_json(capsys: pytest.CaptureFixture[str]) ->
     assert (head["formula"], head["since"]) == ("h = Σ_{j≤i} m_{j-1}", {"layer": 1, "part": "attention"})
 
 
-def test_a_source_without_a_model_is_refused() -> None:
-    with pytest.raises(CompileError, match="reverse is a program, and only machines and circuits have a model with equa"):
-        tm2tfr.explain("reverse")
+@pytest.mark.parametrize(
+    ("name", "formulas", "heads"),
+    [
+        (
+            "sort",
+            {
+                "s334": "s334 = aggregate(c330, indicator(indices == 0))",
+                "value s343": "target = selector_width(precedes) = (round(1 / s334) - 1) + aggregate(c338, 1)",
+                "picked s345": "mean of tokens over c344",
+            },
+            {"c344 none c344": "c344 = select(target, indices, ==)"},
+        ),
+        (
+            "since-b",
+            {"s3": "s3 = Q[a] | Q[b]", "is s5": "s5 = s3 since Q[b]", "at since s5: is s3": "s3 at the j of s5"},
+            {"since s5": "latest j ≤ i: not s3, or Q[b]; or an end"},
+        ),
+        (
+            "hop-1",
+            {"label s2": "before = latest_j [j < i, true] in(j) : '?'", "found s3": "some j: before(j) = in(i)"},
+            {"back": "j = max(i-1, 0)", "latest future s3 0": "latest j ≤ i: before(j) = in(i)"},
+        ),
+    ],
+)
+def test_programs_and_formulas_have_equations_in_their_notation(
+    name: str, formulas: dict[str, str], heads: dict[str, str]
+) -> None:
+    found = tm2tfr.explain(name)
+    assert {each: found.by_name[each].formula for each in formulas} == formulas
+    assert {each.claim: each.formula for each in found.patterns}.items() >= heads.items()
+
+
+@pytest.mark.similar
+@pytest.mark.slow
+@pytest.mark.parametrize("name", of_kind("program") + of_kind("formula"))
+def test_every_shipped_program_has_an_equation_for_all_that_its_weights_hold(name: str) -> None:
+    found = tm2tfr.explain(name)
+    decoder = tm2tfr.compile(name)
+    assert {subspace.holds for subspace in decoder.layout.subspaces} <= found.by_name.keys()
+    assert {head.claim.attends for layer in decoder.layers for head in layer.heads if head.claim} == {
+        each.claim for each in found.patterns
+    }
+    assert all(each.meaning and each.formula for each in (*found.variables, *found.patterns))
+
+
+def test_weights_for_inputs_of_any_length_are_refused() -> None:
+    decoder = tm2tfr.compile("length", unbounded=True)
+    with pytest.raises(CompileError, match="as in weights for any length: compile it without unbounded"):
+        tm2tfr.explain(decoder)

@@ -297,7 +297,7 @@ def test_another_circuit_and_another_recipe_are_found(tmp_path: Path) -> None:
     assert not verify_export(folder, machine=C17, word="10110").same
     text = (folder / "lens.json").read_text(encoding="utf-8")
     (folder / "lens.json").write_text(text.replace('"stock": false', '"stock": true'), encoding="utf-8")
-    assert "lens.json: its recipe: binary-adder: --stock is about the bounds" in verify_export(folder).weights[0]
+    assert "lens.json: its recipe: binary-adder: stock is about the bounds" in verify_export(folder).weights[0]
 
 
 @needs_torch
@@ -321,8 +321,8 @@ REFUSED = [
         for to in ("gpt2", "lens", "onnx")
     ),
     ("onnx", "lookup", {"dtype": "float16"}, "weights are exported in float64 or float32, not in 'float16'"),
-    ("gpt2", "lookup", {"stock": True}, "--stock is about the bounds for Turing machines: omit it"),
-    ("lens", "lookup", {"stock": True}, "--to lens does not take --stock, which only applies to --to gpt2: omit it"),
+    ("gpt2", "lookup", {"stock": True}, "stock is about the bounds for Turing machines: omit it"),
+    ("lens", "lookup", {"stock": True}, "to=.lens. does not take stock, which only applies to to=.gpt2.: omit it"),
     ("lens", "paper", {}, OWN_SOFTMAX),
 ]
 

@@ -14,7 +14,7 @@ from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base import choices
 from tm2tfr.base.errors import ExportError
 from tm2tfr.cli import app, main
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 from tm2tfr.targets.registry import TARGETS, target, target_of
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.tracing import beyond_certificate
 from tm2tfr.base.choices import AUTO
-from tm2tfr.base.errors import CompileError, UsageError, counted, indented, visible
+from tm2tfr.base.errors import CompileError, UsageError, addressed, counted, indented, visible
 from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) ->
     if plan.by_default:
         some = f"all {2**inputs:,} inputs"
         if count is not None:
-            some = f"{count} random inputs of 2^{inputs}, seed 0 (more with --random)"
+            some = f"{count} random inputs of 2^{inputs}, seed 0 {addressed('(more with --random)')}"
         yield Finding(text=f"no examples: {some}")
     with watch.inputs() as progress:
         found = check_many(

@@ -16,7 +16,7 @@ from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.contract.source import Examined
+    from tm2tfr.contract.shown import Examined
     from tm2tfr.runs.batches.batch import ComparedRuns
     from tm2tfr.runs.plan import Plan, RunOptions, Watcher
     from tm2tfr.runs.streams import Streams
@@ -79,7 +79,7 @@ def lengths(subject: Subject, plan: Plan) -> Lengths:
 
 
 def _letters(subject: Subject) -> int:
-    from tm2tfr.runs.truths import labels_of
+    from tm2tfr.runs.choose import labels_of
 
     return labels_of(subject.right, subject.decoder).letters
 

@@ -205,14 +205,11 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
     @cache
     def base(word: str | None) -> Base:
         given = found.word(word)
-        if construction.model is not None:
-            construction.truth(program, given, decoder, None)  # raises InputError for a word over another alphabet
-        causal = model(given)
         return Base(
             program.name,
             given,
             decoder,
-            causal,
+            model(given),
             found.prompt(given),
             chosen,
             max_positions,

@@ -113,8 +113,10 @@ def explain(subject: Given) -> Explained:
 
     >>> import tm2tfr
     >>> found = tm2tfr.explain("full-adder")
-    >>> found.model.by_name["y"].formula, found.layer_of(found.model.by_name["y"])
+    >>> found.by_name["y"].formula, found.layer_of(found.by_name["y"])
     ('y = t[x_a x_b x_c]', '1 (gate), feed-forward')
+    >>> tm2tfr.explain("since-b").by_name["is s5"].formula
+    's5 = s3 since Q[b]'
 
     Args:
         subject: see `Subject.of`.
@@ -123,16 +125,13 @@ def explain(subject: Given) -> Explained:
         The model as ``str(…)``, ``markdown()`` and ``as_dict()``.
 
     Raises:
-        CompileError: if no program is stored with weights, or its kind has no model.
+        CompileError: if no program is stored with weights, or they are weights of a RASP program for inputs of any length.
     """
     from tm2tfr.tables.explained import Explained
 
     found = Subject.of(subject)
-    program, model = found.right, found.kind.model
-    if model is None:
-        what = f"{found.name} is a {found.noun}, and only machines and circuits have a model with equations"
-        raise CompileError(f"{what}: list its variables with 'tm2tfr intervene --variables'")
-    return Explained(program.name, found.noun, model(program, found.decoder), found.decoder)
+    program, decoder = found.right, found.decoder
+    return Explained(program.name, found.noun, *found.kind.explained(program, decoder), decoder)
 
 
 def to_graph(subject: Given) -> nx.MultiDiGraph[str]:

@@ -90,7 +90,7 @@ def recorded(
         dtype, max_steps, progress: see `moments`.
     """
     from tm2tfr.engines import engine as engine_named
-    from tm2tfr.runs.truths import truth_of
+    from tm2tfr.runs.choose import truth_of
     from tm2tfr.web.explorer.record import record
 
     run = found.decoder if decoder is None else decoder

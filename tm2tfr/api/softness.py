@@ -1,8 +1,8 @@
-"""Soft attention: the same weights under softmax, and measurements of a run."""
+"""Soft attention: weights that have it, its errors measured on runs, and Figure 1."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,9 @@ from tm2tfr.runs.plan import Soft, check_engine, check_steps, is_count
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given, Subject
     from tm2tfr.base.choices import Temperature
+    from tm2tfr.lab.softness.figure_1 import Figure, MeasuredOn
     from tm2tfr.lab.softness.run import SoftLabels, SoftRun
     from tm2tfr.transformer.weights import Decoder
-
 
 SOFT_STEPS = 200
 """The default limit on the steps that are measured under softmax."""
@@ -98,7 +98,7 @@ def measure_softness(
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.lab.softness.run import soft_run
     from tm2tfr.lab.softness.temperature import parsed_word
-    from tm2tfr.runs.truths import truth_of
+    from tm2tfr.runs.choose import truth_of
     from tm2tfr.transformer.soft import already_soft
 
     check_steps(max_steps)
@@ -143,7 +143,7 @@ def measure_labels(
     from tm2tfr.engines import engine as engine_named
     from tm2tfr.lab.softness.run import soft_labels
     from tm2tfr.lab.softness.temperature import one_temperature, parsed_word
-    from tm2tfr.runs.truths import labels_of, truth_of
+    from tm2tfr.runs.choose import labels_of, truth_of
     from tm2tfr.transformer.soft import already_soft
 
     check_engine("dense", dtype)
@@ -270,3 +270,46 @@ def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
     if subject.machine is None:
         return len(given) + limit + 2
     return len(subject.prompt(given)) + simulate(subject.machine, given, max_steps=limit).steps + 2
+
+
+# ── Figure 1 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def figure_1(
+    *,
+    lengths: Sequence[int] | None = None,
+    cases: Iterable[MeasuredOn] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Figure:
+    """Measure Figure 1 of Yang et al.: how the temperature and the position embedding of each logic grow with the length.
+
+    >>> import tm2tfr
+    >>> from tm2tfr.lab.softness.figure_1 import CASES
+    >>> found = tm2tfr.figure_1(lengths=(4, 8), cases=CASES[:1])
+    >>> round(found.rows[0].needed, 2) == 0, round(found.rows[0].entries, 2)
+    (True, 2.0)
+
+    Args:
+        lengths: of the words; by default 8, 16, 32 and 64.
+        cases: the rows, by default all of `tm2tfr.lab.softness.figure_1.CASES`.
+        progress: called before each row with what it is about.
+
+    Raises:
+        CompileError: for lengths that are not positive numbers.
+    """
+    from tm2tfr.contract.options import LogicOptions, read_options
+    from tm2tfr.lab.softness.figure_1 import CASES, LENGTHS, Figure, row_of
+    from tm2tfr.sources.logic.compiler import compile_program
+    from tm2tfr.sources.logic.library import load
+    from tm2tfr.sources.logic.read import formula
+    from tm2tfr.sources.logic.truth import LogicLabels
+
+    chosen = LENGTHS if lengths is None else tuple(lengths)
+    if not chosen or not all(is_count(n, 1) for n in chosen):
+        raise CompileError(f"the lengths must be positive numbers, not {chosen!r}: use for example (8, 16, 32)")
+    rows = []
+    for case in CASES if cases is None else cases:
+        if progress is not None:
+            progress(f"{case.subject}, {case.weights}")
+        given = formula(case.subject, alphabet=tuple(case.alphabet)) if case.alphabet else load(case.subject).program
+        decoder = compile_program(given, read_options(LogicOptions, case.options))
+        rows.append(row_of(case, decoder, LogicLabels(given, decoder), chosen))
+    return Figure(tuple(rows))

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, did_you_mean
+from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, addressed, did_you_mean
 from tm2tfr.base.files import is_weights
 from tm2tfr.contract.options import CircuitOptions, CircuitParameters, everything, fields_of, option_called
 
@@ -374,7 +374,7 @@ def outside() -> int:
 def issue(texts: Sequence[str]) -> None:
     """Issue warnings about a text as `SpecWarning`, for the code that called this package."""
     for text in texts:
-        warnings.warn(text, SpecWarning, stacklevel=outside())
+        warnings.warn(addressed(text), SpecWarning, stacklevel=outside())
 
 
 def recompiled(given: Given, left_boundary: str | None) -> Subject:

@@ -8,12 +8,25 @@ the offending part; a `SpecError` carries all the complaints about a machine at 
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Literal
+
+from tm2tfr.base.choices import (
+    CIRCUIT_VARIANTS,
+    DTYPES,
+    ENGINES,
+    HALT_VERDICTS,
+    LOGIC_COMPARE,
+    TARGETS,
+    TEMPERATURES,
+    WEIGHTINGS,
+)
 
 Severity = Literal["error", "warning"]
 LONGEST_NAME = 200
@@ -62,12 +75,67 @@ class Diagnostic:
             place = f"{place or '<text>'}:{self.span.line}:{self.span.column}"
         tag = "warning: " if self.severity == "warning" else ""
         head = f"{place}: {tag}" if place else tag
-        text = f"{head}{self.what}: {self.remedy}"
+        text = f"{head}{addressed(f'{self.what}: {self.remedy}')}"
         return text if self.span is None else f"{text}\n{self.span.underline()}"
+
+
+# ── messages name options as they are typed; callers of the library read their parameters instead ───────────
+class _Readers:
+    """Who reads the messages of this process: no argument tells it to an error."""
+
+    type_options = False
+
+
+@contextmanager
+def for_command_line() -> Iterator[None]:
+    """Have messages name options as they are typed."""
+    before, _Readers.type_options = _Readers.type_options, True
+    try:
+        yield
+    finally:
+        _Readers.type_options = before
+
+
+_PARAMETERS = {"input": "word", "from": "format", "output": "out", "all": "every", "set": "settings"}
+"""The options that are not called as their parameters."""
+_WORDS = "|".join(
+    ("future", *ENGINES, *DTYPES, *WEIGHTINGS, *TEMPERATURES, *CIRCUIT_VARIANTS, *HALT_VERDICTS, *LOGIC_COMPARE, *TARGETS)
+)
+_TYPED = (
+    r"^tm2tfr [\w-]+: "  # the command, which is not what was called
+    r"|(?P<command>tm2tfr [a-z][\w-]* (?:[^:;,'`]|,(?! ))*)"  # a command to type remains one
+    r"|(?:(?P<example>\b(?:example|give) )|(?<![^\s(]))--(?P<option>[a-z][a-z-]*)"
+    rf"(?: (?P<value>\d+|'[^']*'|(?:{_WORDS})(?![\w-])|[^\s,;:]*[./]\w+|(?(example)[^\s,;:]+|\d)))?"
+)
+
+
+def addressed(message: str) -> str:
+    """Return a message for those who read it: with ``--max-length 5``, or ``max_length=5`` for callers of the library."""
+    return message if _Readers.type_options else re.sub(_TYPED, _as_parameter, message)
+
+
+def _as_parameter(typed: re.Match[str]) -> str:
+    if typed["option"] is None:
+        return typed["command"] or ""
+    option, value = typed["option"], typed["value"]
+    if option.startswith("no-"):
+        option, value = option.removeprefix("no-"), "False"
+    elif value is not None and not value.isdecimal() and not value.startswith("'"):
+        value = repr(value)
+    name = _PARAMETERS.get(option, option).replace("-", "_")
+    return f"{typed['example'] or ''}{name}{'' if value is None else f'={value}'}"
 
 
 class Tm2tfrError(Exception):
     """An error that the user can correct. Its ``str`` is the whole message: where, what, and what to do."""
+
+    def __str__(self) -> str:
+        return addressed(self.typed)
+
+    @property
+    def typed(self) -> str:
+        """The message with options as they are typed."""
+        return super().__str__()
 
 
 class SpecError(Tm2tfrError):
@@ -76,6 +144,9 @@ class SpecError(Tm2tfrError):
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         super().__init__("\n".join(str(d) for d in self.diagnostics))
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.diagnostics))
 
 
 class SpecWarning(UserWarning):

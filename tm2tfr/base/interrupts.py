@@ -2,7 +2,7 @@
 
 While modules load and while Python shuts down nothing is half written, and nothing would catch KeyboardInterrupt: the
 process ends at once. While a command runs, KeyboardInterrupt is raised as everywhere, so that what it has begun is cleaned
-up (`tm2tfr.cli.guarded`). A program that imports the library keeps its own handler.
+up (`tm2tfr.cli.commands`). A program that imports the library keeps its own handler.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ from typer.main import get_command
 
 from tm2tfr._version import __version__
 from tm2tfr.base import interrupts
-from tm2tfr.cli.commands import HELP, Group, Later
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import HELP, Group, Later, guarded
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     "Inspect": {
@@ -45,12 +44,12 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "check": ("runs:check", "Compare a decoder with its reference, on examples or inputs", "palindromes --input abba"),
         "sweep": ("datasets:sweep", "Check every program of a spec on every input", "two-states"),
         "certify": (
-            "proofs:certify",
+            "weights:certify",
             "Prove, for every input, how long a run stays right",
             "busy-beaver-5 --engine fast --max-steps 1e6",
         ),
-        "soften": ("proofs:soften", "Measure the errors of a run under softmax", "palindromes --input abba"),
-        "verify-export": ("exports:verify_export", "Check that an export is still its machine", "gpt2"),
+        "soften": ("weights:soften", "Measure the errors of a run under softmax", "palindromes --input abba"),
+        "verify-export": ("weights:verify_export", "Check that an export is still its machine", "gpt2"),
     },
     "Export": {
         "compile": (
@@ -59,11 +58,11 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
             "chapter -o chapter.safetensors",
         ),
         "prompt": (
-            "exports:prompt",
+            "weights:prompt",
             "Write a machine as the prompt of a universal decoder",
             "palindromes --input abba",
         ),
-        "export": ("exports:export", "Export a GPT-2, TransformerLens, PyTorch or ONNX model", "palindromes -o gpt2"),
+        "export": ("weights:export", "Export a GPT-2, TransformerLens, PyTorch or ONNX model", "palindromes -o gpt2"),
         "convert": (
             "machines:convert",
             "Write a machine, a circuit or a formula in another format",

@@ -54,7 +54,7 @@ def dataset(
     decoder: Annotated[UniversalGroup, But(prompt=None)],
 ) -> None:
     """Write checked runs as training examples: JSON Lines and Parquet that datasets.load_dataset reads."""
-    from tm2tfr.base.places import check_folder
+    from tm2tfr.base.files import check_folder
 
     check_folder(output, reading=[spec])
     from tm2tfr.api.datasets import make_dataset
@@ -155,7 +155,7 @@ def labels(
 
     The folder also says which variable each hook point of the exported models carries (hooks.json).
     """
-    from tm2tfr.base.places import check_folder
+    from tm2tfr.base.files import check_folder
 
     check_folder(output, reading=(*asked.reading, file))
     for name, given in (("--all-up-to", all_up_to), ("--random", count)):
@@ -169,7 +169,7 @@ def labels(
     found = subject(asked, seeded=count is not None)
     if max_steps is not None and found.machine is None:
         raise UsageError(f"tm2tfr labels: --max-steps is for machines, and this is a {found.noun}: omit it")
-    from tm2tfr.api.labels import make_labels
+    from tm2tfr.api.datasets import make_labels
     from tm2tfr.lab.labels.make import labels_report
 
     with counting("resume it with --resume") as progress:
@@ -286,7 +286,7 @@ def intervene(
     if output is None and (parquet or resume):
         raise UsageError(f"tm2tfr intervene: {'--parquet' if parquet else '--resume'} is about a folder: add -o DIR")
     if output is not None:
-        from tm2tfr.base.places import check_folder
+        from tm2tfr.base.files import check_folder
 
         check_folder(output, reading=asked.reading)
     words, number = None if word is None else [word], _seed(asked)

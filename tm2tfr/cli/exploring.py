@@ -75,7 +75,7 @@ class SlidesGroup:
             OutputError: if a picture cannot be written there.
         """
         from tm2tfr.base.choices import LEFT_BOUNDARIES
-        from tm2tfr.base.places import check_file, check_folder
+        from tm2tfr.base.files import check_file, check_folder
 
         if self.frame_format is not None and self.frames is None:
             raise UsageError("tm2tfr explore: --frame-format is about the pictures in a folder: add --frames DIR")
@@ -139,7 +139,7 @@ def explore(
     A machine or a circuit is played step by step. The page of a RASP program or a formula is static: all positions are
     computed at once, so everything is side by side.
     """
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
 
     slides.check(asked, compare=compare, show=show and output is None)
     if output is None and not slides.wanted:
@@ -234,7 +234,7 @@ def plot(
     A row of the map is called by the token answered, one after the position that looks; of a program or a formula, which
     answer nothing, by the position itself. Positions that tie share the weight of average-hard attention.
     """
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
     from tm2tfr.tables.scores import ATTENTION_FORMATS, AttentionMap, plot_attention
 
     if everything and position is not None:

@@ -90,7 +90,7 @@ def disguise(
         raise UsageError(
             f"tm2tfr disguise: missing option {missing}: hidden weights go to --output, and what opens them to --key"
         )
-    from tm2tfr.base.places import check_apart, check_file
+    from tm2tfr.base.files import check_apart, check_file
 
     check_file(output, reading=asked.reading, what="weights", endings=[".safetensors"])
     check_file(key, reading=asked.reading, what="keys", endings=[".json"])
@@ -198,7 +198,7 @@ def _verify(asked: Asked, key: Path) -> NoReturn:
 
 
 def _suite(asked: Asked, output: Path | None, key: Path | None, verify: Path | None, *, resume: bool) -> NoReturn:
-    from tm2tfr.base.places import check_folder
+    from tm2tfr.base.files import check_folder
 
     if key is not None or verify is not None:
         raise UsageError("tm2tfr disguise: a suite has its keys in its own folder: omit --key and --verify")

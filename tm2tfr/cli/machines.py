@@ -78,7 +78,7 @@ def graph(
 
     Without a file, DOT is printed; a file may be .dot, .mmd, .svg, .png or .pdf.
     """
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
 
     if head is not None:
         if attention or draws:
@@ -106,7 +106,7 @@ def _draw_head(
     asked: Asked, output: Path | None, head: str, word: str | None, cone: str | None, *, everything: bool
 ) -> None:
     """Print where a head looks, or write a picture of it."""
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
     from tm2tfr.tables.scores import ATTENTION_FORMATS, plot_attention
 
     if cone is not None:
@@ -126,7 +126,7 @@ def _draw_run(
     asked: Asked, output: Path | None, word: str | None, cone: str | None, *, attention: bool, draws: bool
 ) -> None:
     """Print or write the drawing of a run of a RASP program, or those that it asks for."""
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
 
     if cone is not None:
         raise UsageError("tm2tfr graph: --cone is a part of a circuit, and a run is drawn of RASP programs: omit it")
@@ -190,7 +190,7 @@ def convert(
     ],
 ) -> None:
     """Write a machine, a circuit or a formula in another format, or say why that format cannot express it."""
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
     from tm2tfr.sources.registry import check_target
 
     if not asked.named:
@@ -251,10 +251,11 @@ def explain(
 ) -> None:
     """Print the model of a source: each variable with its equation, the layer that writes it, and what reads it.
 
-    The model states a second time, on its own, what the weights were compiled to compute. Machines and circuits have one.
+    The model states a second time, on its own, what the weights were compiled to compute. The equations of programs and
+    formulas are in their own notation. Weights with --unbounded have no model.
     """
     from tm2tfr.api.machines import explain
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
 
     check_file(output, reading=asked.reading)
     found = explain(subject(asked))

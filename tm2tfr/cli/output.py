@@ -97,8 +97,7 @@ def write(text: str | bytes, output: Path | None, argument: str) -> None:
         else:
             write_data(text)
         return
-    from tm2tfr.base.files import write_text, write_whole
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file, write_text, write_whole
 
     check_file(output, reading=[argument])
     if isinstance(text, bytes):

@@ -158,7 +158,7 @@ def compile(
 ) -> None:
     """Compile a machine, a circuit, a program or a formula: print a summary, write the weights, or explain them."""
     from tm2tfr.api.softness import compiled
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
 
     check_file(output, reading=asked.reading, what="weights", endings=[".safetensors"])
     found = compiled(subject(asked), softness.soft, length)
@@ -237,7 +237,7 @@ def table(
 ) -> None:
     """Export the table of a run: text, markdown, LaTeX, CSV, JSON or HTML."""
     from tm2tfr.api.tracing import traced
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
     from tm2tfr.tables.table import format_for
     from tm2tfr.tables.table import table as table_of
 

@@ -178,7 +178,7 @@ def listed(asked: Asked) -> MachineList | None:
 
 def check_places(reading: Sequence[str | None], run: RunOptions) -> None:
     """Raise OutputError if a file in which a run is to be recorded cannot be written."""
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
 
     check_file(run.out, reading=reading, what="rows", endings=[".csv", ".jsonl", ".parquet"])
     check_file(run.checkpoint, reading=reading)

@@ -155,7 +155,7 @@ def train(
     typed: frozenset[str] = frozenset(),
 ) -> None:
     """Train a transformer on runs, with evaluations on unseen inputs; learned, not compiled: nothing is proved of it."""
-    from tm2tfr.base.places import check_folder
+    from tm2tfr.base.files import check_folder
 
     check_folder(output)
     if grid is not None:
@@ -220,7 +220,7 @@ def compare(
     as_json: Annotated[bool, option("Print the numbers as JSON.", "--json")] = False,
 ) -> None:
     """Compare where a trained model looks with where the compiled weights look, in numbers and as a picture."""
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
 
     check_file(plot)
     if plot is not None:

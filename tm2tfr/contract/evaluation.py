@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.contract.labelling import Ragged, offsets_of
 from tm2tfr.contract.model import HeadPlaces, KeyScore, ModelColumns, SourceModel, VariableValues
+from tm2tfr.transformer.matrix import AnyArray
 
 
 @dataclass
@@ -26,7 +26,7 @@ class WholeRuns(ModelColumns):
 
     model: SourceModel
     offsets: NDArray[np.int64]
-    token: NDArray[Any]
+    token: AnyArray
     given: Mapping[str, VariableValues] = field(default_factory=dict)
     fast: bool = False
 
@@ -64,7 +64,7 @@ class WholeRuns(ModelColumns):
             self._rows[claim] = self.starts + places
         return np.asarray(self[name][self._rows[claim]])
 
-    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[Any]) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: AnyArray) -> VariableValues:
         """Return the values of a variable at these positions of these runs."""
         starts = self.starts if runs is self.run else self.offsets[runs]
         return np.asarray(self[name][starts + positions])
@@ -119,8 +119,9 @@ class SteppedRuns(ModelColumns):
         self._past: dict[str, VariableValues] = {}
         self._here: dict[str, VariableValues] = {}
         self._places: dict[str, HeadPlaces] = {}
+        self._totals: dict[str, tuple[int, VariableValues]] = {}  # (positions summed, their sum)
 
-    def step(self, token: NDArray[Any]) -> None:
+    def step(self, token: AnyArray) -> None:
         """Go on to the next position, at which there are these tokens, and compute all variables there."""
         self.position += 1
         self.i, self.token = np.full(self.runs, self.position), token
@@ -170,13 +171,16 @@ class SteppedRuns(ModelColumns):
             self._places[claim] = self.model.by_claim[claim].places(self)
         return self._places[claim]
 
-    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[Any]) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: AnyArray) -> VariableValues:
         """Return the values of a variable at these positions of these runs."""
         return np.asarray(self.past(name)[positions, runs])
 
     def total(self, name: str) -> VariableValues:
         """Return Σ_{j≤i} of a number."""
-        return np.asarray(self.past(name).sum(axis=0))
+        summed, total = self._totals.get(name, (0, np.zeros(self.runs, dtype=np.int64)))
+        total = total + self.past(name)[summed:].sum(axis=0)
+        self._totals[name] = (self.position + 1, total)
+        return np.asarray(total)
 
     def latest_where(self, name: str) -> NDArray[np.int64]:
         """Return the latest position j ≤ i at which a bit is 1; i where there is none."""

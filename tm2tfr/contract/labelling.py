@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tm2tfr.base.errors import ShapeError, listing
+from tm2tfr.transformer.matrix import AnyArray
 from tm2tfr.transformer.weights import Decoder, Mask
 
 VariableKind = Literal["label", "text", "whole", "number"]
@@ -26,7 +27,7 @@ Seen = Literal["all", "one", "several"]
 HeldFunction = Literal["", "square", "positive", "negative", "is 0", "steps", "up to"]
 """A function of a number x, see `FUNCTIONS`. ``steps``: of each label ``a..b`` where x is between a and b, from 0 to 1;
 ``up to``: of each label k whether x is k or more."""
-FUNCTIONS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+FUNCTIONS: Mapping[str, Callable[[AnyArray], AnyArray]] = {
     "": lambda x: x,
     "square": lambda x: x.astype(np.float64) ** 2,
     "positive": lambda x: np.maximum(x, 0),
@@ -59,10 +60,28 @@ class LabelVariable:
                 f"variable {self.name!r}: a label has labels, and nothing else has: give them, or another kind"
             )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         own = {} if self.labels is None else {"labels": list(self.labels)}
         return {"name": self.name, "kind": self.kind, "meaning": self.meaning, **own}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadPattern:
+    """The positions that a head attends to, for readers.
+
+    Args:
+        claim: what such a head `attends` to.
+        meaning: the positions, in a few words.
+        formula: the positions, as an equation; source: where the paper has it.
+        seen: see `Seen`.
+    """
+
+    claim: str
+    meaning: str
+    formula: str = ""
+    source: str = ""
+    seen: Seen = "one"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +107,7 @@ class HeadLabels:
         """The name of its column, as TransformerLens names heads: ``L2H0``."""
         return f"L{self.layer}H{self.head}"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         attends = {"all": IN_SIGHT[self.mask], "one": "the position in the column", "several": SEVERAL}[self.seen]
         own = {} if self.seen == "all" else {"column": self.column}
@@ -135,9 +154,9 @@ class HeldVariable:
             known = listing([name for name in get_args(HeldFunction) if name])
             raise ShapeError(f"there is no function {self.function!r}: use {known}")
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data, without the fields that have their default values."""
-        plain: dict[str, Any] = {"column": self.column, "function": self.function or None, "mean over": self.mean}
+        plain: dict[str, object] = {"column": self.column, "function": self.function or None, "mean over": self.mean}
         plain |= {"times": None if self.times == 1 else self.times, "divided by": "position + 1" if self.over else None}
         plain |= {"groups": [list(pair) for pair in self.groups] or None}
         return {name: value for name, value in plain.items() if value is not None} or {"constant": 1}
@@ -226,7 +245,7 @@ def joined(parts: Sequence[HeadColumn]) -> HeadColumn:
     return Ragged(offsets_of(sizes), places, everything)
 
 
-def offsets_of(sizes: Any) -> NDArray[np.int64]:
+def offsets_of(sizes: ArrayLike) -> NDArray[np.int64]:
     """Return where each of some runs begins in their rows, and where the last ends: (runs + 1,)."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
@@ -245,7 +264,7 @@ def sight_matrix(mask: str, n: int) -> NDArray[np.bool_]:
 
 
 # ── What a source computes labels from, and what it returns.
-VariableColumns = dict[str, NDArray[Any]]
+VariableColumns = dict[str, AnyArray]
 """The values of each variable: (rows,)."""
 
 
@@ -284,7 +303,7 @@ class LabelledWords:
     """
 
     defined: NDArray[np.bool_]
-    columns: Mapping[str, NDArray[Any]]
+    columns: Mapping[str, AnyArray]
     texts: Mapping[str, Sequence[str]]
     looks: Mapping[str, LookMatrix] = field(repr=False)
     fed: NDArray[np.int64]
@@ -303,10 +322,16 @@ class LabelledWords:
         return found
 
 
-def recoded(names: Sequence[Any], labels: Sequence[str] | None) -> NDArray[np.int32]:
+def recoded(names: Sequence[str | None], labels: Sequence[str] | None) -> NDArray[np.int32]:
     """Return for each name its place among labels, -1 if it is none of them."""
-    places = {label: n for n, label in enumerate(labels or ())}
+    places: dict[str | None, int] = {label: n for n, label in enumerate(labels or ())}
     return np.array([places.get(name, -1) for name in names], dtype=np.int32)
+
+
+def claimed(decoder: Decoder) -> tuple[str, ...]:
+    """Return what the heads of a decoder are claimed to attend to, each claim once."""
+    heads = (head for layer in decoder.layers for head in layer.heads)
+    return tuple(dict.fromkeys(head.claim.attends for head in heads if head.claim is not None))
 
 
 def heads_of(decoder: Decoder, seen: Callable[[str], Seen | None]) -> tuple[HeadLabels, ...]:

@@ -28,20 +28,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import UsageError, did_you_mean, listing
-from tm2tfr.contract.labelling import HeldVariable, Ragged, Seen, VariableKind, recoded
-from tm2tfr.contract.specification import reached
+from tm2tfr.contract.labelling import HeadPattern, HeldVariable, Ragged, VariableKind, recoded
+from tm2tfr.contract.specification import VariableValue, reached
+from tm2tfr.transformer.matrix import AnyArray
 
 ModelStage = tuple[int, str]
 """(layer from 0, part), see `tm2tfr.contract.specification.STAGES`."""
 EMBEDDING: ModelStage = (-1, "embedding")
 NOTHING = -1
 """⊥, the label of the zero vector, as its place among labels."""
-VariableValue = Any
-"""A label as text, None for ⊥; a number; or a mixture, label -> share."""
-VariableValues = NDArray[Any]
+VariableValues = AnyArray
 """The values of a variable, see the module: (rows,)."""
 NamedValues = Mapping[str, VariableValues]
-HeadPlaces = NDArray[Any] | Ragged
+HeadPlaces = AnyArray | Ragged
 """The positions that a head attends to: one for each row, or several."""
 
 
@@ -211,25 +210,17 @@ def _whole(value: VariableValue) -> int | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pattern:
-    """The positions that a head attends to.
+class Pattern(HeadPattern):
+    """The positions that a head attends to, with their equation.
 
     Args:
-        claim: what such a head `attends` to.
-        meaning, formula, source: as of a variable.
-        seen: see `tm2tfr.contract.labelling.Seen`.
         places: the positions, as a function of variables.
         shortcut: a faster way to the same, only in runs in which nothing is set.
         column: the label column that it defines.
     """
 
-    claim: str
-    meaning: str
     places: Callable[[ModelColumns], HeadPlaces]
     shortcut: Callable[[ModelColumns], HeadPlaces] | None = None
-    formula: str = ""
-    source: str = ""
-    seen: Seen = "one"
     column: LabelColumn | None = None
 
 
@@ -308,7 +299,7 @@ class ModelColumns(ABC):
     model: SourceModel
     i: NDArray[np.int64]
     run: NDArray[np.int64]
-    token: NDArray[Any]
+    token: AnyArray
 
     @abstractmethod
     def __getitem__(self, name: str) -> VariableValues:
@@ -319,7 +310,7 @@ class ModelColumns(ABC):
         """Return the positions that heads with this claim attend to."""
 
     @abstractmethod
-    def there(self, name: str, runs: NDArray[np.int64], positions: NDArray[Any]) -> VariableValues:
+    def there(self, name: str, runs: NDArray[np.int64], positions: AnyArray) -> VariableValues:
         """Return the values of a variable at these positions of these runs: (places,)."""
 
     @abstractmethod
@@ -402,14 +393,14 @@ def mixture(labels: Sequence[str | None]) -> VariableValue:
     return settled(shares)
 
 
-def settled(votes: Mapping[str, Any]) -> VariableValue:
+def settled(votes: Mapping[str, VariableValue]) -> VariableValue:
     """Return votes as a value: a single one for one label as that label, None if there is none."""
     if len(votes) == 1 and 1 in votes.values():
         return next(iter(votes))
     return votes or None
 
 
-def votes_of(value: VariableValue) -> Mapping[str, Any]:
+def votes_of(value: VariableValue) -> Mapping[str, VariableValue]:
     """Return the votes of a value: of a single label, one for it."""
     return {} if value is None else {value: 1} if isinstance(value, str) else value
 

@@ -1,31 +1,98 @@
-"""What follows from a model: the specification of a run, the labels of many runs, and causal runs."""
+"""What follows from a model: the specification of a run, the labels of many runs, and causal runs.
+
+In a causal run some variables are set. The values of a run are equations of each other: each variable at a position is a
+function of variables at this position and others. An intervention sets one, ``do(q at 5 = q3)`` (Pearl 2009): it has that
+value from the stage on after which it is written. What is computed from it afterwards sees the new value; what was computed
+before does not. A causal model knows no weights: what it says of an intervention is what weights must do when the subspace
+of that variable is overwritten.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.contract.causality import CausalRun, Settings
 from tm2tfr.contract.evaluation import SteppedRuns, WholeRuns
 from tm2tfr.contract.labelling import (
     HeadColumn,
+    HeadPattern,
     HeldVariable,
     LabelVariable,
     Ragged,
     RunRows,
     Scheme,
     VariableColumns,
+    claimed,
     heads_of,
     recoded,
 )
-from tm2tfr.contract.model import LabelColumn, ModelVariable, SourceModel, VariableValue, VariableValues, place_table
-from tm2tfr.contract.specification import Specification
+from tm2tfr.contract.model import LabelColumn, ModelVariable, SourceModel, VariableValues, place_table
+from tm2tfr.contract.specification import Specification, VariableValue
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
+
+CausalValue = VariableValue
+"""The value of a variable; a mixture can be seen but not set."""
+
+Settings = Mapping[tuple[str, int], CausalValue]
+"""(variable, position) -> the value that it is set to."""
+
+
+@dataclass(frozen=True)
+class CausalRun:
+    """A run of a causal model.
+
+    Args:
+        tokens: those fed, from position 0 on.
+        answers: what is answered at each position: the token, or of a labeller each output.
+        cells: for each position the value of every variable.
+        doubts: (variable, position) -> why its value in the weights is not known: nothing like it occurs in any run.
+        unanswered: position -> the numbers of the outputs whose answer is not known there, with why.
+    """
+
+    tokens: tuple[str, ...]
+    answers: tuple[CausalValue, ...]
+    cells: tuple[Mapping[str, CausalValue], ...]
+    doubts: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    unanswered: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+
+
+class CausalModel(Protocol):
+    """A run on one input, as equations: see the module."""
+
+    @property
+    def variables(self) -> Mapping[str, ModelVariable]:
+        """The variables that can be set, by name."""
+
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """What else variables are called, such as the columns of the table: name -> variable."""
+
+    @property
+    def fixed(self) -> Mapping[str, str]:
+        """What subspaces hold beside the variables, with the reason why that cannot be set."""
+
+    def run(self, settings: Settings, max_positions: int) -> CausalRun:
+        """Return the run in which variables have these values, of at most `max_positions` positions."""
+
+    def runs(self, settings: Sequence[Settings], max_positions: int) -> list[CausalRun]:
+        """Return the run for each of the settings, in their order."""
+
+
+DescribedModel = tuple[tuple[ModelVariable, ...], tuple[HeadPattern, ...]]
+"""The variables that weights hold, or equations use, in the order of their values; the patterns of the weights' heads."""
+
+
+def described(model: SourceModel, decoder: Decoder) -> DescribedModel:
+    """Return the part of a model that weights have, for readers."""
+    held, claims = {subspace.holds for subspace in decoder.layout.subspaces}, claimed(decoder)
+    variables = tuple(each for each in model.variables if not each.stored or each.name in held)
+    return variables, tuple(each for each in model.patterns if each.claim in claims)
 
 
 # ── one run, position by position
@@ -178,7 +245,7 @@ _MIRROR = "it is another variable with the opposite sign, which is overwritten w
 
 
 class ModelRuns:
-    """A run on one input, as equations, see `tm2tfr.contract.causality.CausalModel`.
+    """A run on one input, as equations, see `tm2tfr.contract.modelled.CausalModel`.
 
     Args:
         prompt: all tokens that are fed before the first answer.

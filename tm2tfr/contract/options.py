@@ -60,7 +60,7 @@ class Declaration(NamedTuple):
 _A_LIST = "Its tokens, also of a formula: abc, or a JSON list such as '[\"a\", 3]'. Default: its own."
 _VARIANT = "a variant says how a decoder finds the operands of a circuit's gates, or how a formula is compiled"
 _Alphabet: TypeAlias = Annotated[
-    str | tuple[Any, ...] | None,
+    str | tuple[str | bool | int, ...] | None,
     OptionHelp(_A_LIST, "an alphabet is given for a RASP program, or for a formula of temporal logic", PROGRAMS, "TOKENS"),
 ]
 _Mask: TypeAlias = Annotated[
@@ -286,7 +286,7 @@ class LogicOptions:
             raise CompileError("--steep is for decoders: omit --mask none")
 
 
-EVERY: Mapping[str, type[Any]] = {
+EVERY: Mapping[str, type[object]] = {
     "Turing machines": TuringOptions,
     "circuits": CircuitOptions,
     "RASP programs": RaspOptions,
@@ -310,7 +310,7 @@ def fields_of(kind: type[Any]) -> dict[str, Declaration]:
     return found
 
 
-def _kind(of_type: Any) -> tuple[Any, Any, tuple[str, ...]]:
+def _kind(of_type: object) -> tuple[Any, None, tuple[str, ...]]:
     """Return the kind of a type, no default, and its words."""
     parts = [part for part in get_args(of_type) if part is not type(None)] or [of_type]
     if isinstance(parts[0], str):
@@ -330,10 +330,12 @@ def everything() -> dict[str, tuple[Declaration, ...]]:
     return found
 
 
+OptionValues = Mapping[str, Any]
+"""Options by name, before they are checked."""
 _Options = TypeVar("_Options")
 
 
-def read_options(kind: type[_Options], options: Mapping[str, Any]) -> _Options:
+def read_options(kind: type[_Options], options: OptionValues) -> _Options:
     """Return the options that are given by name, as values or, as in provenance, as text; None: the default.
 
     Raises:
@@ -344,7 +346,7 @@ def read_options(kind: type[_Options], options: Mapping[str, Any]) -> _Options:
     return kind(**{name: _valid(known[name], value) for name, value in asked.items()})
 
 
-def _valid(option: Declaration, value: Any) -> Any:
+def _valid(option: Declaration, value: object) -> object:
     if option.kind == "words" and value not in option.words:
         noun, close = option.about.noun or option.name, did_you_mean(str(value), option.words)
         raise CompileError(f"unknown {noun} {value!r}{close}: use {' or '.join(option.words)}")
@@ -353,7 +355,7 @@ def _valid(option: Declaration, value: Any) -> Any:
     return _whole(option, value) if option.kind == "count" else value
 
 
-def _whole(option: Declaration, value: Any) -> int:
+def _whole(option: Declaration, value: object) -> int:
     number, most = value, option.about.most
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
         number = int(value)

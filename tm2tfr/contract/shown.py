@@ -44,3 +44,37 @@ class Page:
     examples: Sequence[str] = ()
     texts: Sequence[str] = ()
     reference: Callable[[Any], PlainData | None] = lambda _: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """An example of a program's author, compared with the reference.
+
+    Args:
+        of: the name of what the example is of.
+        word: its input, as people write it.
+        expected, found: the author's values and those of the reference, as text; a single text where it is undefined.
+        runs, why: whether the weights are to be run on it, and why not.
+        kind, reference, numbers: what has the values, ``sop``; the name of the reference; whether they are numbers.
+    """
+
+    of: str
+    word: str
+    expected: tuple[str, ...] | str
+    found: tuple[str, ...] | str
+    runs: bool
+    why: str = ""
+    kind: str = "sop"
+    reference: str = "interpreter"
+    numbers: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the reference says what the author does."""
+        return self.expected == self.found
+
+    def as_dict(self) -> PlainData:
+        """Return it as plain data."""
+        plain: PlainData = {self.kind: self.of, "input": self.word, "met": self.met}
+        values = (text if isinstance(text, str) else list(text) for text in (self.expected, self.found))
+        return plain | dict(zip(("expected", self.reference), values, strict=True))

@@ -8,13 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from tm2tfr.base.errors import ShapeError
+from tm2tfr.base.errors import CompileError, ShapeError
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
 from tm2tfr.contract.model import SourceModel
-from tm2tfr.contract.modelled import ModelLabels, ModelRuns
-from tm2tfr.contract.shown import AttentionOf, Page
+from tm2tfr.contract.modelled import DescribedModel, ModelLabels, ModelRuns, described
+from tm2tfr.contract.options import OptionValues
+from tm2tfr.contract.shown import AttentionOf, Examined, Page
 from tm2tfr.contract.specification import Specification
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -81,10 +82,9 @@ class Column:
         """Return the subspace of `layout` that it is read from; None if there is none of the right kind."""
         if self.kind == "output":
             return None
-        if self.subspace is None:
-            found = layout.holding(self.holds)
-        else:
-            found = layout.subspace(self.subspace) if self.subspace in layout else None
+        found = layout.holding(self.holds) if self.subspace is None else None
+        if self.subspace is not None and self.subspace in layout:
+            found = layout.subspace(self.subspace)
         return found if found is not None and (found.labels is None) == (self.kind == "number") else None
 
     def read_bits(self, layout: Residual) -> tuple[Subspace, ...] | None:
@@ -102,10 +102,15 @@ class Column:
         return shown(value, signed=self.signed)
 
 
-def readable(columns: tuple[Column, ...], layout: Residual) -> bool:
+def readable(columns: Sequence[Column], layout: Residual) -> bool:
     """Return whether every column that is read off a stream can be read off one with this layout."""
-    held = [c.read_from(layout) is not None for c in columns if c.kind in ("label", "number")]
-    return all(held) and all(c.read_bits(layout) is not None for c in columns if c.kind == "bits")
+    return not unreadable(columns, layout)
+
+
+def unreadable(columns: Sequence[Column], layout: Residual) -> list[str]:
+    """Return what the columns show that no subspace of `layout` holds, in order."""
+    lacking = [c.holds for c in columns if c.kind in ("label", "number") and c.read_from(layout) is None]
+    return lacking + [c.name for c in columns if c.kind == "bits" and c.read_bits(layout) is None]
 
 
 FED, ANSWERED = "the token at this position", "the answer: the next token"
@@ -151,7 +156,7 @@ class RunResult(Protocol):
     @property
     def shown(self) -> str: ...  # it, for people: numbers or a digest instead of bits; nothing if the run was cut off
     @property
-    def own(self) -> Mapping[str, Any]: ...  # what else there is to say of it, as plain data
+    def own(self) -> OptionValues: ...  # what else there is to say of it, as plain data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +200,7 @@ class Truth(Protocol):
         """Yield the row of every position, with these columns; `ANY` where the reference says nothing."""
 
     def result(self) -> RunResult:
-        """Return what came out, as far as `rows` has been taken."""
+        """Return the result, as far as `rows` has been taken."""
 
     def specification(self, upto: int) -> Specification:
         """Return the specification up to position `upto`."""
@@ -232,42 +237,7 @@ class LabellerTruth(Protocol):
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Examined:
-    """An example of a program's author, compared with the reference.
-
-    Args:
-        of: the name of what the example is of.
-        word: its input, as people write it.
-        expected, found: the author's values and those of the reference, as text; a single text where it is undefined.
-        runs, why: whether the weights are to be run on it, and why not.
-        kind, reference, numbers: what has the values, ``sop``; the name of the reference; whether they are numbers.
-    """
-
-    of: str
-    word: str
-    expected: tuple[str, ...] | str
-    found: tuple[str, ...] | str
-    runs: bool
-    why: str = ""
-    kind: str = "sop"
-    reference: str = "interpreter"
-    numbers: bool = False
-
-    @property
-    def met(self) -> bool:
-        """Whether the reference says what the author does."""
-        return self.expected == self.found
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        plain: dict[str, Any] = {self.kind: self.of, "input": self.word, "met": self.met}
-        said = (each if isinstance(each, str) else list(each) for each in (self.expected, self.found))
-        return plain | dict(zip(("expected", self.reference), said, strict=True))
-
-
 _Program = TypeVar("_Program")
-AnyClass = type[Any]
 
 
 def later(module: str, function: str) -> Callable[..., Any]:
@@ -293,12 +263,11 @@ class Source(Generic[_Program]):
         prompted: whether the decoder reads its program in the prompt, after weights that are the same for a whole class.
         class_named: (program, options) -> the arguments that name this class on the command line.
         read: (text, file) -> the program that is stored with weights. Raises SpecError.
-        restore: (program as it was read from what is stored with weights, their options, as text) -> the program that they
-            were compiled from; None: what was read.
+        restore: (program as it is stored with weights, their options, as text) -> the program that was compiled.
         prepare: (program, options) -> the program with these options applied, whose reference runs are compared with.
         cautions: (program as it is prepared, options, warnings about its text) -> the warnings that hold; None: the same.
-        adapted: (program, input, verdict) -> the program with this input as its own and this verdict where it halts without
-            one, as far as they are given, and notes; None: it has neither. Raises InputError, ConversionError.
+        adapted: (program, input, verdict) -> the program with this own input and this verdict of halts without one, where
+            they are given, and notes. Raises InputError, ConversionError.
         part: (program, output) -> the part that an output depends on; None: it has no outputs. Raises UsageError.
         targets: the formats that a program is written in.
         convert: (program, format) -> the conversion: its ``text`` (or bytes) and ``notes``. Raises ConversionError.
@@ -317,15 +286,14 @@ class Source(Generic[_Program]):
         limit: (decoder, program, engine, dtype, the largest |h|) -> the positions for which a run is certified, None: any.
         check_questions: (name of the subject, questions): refuse those that its proof cannot answer. Raises UsageError.
         truth: (program, input, decoder, the most steps) -> the run of the reference. Raises InputError.
-        blocks: (program, decoder, the most steps) -> the reference of many runs, see `tm2tfr.contract.blocks`; None: of
-        words. labels: (program, decoder) -> what the outputs have to be on many words; None: no words. Raises CompileError.
+        blocks: (program, decoder, the most steps) -> the reference of a batch, see `tm2tfr.contract.blocks`.
+        labels: (program, decoder) -> what the outputs have to be on many words. Raises CompileError.
         examined: (program, decoder) -> the examples of its author, compared with the reference.
-        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has labelling and causal instead.
-        labelling: (program, decoder) -> what has the labels of its runs. Raises CompileError.
-        causal: (program, input, decoder) -> its run as equations, see `CausalModel`; None: there is none.
-        drawn: the endings of drawings; dot: program -> its graph in DOT.
-        draw: (program, path): write a drawing, of what kind its ending says.
-        graph: program -> its graph, for networkx.
+        model: (program, decoder) -> the model of its runs. Raises CompileError. None: it has the next three.
+        labelling: (program, decoder) -> the labels of its runs; causal: (program, input, decoder) -> its `CausalModel`;
+        described: (program, decoder) -> its variables and patterns, for readers. All three raise CompileError.
+        drawn: the endings of drawings; draw: (program, path): write one.
+        dot, graph: program -> its graph, in DOT and for networkx.
         headings: program -> the headings of outputs in LaTeX, by their names; None: the names.
         nets: program -> the name of each position, and the number of operands that its gate has; None: they have no names.
         page: program -> what an explorer page says of it beside its runs; None: its page is that of a labeller.
@@ -342,16 +310,16 @@ class Source(Generic[_Program]):
     name: str
     noun: str
     called: Callable[[_Program], str] | None = None
+    options: type[Any]
     type: type[_Program]
-    options: AnyClass
     machine: Callable[[_Program], Any] | None = None
     prompted: bool = False
-    class_named: Callable[[_Program, Mapping[str, Any]], str] | None = None
+    class_named: Callable[[_Program, OptionValues], str] | None = None
     # its programs as text
     read: Callable[[str, str], _Program]
-    restore: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
-    prepare: Callable[[_Program, Mapping[str, Any]], _Program] | None = None
-    cautions: Callable[[_Program, Mapping[str, Any], Sequence[str]], tuple[str, ...]] | None = None
+    restore: Callable[[_Program, OptionValues], _Program] | None = None
+    prepare: Callable[[_Program, OptionValues], _Program] | None = None
+    cautions: Callable[[_Program, OptionValues, Sequence[str]], tuple[str, ...]] | None = None
     adapted: Callable[[_Program, str | None, str | None], tuple[_Program, tuple[str, ...]]] | None = None
     part: Callable[[_Program, str], _Program] | None = None
     targets: tuple[str, ...]
@@ -368,7 +336,7 @@ class Source(Generic[_Program]):
     enumerated: Callable[[_Program, int | None, int], Sequence[str]] | None = None
     cases: Callable[[_Program, int], tuple[Sequence[str], bool]] | None = None
     # weights
-    compile: Callable[[_Program, Mapping[str, Any]], Decoder]
+    compile: Callable[[_Program, OptionValues], Decoder]
     prove: Callable[[Decoder, _Program], Proof[Any]] | None = None
     limit: Callable[[Decoder, _Program, str, str, int], int | None] | None = None
     check_questions: Callable[[str, Questions], None] | None = None
@@ -380,6 +348,7 @@ class Source(Generic[_Program]):
     model: Callable[[_Program, Decoder], SourceModel] | None = None
     labelling: Callable[[_Program, Decoder], Any] | None = None
     causal: Callable[[_Program, str, Decoder], Any] | None = None
+    described: Callable[[_Program, Decoder], DescribedModel] | None = None
     # pages and drawings
     drawn: tuple[str, ...]
     dot: Callable[[_Program], str]
@@ -405,6 +374,14 @@ class Source(Generic[_Program]):
         """Return the tokens that `decoder` is fed for an input, without BOS: see `fed`."""
         return word if self.fed is None else self.fed(program, word, decoder)
 
+    def explained(self, program: _Program, decoder: Decoder) -> DescribedModel:
+        """Return the variables and the patterns of heads of its model, for readers. Raises CompileError if it has none."""
+        if self.model is not None:
+            return described(self.model(program, decoder), decoder)
+        if self.described is None:
+            raise CompileError(f"nothing is known of the model of a {self.noun_of(program)}: explain another source")
+        return self.described(program, decoder)
+
     def labels_of(self, program: _Program, decoder: Decoder) -> Any:
         """Return what has the labels of its runs; None: nothing labels them."""
         if self.model is None:
@@ -416,4 +393,9 @@ class Source(Generic[_Program]):
         if self.model is None:
             return None if self.causal is None else lambda word: self.causal(program, word, decoder)  # type: ignore[misc]
         model, end = self.model(program, decoder), () if decoder.bos is None else (decoder.bos,)
-        return lambda word: ModelRuns(model, (*self.prompt(program, word, decoder), *end), decoder)
+
+        def run(word: str) -> ModelRuns:
+            self.truth(program, word, decoder, None)  # raises InputError for a word over another alphabet
+            return ModelRuns(model, (*self.prompt(program, word, decoder), *end), decoder)
+
+        return run

@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 from tm2tfr.transformer.residual import Residual, Subspace
 
+VariableValue = Any
+"""A label as text, None for ⊥; a number; or a mixture, label -> share."""
+
 
 class Specification(Protocol):
     """What every subspace has to hold at every position of a run, and where each head has to look.
@@ -27,12 +30,12 @@ class Specification(Protocol):
     def holds(self, what: str, layer: int, part: str) -> bool:
         """Return whether the subspace that holds `what` has its value after `part` of `layer`; before that, it is 0."""
 
-    def values(self, i: int) -> Mapping[str, Any]:
+    def values(self, i: int) -> Mapping[str, VariableValue]:
         """Return what each subspace holds at position `i` once written, see `vector`: a number, a label, None, numbers."""
 
-    def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[Any]:
+    def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[VariableValue]:
         """Return the residual stream at position `i` after `part` of `layer`: (width,)."""
-        values, stream = self.values(i), list[Any]()
+        values, stream = self.values(i), list[VariableValue]()
         for subspace in layout.subspaces:
             there = self.holds(subspace.holds, layer, part)
             stream += vector(subspace, values[subspace.holds]) if there else [0] * subspace.width
@@ -50,7 +53,7 @@ class Specification(Protocol):
         return None
 
 
-def vector(subspace: Subspace, value: Any) -> list[Any]:
+def vector(subspace: Subspace, value: VariableValue) -> list[VariableValue]:
     """Return a value of `Specification.values` as the coordinates of `subspace`.
 
     Args:
@@ -84,7 +87,7 @@ class ClaimedSpecification(Specification, Protocol):
     layout: Residual
     """The residual stream of the weights."""
 
-    def held(self, subspace: Subspace, i: int) -> Any:
+    def held(self, subspace: Subspace, i: int) -> VariableValue:
         """Return what a subspace of any layout holds at position `i` once written; None: nothing is known of it."""
 
     def holds(self, what: str, layer: int, part: str) -> bool:
@@ -92,13 +95,13 @@ class ClaimedSpecification(Specification, Protocol):
         subspace = self.layout.holding(what)
         return subspace is None or written(subspace, layer, part)
 
-    def values(self, i: int) -> Mapping[str, Any]:
+    def values(self, i: int) -> Mapping[str, VariableValue]:
         """Return what each subspace holds at position `i` once written."""
         return {subspace.holds: self.held(subspace, i) for subspace in self.layout.subspaces}
 
-    def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[Any]:
+    def stream(self, layout: Residual, i: int, layer: int, part: str) -> Sequence[VariableValue]:
         """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
-        stream: list[Any] = []
+        stream: list[VariableValue] = []
         for subspace in layout.subspaces:
             there = written(subspace, layer, part)
             stream += vector(subspace, self.held(subspace, i)) if there else [0] * subspace.width

@@ -13,16 +13,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
-from tm2tfr.contract.causality import CausalRun, CausalValue, Settings
-from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.model import EMBEDDING, ModelVariable
+from tm2tfr.contract.modelled import CausalRun, CausalValue, Settings
+from tm2tfr.contract.specification import STAGES
 from tm2tfr.transformer.listing import Wire, wiring
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder, digest
 
 KnownOrNot = tuple[Any, str]
 """A value, and why it is not known what weights have there; empty: it is known."""
+MOST_READERS = 6
+"""As many parts of weights that read a variable are named for readers."""
 PLACE = "it says where a position is, and has no cause"
 
 
@@ -40,7 +45,7 @@ class ProgramText(Protocol):
 ProgramKind = TypeVar("ProgramKind", bound=ProgramText)
 
 
-class WiredWeights(Generic[ProgramKind]):
+class WiredWeights(ABC, Generic[ProgramKind]):
     """What is the same for all runs of a program's weights: the wiring, and what comes together in runs.
 
     Attributes:
@@ -67,27 +72,55 @@ class WiredWeights(Generic[ProgramKind]):
             and digest(decoder) == digest(self.decoder)
         )
 
+    @abstractmethod
+    def variables(self) -> dict[str, ModelVariable]:
+        """Return the variables that can be set or seen, by what their subspaces hold."""
+
     def wire(self, what: str) -> Wire:
         """Return what a variable is computed from."""
         return self.wires.get(what, Wire())
 
-    def readers(self, of_value: str = "", of_head: str = "") -> Mapping[str, str]:
-        """Return what reads each variable, in words.
-
-        Args:
-            of_value, of_head: how a variable is named that reads another where its head attends, or by its head.
-        """
+    @cached_property
+    def read_by(self) -> Mapping[str, str]:
+        """What reads each variable, in words."""
         read_by: dict[str, list[str]] = {}
         for what, wire in self.wires.items():
             name, head = self.spaces[what].name, wire.head
             for read in wire.reads:
-                read_by.setdefault(read, []).append(of_value.format(name) if head and of_value else name)
+                read_by.setdefault(read, []).append(f"{name}, where its head attends" if head else name)
             for read in (*head.query, *head.key) if head else ():
-                read_by.setdefault(read, []).append(of_head.format(name) if of_head else name)
+                read_by.setdefault(read, []).append(f"the head of {name}")
         for output, reads in self.outputs.items():
             for read in reads:
                 read_by.setdefault(read, []).append(f"the output {output}")
         return {what: ", ".join(dict.fromkeys(words)) for what, words in read_by.items()}
+
+    def described(
+        self, defined: Iterable[ModelVariable], formulas: Mapping[str, tuple[str, str]]
+    ) -> tuple[ModelVariable, ...]:
+        """Return the variables for readers, in the order of the layers.
+
+        Args:
+            defined: variables that no subspace holds, which equations use.
+            formulas: variable, or what only the position decides -> its meaning and its equation.
+        """
+        own, stored = self.variables(), list[ModelVariable]()
+        read_by: dict[str, dict[str, None]] = {}
+        for reader, wire in self.wires.items():
+            head = wire.head
+            for read in (*sorted(wire.reads), *(sorted(head.query | head.key) if head else ())):
+                read_by.setdefault(read, {})[f"the head {head.attends}" if head else reader] = None
+        for output, reads in self.outputs.items():
+            for read in reads:
+                read_by.setdefault(read, {})[f"the output {output}"] = None
+        for what, space in self.spaces.items():
+            fixed = ModelVariable(name=what, meaning="", since=space.since or EMBEDDING, feature=True)
+            meaning, formula = formulas[what]
+            readers = [*read_by.get(what, ())]
+            more = len(readers) - MOST_READERS
+            read = ", ".join(readers[:MOST_READERS]) + (f" and {more} more" if more > 0 else "")
+            stored.append(replace(own.get(what, fixed), meaning=meaning, formula=formula, read_by=read))
+        return (*defined, *sorted(stored, key=lambda each: (each.since[0], STAGES.index(each.since[1]))))
 
     def seldom(self, what: str, values: tuple[Any, ...]) -> bool:
         """Return whether these values, from which something is computed, come together in no run; learn that they do."""
@@ -145,7 +178,7 @@ class WiredRun(ABC):
 
 
 class WiredCausal:
-    """The causal model of a run, see `tm2tfr.contract.causality.CausalModel`.
+    """The causal model of a run, see `tm2tfr.contract.modelled.CausalModel`.
 
     Args:
         started: settings -> the run in which variables have these values.

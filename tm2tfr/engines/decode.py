@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from tm2tfr.base.errors import EngineError, counted, did_you_mean
 from tm2tfr.engines.reading import answered
+from tm2tfr.transformer.matrix import Vector
 from tm2tfr.transformer.weights import Decoder
 
 # ── overwriting a part of the residual stream in the middle of a forward pass: what interventions on weights are made of
@@ -56,7 +57,7 @@ NO_PATCHES: Mapping[int, Sequence[Patch]] = MappingProxyType({})
 """Position -> what is overwritten there: nothing anywhere."""
 
 
-def patched(x: Any, patches: Iterable[Patch], layer: int, part: str) -> None:
+def patched(x: Vector, patches: Iterable[Patch], layer: int, part: str) -> None:
     """Overwrite the stream x, (width,), an array or a list, in place, by those of `patches` that are of this stage."""
     for patch in patches:
         if (patch.layer, patch.part) == (layer, part):
@@ -76,13 +77,13 @@ def check_patches(patches: Sequence[Patch], layers: int, width: int) -> None:
 class Watch(Protocol):
     """An observer of a forward pass from the inside. Layers count from 0."""
 
-    def stage(self, layer: int, part: str, residual: Any) -> None:
+    def stage(self, layer: int, part: str, residual: Vector) -> None:
         """Receive the residual stream after `part`: ``embedding`` (layer -1), ``attention``, ``feed_forward``.
 
         residual: (width,).
         """
 
-    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+    def head(self, layer: int, head: int, scores: Vector, attended: Vector) -> None:
         """Receive a head's scores, and the positions that share its weight.
 
         scores: (n_key,), of the positions that its mask lets it see, in order: from 0 on, or from this one with mask past.
@@ -92,9 +93,9 @@ class Watch(Protocol):
 class Passed(NamedTuple):
     """What there is at a position after a whole sequence was run: the stream after the last layer, and the logits."""
 
-    residual: Any
+    residual: Vector
     """(width,)"""
-    logits: Any
+    logits: Vector
     """(answers,)"""
 
 
@@ -102,9 +103,9 @@ class Passed(NamedTuple):
 class Session(Protocol):
     """A decoder in the middle of a sequence, with its KV cache."""
 
-    residual: Any
+    residual: Vector
     """(width,) the residual stream at the last position, after the last layer."""
-    logits: Any
+    logits: Vector
     """(answers,) the logits at the last position."""
 
     def feed(self, token: int, watch: Watch | None = None) -> int:
@@ -186,8 +187,8 @@ class Step(NamedTuple):
     position: int
     token: str
     output: str
-    residual: Any
-    logits: Any
+    residual: Vector
+    logits: Vector
 
 
 def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
@@ -277,19 +278,19 @@ class Observation:
     """
 
     def __init__(self) -> None:
-        self.stages: list[tuple[int, str, Any]] = []
-        self.heads: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self.stages: list[tuple[int, str, Vector]] = []
+        self.heads: dict[tuple[int, int], tuple[Vector, Vector]] = {}
 
-    def stage(self, layer: int, part: str, residual: Any) -> None:
+    def stage(self, layer: int, part: str, residual: Vector) -> None:
         """Keep the residual stream after `part` of `layer`."""
         self.stages.append((layer, part, residual))
 
-    def head(self, layer: int, head: int, scores: Any, attended: Any) -> None:
+    def head(self, layer: int, head: int, scores: Vector, attended: Vector) -> None:
         """Keep a head's scores and the positions it attended to."""
         self.heads[layer, head] = (scores, attended)
 
     @property
-    def streams(self) -> list[Any]:
+    def streams(self) -> list[Vector]:
         """The residual stream before each layer and after the last."""
         return [residual for _, part, residual in self.stages if part != "attention"]
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ from tm2tfr.engines.dense_parts import (
 from tm2tfr.engines.dependence import Same
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.transformer.attention import in_sight
-from tm2tfr.transformer.matrix import Ints
+from tm2tfr.transformer.matrix import Dtype, Ints
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Layer
 
@@ -63,7 +63,7 @@ class LayerParts(NamedTuple):
     feed_forward: FeedForwardPart | None
 
 
-def parts_of(layer: Layer, number: int, dtype: np.dtype[Any], *, careful: bool) -> LayerParts:
+def parts_of(layer: Layer, number: int, dtype: Dtype, *, careful: bool) -> LayerParts:
     """Return the parts of a layer; number: from 1, careful: whether a number can get too large for the dtype."""
     where, after = partial(layer_called, number, layer), layer.feed_forward  # names are for refusals alone
     return LayerParts(

@@ -7,7 +7,7 @@ that every sum of them is exact, the order does not matter, and matrix products 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.dense_parts import Bools, DenseStream, LinearMap, Refusals, Where
 from tm2tfr.engines.overflow import too_large
 from tm2tfr.transformer.attention import average_hard, softmax
-from tm2tfr.transformer.matrix import Ints
+from tm2tfr.transformer.matrix import Dtype, Ints
 from tm2tfr.transformer.weights import Head, Mask
 
 MANY = 8
@@ -27,7 +27,7 @@ SCORES = 2**22
 class Cache:
     """A growing array of vectors, one per position: (size, positions), component by component in memory."""
 
-    def __init__(self, size: int, dtype: np.dtype[Any]) -> None:
+    def __init__(self, size: int, dtype: Dtype) -> None:
         self._array = np.zeros((size, 64), dtype=dtype)
         self._used = 0
         self._integers, self._largest = True, 0.0
@@ -81,7 +81,7 @@ class HeadAnswer(NamedTuple):
 class AttentionHead:
     """A head."""
 
-    def __init__(self, head: Head, where: Where, dtype: np.dtype[Any], *, careful: bool) -> None:
+    def __init__(self, head: Head, where: Where, dtype: Dtype, *, careful: bool) -> None:
         self._head, self._where, self._careful, self._dtype = head, where, careful, dtype
         self._soft, self.mask = head.weighting == "softmax", head.mask
         # A component that is 0 in every query or in every key adds 0 to every score, and so is left out.
@@ -239,7 +239,7 @@ def weighted(values: DenseStream, weights: DenseStream, there: Bools) -> DenseSt
     return sums
 
 
-def _exact(dtype: np.dtype[Any], terms: int, *factors: DenseStream) -> bool:
+def _exact(dtype: Dtype, terms: int, *factors: DenseStream) -> bool:
     """Return whether every sum of this many products of one number of each factor is an exact integer.
 
     Sums of integers are exact in any order while they are below 2^53 (float64), so numpy's matrix product may be used.

@@ -10,17 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.overflow import first_infinite, too_large
-from tm2tfr.transformer.matrix import Ints, Matrix
+from tm2tfr.transformer.matrix import AnyArray, Dtype, Ints, Matrix
 from tm2tfr.transformer.weights import FeedForward, Norm
 
-DenseStream = NDArray[Any]
+DenseStream = AnyArray
 """Floats of one dtype: ``(rows, *places)``."""
 Bools = NDArray[np.bool_]
 Where = Callable[[], str]
@@ -68,7 +67,7 @@ class LinearMap:
     Each row is summed from its first entry to its last, every product and every sum rounded once.
     """
 
-    def __init__(self, matrix: Matrix, dtype: np.dtype[Any]) -> None:
+    def __init__(self, matrix: Matrix, dtype: Dtype) -> None:
         self.rows, self._places = np.unique(matrix.rows, return_inverse=True)
         self._columns, self._values = matrix.columns, matrix.values.astype(dtype)
 
@@ -123,9 +122,9 @@ class LinearMap:
         return sums
 
     @cached_property
-    def _entries(self) -> list[tuple[int, list[tuple[int, Any]]]]:
+    def _entries(self) -> list[tuple[int, list[tuple[int, float]]]]:
         """Each row with its columns and values, None for a value of 1."""
-        rows: list[tuple[int, list[tuple[int, Any]]]] = [(row, []) for row in self.rows.tolist()]
+        rows: list[tuple[int, list[tuple[int, float]]]] = [(row, []) for row in self.rows.tolist()]
         for place, column, value in zip(self._places.tolist(), self._columns.tolist(), self._values, strict=True):
             rows[place][1].append((column, None if value == 1 else value))
         return rows
@@ -148,7 +147,7 @@ class LinearMap:
 class ColumnsOf:
     """The columns of a matrix, such as the embeddings of tokens."""
 
-    def __init__(self, matrix: Matrix, dtype: np.dtype[Any]) -> None:
+    def __init__(self, matrix: Matrix, dtype: Dtype) -> None:
         order = np.argsort(matrix.columns, kind="stable")
         self._cuts = np.searchsorted(matrix.columns[order], np.arange(matrix.shape[1] + 1))
         self._rows, self._values = matrix.rows[order], matrix.values[order].astype(dtype)
@@ -189,7 +188,7 @@ class LayerNorm:
         where: says where the norm is, in refusals.
     """
 
-    def __init__(self, norm: Norm, where: Where, dtype: np.dtype[Any]) -> None:
+    def __init__(self, norm: Norm, where: Where, dtype: Dtype) -> None:
         self._where = where
         self._gain, self._bias = norm.gain.dense(dtype)[:, 0], norm.bias.dense(dtype)[:, 0]
         self._epsilon = dtype.type(norm.epsilon)
@@ -208,7 +207,7 @@ class LayerNorm:
         normalised: DenseStream = beside(self._gain, x) * (centred / root) + beside(self._bias, x)
         return normalised
 
-    def _refusal(self, root: np.floating[Any], position: int) -> EngineError:
+    def _refusal(self, root: np.floating, position: int) -> EngineError:
         where, dtype = f"{self._where()}, position {position:,}", root.dtype.name
         if root == 0:
             return EngineError(
@@ -227,7 +226,7 @@ def read(norm: LayerNorm | None, x: DenseStream, refusals: Refusals) -> DenseStr
 class FeedForwardPart:
     """A feed-forward layer."""
 
-    def __init__(self, layer: FeedForward, where: Where, dtype: np.dtype[Any], *, careful: bool) -> None:
+    def __init__(self, layer: FeedForward, where: Where, dtype: Dtype, *, careful: bool) -> None:
         self._where, self._units, self._careful = where, layer.units, careful
         self._writes = np.unique(layer.output.columns)
         self._input, self._output = LinearMap(layer.input, dtype), LinearMap(layer.output, dtype)
@@ -251,6 +250,6 @@ class FeedForwardPart:
         return too_large(self._where(), position, f"the sum of hidden unit {unit!r}", sums.dtype.name)
 
 
-def norm_of(norm: Norm | None, where: Where, dtype: np.dtype[Any]) -> LayerNorm | None:
+def norm_of(norm: Norm | None, where: Where, dtype: Dtype) -> LayerNorm | None:
     """Return a norm as it is computed; None if there is none."""
     return None if norm is None else LayerNorm(norm, where, dtype)

@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.base.errors import EngineError, counted
 from tm2tfr.engines.dependence import KEPT, WIDEST, Same
-from tm2tfr.transformer.matrix import Floats, Matrix
+from tm2tfr.transformer.matrix import AnyArray, Floats, Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm, matrices, norms
 
@@ -59,7 +57,7 @@ def check_weights(decoder: Decoder, dtype: str) -> None:
             raise EngineError(f"{what}: use --dtype float64, or a smaller epsilon")
 
 
-def first_infinite(numbers: NDArray[Any], names: Sequence[str]) -> str:
+def first_infinite(numbers: AnyArray, names: Sequence[str]) -> str:
     """Return the name of the first number that is infinite or NaN."""
     return names[int(np.flatnonzero(~np.isfinite(numbers))[0])]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.transformer.matrix import AnyArray, Vector
 from tm2tfr.transformer.outputs import Output, sections
 from tm2tfr.transformer.weights import Decoder
 
@@ -22,7 +22,7 @@ OutputValue = str | int | float | Fraction
 """The answer of an output: a label, or a vector that is none as ``⟨…⟩``; or a number."""
 
 
-def answered(decoder: Decoder, logits: Sequence[Any]) -> tuple[OutputValue, ...]:
+def answered(decoder: Decoder, logits: Vector) -> tuple[OutputValue, ...]:
     """Return the answer of each output, in order; logits: (answers,).
 
     A label is answered if the logits of its output are exactly one-hot; otherwise the answer is their combination as text,
@@ -32,17 +32,17 @@ def answered(decoder: Decoder, logits: Sequence[Any]) -> tuple[OutputValue, ...]
     return tuple(_answer(output, values[cut], soft=decoder.soft) for output, cut in sections(decoder.outputs))
 
 
-def softly(logits: NDArray[Any]) -> NDArray[Any]:
+def softly(logits: AnyArray) -> AnyArray:
     """Return the logits of one output as they count under softmax, at every position: (rows, …) in the same shape.
 
     Where all of them are within `SOFT` of integers they are those; elsewhere they are themselves, as in `answered`.
     """
     nearest = np.rint(logits)
-    found: NDArray[Any] = np.where((np.abs(logits - nearest) <= SOFT).all(axis=0), nearest, logits)
+    found: AnyArray = np.where((np.abs(logits - nearest) <= SOFT).all(axis=0), nearest, logits)
     return found
 
 
-def right_answers(decoder: Decoder, logits: NDArray[Any], wanted: NDArray[np.float64]) -> NDArray[np.bool_]:
+def right_answers(decoder: Decoder, logits: AnyArray, wanted: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return where every output is as wanted: logits (answers, words, n), wanted (outputs, words, n) -> (words, n).
 
     Args:
@@ -61,13 +61,13 @@ def right_answers(decoder: Decoder, logits: NDArray[Any], wanted: NDArray[np.flo
     return right
 
 
-def read_outputs(decoder: Decoder, logits: NDArray[Any]) -> list[NDArray[Any]]:
+def read_outputs(decoder: Decoder, logits: AnyArray) -> list[AnyArray]:
     """Return what each output answers, as `answered` does: logits (answers, words, n) -> (words, n) each.
 
     Returns:
         Of an output with labels the number of its label, -2 for a vector that is none; of a number the number.
     """
-    values: list[NDArray[Any]] = []
+    values: list[AnyArray] = []
     for output, cut in sections(decoder.outputs):
         found = softly(logits[cut]) if decoder.soft else logits[cut]
         if output.labels is None:
@@ -81,7 +81,7 @@ def read_outputs(decoder: Decoder, logits: NDArray[Any]) -> list[NDArray[Any]]:
     return values
 
 
-def _answer(output: Output, logits: Sequence[Any], *, soft: bool) -> OutputValue:
+def _answer(output: Output, logits: Vector, *, soft: bool) -> OutputValue:
     if soft:
         rounded = [round(v) if abs(v) < _LARGEST_INTEGER else v for v in logits]
         if all(abs(v - r) <= SOFT for v, r in zip(logits, rounded, strict=True)):

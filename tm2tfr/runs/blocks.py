@@ -20,6 +20,8 @@ from tm2tfr.runs.rows import columns_of, row_type
 from tm2tfr.transformer.weights import Decoder
 
 Codes = NDArray[np.int32]
+Arrays = Mapping[str, NDArray[Any]]
+"""The state of a run in blocks, as it is saved."""
 
 
 # ── What is read off the stream at every position: the columns of a decoder's table that the tokens do not tell.

@@ -1,4 +1,4 @@
-"""Which engine runs the weights where ``auto`` is asked for: decided here, and nowhere else.
+"""What a run needs beside its weights: the engine where ``auto`` is asked for, decided here alone, and its reference.
 
 Dense takes time that grows with the square of the positions; fast takes some time to begin with (it loads its code, or
 compiles it), and then the same time for every position. Positions are what counts: the prompt's, BOS and one for every
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from tm2tfr.base.choices import AUTO
-from tm2tfr.base.errors import EngineError
+from tm2tfr.base.errors import CompileError, EngineError
 from tm2tfr.base.native.folder import folder, used
+from tm2tfr.contract.blocks import BlockReference, ManyLabels
+from tm2tfr.contract.source import Truth
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Engine
 from tm2tfr.engines.fast import MISSING, OTHERWISE, available
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.rows import is_turing
+from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.positions import POSITION_FEATURES
 from tm2tfr.transformer.weights import Decoder
 
@@ -138,3 +142,47 @@ def for_cases(decoder: Decoder, engine: str | Engine, dtype: str | None) -> Engi
 def cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# ── the reference that a decoder is compared with: one run row by row, or a batch as arrays ────────────────────────────
+def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -> Truth | None:
+    """Return the reference's run that `decoder` has to be compared with; None if there is no program.
+
+    Raises:
+        InputError: if `word` is not an input of the program.
+        CompileError: if the decoder's table cannot be compared with the program's.
+    """
+    construction = None if program is None else of_program(program)
+    if construction is None:
+        return None
+    truth = construction.truth(program, word, decoder, max_steps)
+    truth.refuse(decoder.layout)
+    return truth
+
+
+def blocks_of(program: Any, decoder: Decoder, max_steps: int | None) -> BlockReference:
+    """Return the reference of many runs of a program that generates, as arrays.
+
+    Raises:
+        CompileError: if the program labels words, or the decoder's table cannot be compared with the program's.
+        EngineError: if what that needs is not installed.
+    """
+    construction = of_program(program)
+    if construction is None or construction.blocks is None:
+        what = f"{program.name} labels words, and these weights generate tokens: they are not its weights"
+        raise CompileError(f"{what}: compile it again")
+    return construction.blocks(program, decoder, max_steps)
+
+
+def labels_of(program: Any, decoder: Decoder) -> ManyLabels:
+    """Return what the outputs of a labeller have to be on many words.
+
+    Raises:
+        CompileError: if the program labels no words, or these are not its weights.
+    """
+    construction = of_program(program)
+    if construction is None or construction.labels is None:
+        raise CompileError(
+            f"{getattr(program, 'name', program)}: it labels no words: compare one run of it with its reference"
+        )
+    return construction.labels(program, decoder)

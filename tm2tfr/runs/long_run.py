@@ -23,12 +23,10 @@ from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.fast.session import Chunk, FastSession
 from tm2tfr.engines.fast.snapshot import array_of, damaged
 from tm2tfr.engines.fast.state import Buffers
-from tm2tfr.runs.blocks import Labels, RowBlock, as_rows, probes_of
-from tm2tfr.runs.choose import cores
+from tm2tfr.runs.blocks import Arrays, Labels, RowBlock, as_rows, probes_of
+from tm2tfr.runs.choose import blocks_of, cores, truth_of
 from tm2tfr.runs.comparison import Divergence, Trace, difference, ending_divergence, ends_of
 from tm2tfr.runs.rows import Readout, columns_of
-from tm2tfr.runs.saved import Arrays
-from tm2tfr.runs.truths import blocks_of, truth_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.weights import Decoder

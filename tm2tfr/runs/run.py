@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.engines.decode import Engine
 from tm2tfr.runs import comparison
-from tm2tfr.runs.choose import engines
+from tm2tfr.runs.choose import engines, truth_of
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.rows import columns_of, is_turing
-from tm2tfr.runs.truths import truth_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.weights import Decoder
 

@@ -19,7 +19,7 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.runs.batches.labelled import every_input
 from tm2tfr.runs.cause import Cause, find_cause, looked_elsewhere
-from tm2tfr.runs.truths import labels_of, truth_of
+from tm2tfr.runs.choose import labels_of, truth_of
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.weights import Decoder, Head
 

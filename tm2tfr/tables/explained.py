@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tm2tfr.base.errors import counted, visible
 from tm2tfr.base.text.shown import aligned, escaped, markdown_table
-from tm2tfr.contract.model import ModelVariable, Pattern, SourceModel
+from tm2tfr.contract.labelling import HeadPattern
+from tm2tfr.contract.model import ModelVariable
 from tm2tfr.transformer.weights import Decoder
 
 HEADINGS = ("variable", "what it is", "equation", "source", "written by", "read by")
@@ -21,26 +23,21 @@ class Explained:
     Args:
         name: the name of the source.
         noun: its kind: ``machine``.
-        model: the variables, in the order in which they get their values, and the patterns of heads.
+        variables: those that the weights hold, and those that only equations use, in the order of their values.
+        patterns: the positions that the heads of the weights attend to.
         decoder: the weights, whose layers write the variables.
     """
 
     name: str
     noun: str
-    model: SourceModel
+    variables: tuple[ModelVariable, ...]
+    patterns: tuple[HeadPattern, ...]
     decoder: Decoder
 
-    @property
-    def variables(self) -> tuple[ModelVariable, ...]:
-        """The variables that the weights hold, and those that only equations use."""
-        held = {subspace.holds for subspace in self.decoder.layout.subspaces}
-        return tuple(each for each in self.model.variables if not each.stored or each.name in held)
-
-    @property
-    def patterns(self) -> tuple[Pattern, ...]:
-        """The patterns of the heads that the weights have."""
-        claims = {head.claim.attends for layer in self.decoder.layers for head in layer.heads if head.claim is not None}
-        return tuple(each for each in self.model.patterns if each.claim in claims)
+    @cached_property
+    def by_name(self) -> Mapping[str, ModelVariable]:
+        """The variables by name."""
+        return {variable.name: variable for variable in self.variables}
 
     def layer_of(self, variable: ModelVariable) -> str:
         """Return the layer and the part of it that write a variable; nothing where no subspace holds it."""
@@ -50,7 +47,8 @@ class Explained:
         if number < 0:
             return "embedding"
         name = self.decoder.layers[number].name if number < len(self.decoder.layers) else ""
-        return f"{number + 1}{f' ({name})' if name else ''}, {part.replace('_', '-')}"
+        shown = f" ({name})" if name not in ("", "attention", "feed-forward") else ""
+        return f"{number + 1}{shown}, {part.replace('_', '-')}"
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for each in self.variables:
@@ -75,9 +73,13 @@ class Explained:
             lines += ["", markdown_table(table[0], table[1:])]
         return "\n".join(lines)
 
-    def as_dict(self) -> dict[str, object]:
-        """Return it as plain data; layers count from 0, and the embedding is layer -1."""
-        variables, patterns = map(_variable, self.variables), map(_pattern, self.patterns)
+    def as_dict(self, *, labels: bool = True) -> dict[str, object]:
+        """Return it as plain data; layers count from 0, and the embedding is layer -1.
+
+        Args:
+            labels: whether variables have their ``labels``, of which a circuit of 48,000 gates has as many.
+        """
+        variables, patterns = (_variable(each, labels=labels) for each in self.variables), map(_pattern, self.patterns)
         return {"subject": self.name, "kind": self.noun, "variables": [*variables], "patterns": [*patterns]}
 
 
@@ -87,14 +89,15 @@ def _filled(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     return [[cell for cell, there in zip(row, some, strict=True) if there] for row in rows]
 
 
-def _variable(variable: ModelVariable) -> dict[str, object]:
+def _variable(variable: ModelVariable, *, labels: bool) -> dict[str, object]:
     layer, part = variable.since
-    about = {"name": variable.name, "meaning": variable.meaning, "kind": variable.kind, "labels": list(variable.labels)}
+    about: dict[str, object] = {"name": variable.name, "meaning": variable.meaning, "kind": variable.kind}
+    about |= {"labels": list(variable.labels)} if labels else {}
     written = {"formula": variable.formula, "source": variable.source, "stored": variable.stored}
     return {**about, **written, "since": {"layer": layer, "part": part}, "read_by": variable.read_by}
 
 
-def _pattern(pattern: Pattern) -> dict[str, object]:
+def _pattern(pattern: HeadPattern) -> dict[str, object]:
     return {
         "claim": pattern.claim,
         "meaning": pattern.meaning,

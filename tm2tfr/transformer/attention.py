@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.transformer.matrix import Rational
+from tm2tfr.transformer.matrix import AnyArray, Rational
 from tm2tfr.transformer.weights import Head, Mask
 
 
@@ -23,7 +22,7 @@ def in_sight(mask: Mask, position: int, length: int) -> range:
             return range(length)
 
 
-def average_hard(scores: NDArray[Any]) -> NDArray[np.int64]:
+def average_hard(scores: AnyArray) -> NDArray[np.int64]:
     """Return the positions that share the attention weight evenly: those of maximal score (Eq. 8.1).
 
     Ties are exact equality of the scores as computed, without a tolerance.
@@ -37,7 +36,7 @@ def average_hard(scores: NDArray[Any]) -> NDArray[np.int64]:
     return np.flatnonzero(scores == scores.max())
 
 
-def softmax(scores: NDArray[Any]) -> NDArray[Any]:
+def softmax(scores: AnyArray) -> AnyArray:
     """Return the weights ``e^{s_j} / Σ_k e^{s_k}``, in the dtype of the scores.
 
     Computed as ``e^{s_j - max}``, so that nothing overflows and the sum is at least 1. A weight below the smallest
@@ -50,7 +49,7 @@ def softmax(scores: NDArray[Any]) -> NDArray[Any]:
         (n_key,), summed from the first to the last.
     """
     powers = np.exp(scores - scores.max())
-    weights: NDArray[Any] = powers / np.add.accumulate(powers)[-1]
+    weights: AnyArray = powers / np.add.accumulate(powers)[-1]
     return weights
 
 

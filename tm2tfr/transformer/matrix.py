@@ -14,8 +14,17 @@ from tm2tfr.base.errors import ShapeError
 
 Rational = int | Fraction
 """An exact number: an int where it is an integer."""
+Int = int | np.int64
+"""A whole number in compiled code, where both are the same."""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Ints32 = NDArray[np.int32]
+"""Tokens, labels and other small whole numbers."""
+Dtype = np.dtype[Any]
+AnyArray = NDArray[Any]
+"""Numbers of any dtype: float64, float32, or exact ones as objects."""
+Vector = Any
+"""Numbers in a row: an array of floats, or a list of exact numbers."""
 
 
 def rational(value: float) -> Rational:
@@ -89,7 +98,7 @@ class Matrix:
         return cls((height, len(columns)), ints[:, 0], ints[:, 1], np.array([v for _, _, v in entries], dtype=np.float64))
 
     @classmethod
-    def from_dense(cls, array: NDArray[Any]) -> Matrix:
+    def from_dense(cls, array: AnyArray) -> Matrix:
         """Return the sparse form of a dense two-dimensional `array`."""
         if array.ndim != 2:
             raise ShapeError(f"a matrix has two dimensions, not {array.ndim}")
@@ -114,7 +123,7 @@ class Matrix:
         keep = np.flatnonzero(places[self.rows] >= 0)
         return Matrix((len(rows), self.shape[1]), places[self.rows[keep]], self.columns[keep], self.values[keep])
 
-    def dense(self, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def dense(self, dtype: DTypeLike = np.float64) -> AnyArray:
         """Return the matrix as a dense array: (rows, columns)."""
         array = np.zeros(self.shape, dtype=dtype)
         array[self.rows, self.columns] = self.values
@@ -157,7 +166,7 @@ class Matrix:
     def __reduce__(self) -> tuple[type[Matrix], tuple[Any, ...]]:
         return Matrix, (self.shape, *self._key())  # through the constructor: a copy is read-only too
 
-    def _key(self) -> tuple[NDArray[Any], ...]:
+    def _key(self) -> tuple[AnyArray, ...]:
         return self.rows, self.columns, self.values
 
     def __repr__(self) -> str:

@@ -32,13 +32,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from tm2tfr.base.errors import ShapeError, WeightFileError, listing
 from tm2tfr.base.files import write_bytes
 from tm2tfr.base.text.json_nodes import JsonValue
+from tm2tfr.transformer.matrix import AnyArray
 from tm2tfr.transformer.stored import (
     FLOAT,
     FORMAT,
@@ -101,7 +101,7 @@ def dumps(decoder: Decoder) -> bytes:
         WeightFileError: if a matrix has more than 2^24 rows or columns, heads have millions of components that are 0, or
             the source and the names are too long for the header of a safetensors file.
     """
-    tensors: dict[str, NDArray[Any]] = {}
+    tensors: dict[str, AnyArray] = {}
     sparse: dict[str, list[int]] = {}
     for path, matrix in matrices(decoder).items():
         if max(matrix.shape) > LARGEST_SIDE:
@@ -162,7 +162,7 @@ def _refuse_empty_sizes(decoder: Decoder) -> None:
         raise ShapeError(f"{what}, but at most {most:,} are allowed")
 
 
-def _digest(document: Mapping[str, Any], tensors: Tensors) -> str:
+def _digest(document: Mapping[str, object], tensors: Tensors) -> str:
     """Return the SHA-256 that the docstring of this module defines."""
     rest = {key: value for key, value in document.items() if key != "digest"}
     total = hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
@@ -211,7 +211,7 @@ def _parsed(text: str | bytes, file: str) -> Any:
         raise WeightFileError(f"{file}: its metadata is not JSON ({error}), so it is damaged: {_AGAIN}") from error
 
 
-def _tensors(data: bytes, file: str) -> dict[str, NDArray[Any]]:
+def _tensors(data: bytes, file: str) -> dict[str, AnyArray]:
     """Return the tensors: matrices of a reasonable shape, and vectors; nothing larger than `data` is made."""
     try:
         tensors = safetensors.load(data)

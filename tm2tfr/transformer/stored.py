@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tm2tfr.base.choices import WEIGHTINGS
 from tm2tfr.base.errors import ShapeError, listing
 from tm2tfr.base.text.json_nodes import JsonValue
 from tm2tfr.transformer.claims import OVER, Claim, Over
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.matrix import AnyArray, Dtype, Matrix
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -25,10 +23,10 @@ READ = ("1", VERSION, WITH_PARTS)
 LARGEST_SIDE = 2**24  # rows or columns: engines make a vector of that length, however sparse the matrix
 FLOAT, INT = np.dtype("<f8"), np.dtype("<i8")
 
-Tensors = Mapping[str, NDArray[Any]]
+Tensors = Mapping[str, AnyArray]
 
 
-def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, Any]:
+def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, object]:
     """Return everything but the matrices; `sparse` has the shapes of those stored by their entries."""
     epsilons = {path: norm.epsilon for path, norm in norms(decoder)}
     named = [
@@ -52,29 +50,29 @@ def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, An
     }
 
 
-def _subspace_document(subspace: Subspace) -> dict[str, Any]:
+def _subspace_document(subspace: Subspace) -> dict[str, object]:
     labels = None if subspace.labels is None else list(subspace.labels)
     since = {} if subspace.since is None else {"since": list(subspace.since)}
     groups = {"groups": [list(pair) for pair in subspace.groups]} if subspace.groups else {}
     return {"name": subspace.name, "labels": labels, "holds": subspace.holds, "share": subspace.share, **since, **groups}
 
 
-def _layer_document(layer: Layer) -> dict[str, Any]:
+def _layer_document(layer: Layer) -> dict[str, object]:
     ffn = layer.feed_forward
     units = None if ffn is None else {"units": list(ffn.units)}
     plain = {k: getattr(layer, k) for k in ("name", "meaning", "source", "equation")}
     return {**plain, "heads": [_head_document(head) for head in layer.heads], "feed_forward": units}
 
 
-def _head_document(head: Head) -> dict[str, Any]:
+def _head_document(head: Head) -> dict[str, object]:
     plain = {k: getattr(head, k) for k in ("name", "source", "mask", "weighting")}
     return {**plain, "claim": None if head.claim is None else _claim_document(head.claim)}
 
 
-def _claim_document(claim: Claim) -> dict[str, Any]:
+def _claim_document(claim: Claim) -> dict[str, object]:
     """Return a claim, without what it does not say: as in files from before that could be claimed."""
-    plain: dict[str, Any] = {"attends": claim.attends, "gap": claim.gap, "lookup": claim.lookup}
-    over: dict[Over, dict[str, Any]] = {"position": {}, "constant": {"constant": True}}
+    plain: dict[str, object] = {"attends": claim.attends, "gap": claim.gap, "lookup": claim.lookup}
+    over: dict[Over, dict[str, object]] = {"position": {}, "constant": {"constant": True}}
     return {
         **plain,
         **over.get(claim.over, {"over": claim.over}),
@@ -249,7 +247,7 @@ class Store:
         rows, columns = (self._tensor(f"{path}.{part}", INT, 1) for part in ("rows", "columns"))
         return Matrix((shape[0], shape[1]), rows, columns, self._tensor(f"{path}.values", FLOAT, 1))
 
-    def _tensor(self, name: str, dtype: np.dtype[Any], dimensions: int) -> NDArray[Any]:
+    def _tensor(self, name: str, dtype: Dtype, dimensions: int) -> AnyArray:
         if name not in self._tensors:
             raise ShapeError(f"the tensor {name!r} is missing")
         tensor = self._tensors.pop(name)

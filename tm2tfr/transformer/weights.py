@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -303,7 +303,7 @@ def norms(decoder: Decoder) -> Iterator[tuple[str, Norm]]:
         yield "norm", decoder.norm
 
 
-def _parts(decoder: Decoder) -> Iterator[tuple[str, Any, str]]:
+def _parts(decoder: Decoder) -> Iterator[tuple[str, Decoder | Head | FeedForward | Norm, str]]:
     """Yield ``(path, owner, attribute)`` for every matrix: the single list of the weights."""
     for name in OUTER:
         if getattr(decoder, name) is not None:
@@ -354,6 +354,9 @@ def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     return total.hexdigest()
 
 
+_Part = TypeVar("_Part", Head, FeedForward, Norm, Decoder)
+
+
 def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
     """Return a copy of `decoder` with the matrices at the paths in `changed` replaced.
 
@@ -364,11 +367,11 @@ def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
     if unknown:
         raise ShapeError(f"no weight matrix is called {unknown[0]!r}")
 
-    def mended(owner: Any, prefix: str, names: tuple[str, ...]) -> Any:
-        new = {n: changed[prefix + n] for n in names if prefix + n in changed}
+    def mended(owner: _Part, prefix: str, names: tuple[str, ...]) -> _Part:
+        new: dict[str, Any] = {n: changed[prefix + n] for n in names if prefix + n in changed}
         return dataclasses.replace(owner, **new) if new else owner
 
-    def normalised(norm: Norm | None, prefix: str) -> Any:
+    def normalised(norm: Norm | None, prefix: str) -> Norm | None:
         return norm and mended(norm, prefix, ("gain", "bias"))
 
     layers = []
@@ -377,7 +380,7 @@ def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
         heads = tuple(mended(head, f"layers.{n}.heads.{k}.", parts) for k, head in enumerate(layer.heads))
         parts = ("input", "input_bias", "output", "output_bias")
         feed_forward = layer.feed_forward and mended(layer.feed_forward, f"layers.{n}.feed_forward.", parts)
-        normed = {name: normalised(getattr(layer, name), f"layers.{n}.{name}.") for name in _NORMS}
+        normed: dict[str, Any] = {name: normalised(getattr(layer, name), f"layers.{n}.{name}.") for name in _NORMS}
         layers.append(dataclasses.replace(layer, heads=heads, feed_forward=feed_forward, **normed))
     inner = dataclasses.replace(decoder, layers=tuple(layers), norm=normalised(decoder.norm, "norm."))
     whole: Decoder = mended(inner, "", OUTER)

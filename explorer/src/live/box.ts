@@ -167,6 +167,6 @@ function gatesOf({ circuit, runs, box }: PageData, buffers: Buffers): Gates | nu
     outputs: circuit.outputs.map(([, net]) => net),
     buses: box.circuit.outputs,
     encoding: box.circuit.encoding,
-    names: Object.assign({}, ...runs[0]!.live.readout.map(({ names }) => names)) as Record<string, string>,
+    names: runs[0]!.live.readout[runs[0]!.columns.findIndex(({ name }) => name === "gate")]?.names ?? {},
   };
 }

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.lab.labels.test_rows import sabotaged
-from tm2tfr.api.labels import make_labels
+from tm2tfr.api.datasets import make_labels
 from tm2tfr.base.errors import EngineError
 from tm2tfr.cli import app
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 from tm2tfr.transformer.storage import save
 
 pytest.importorskip("pyarrow", reason="PyArrow is not installed: pip install 'tm2tfr[dataset]'")

@@ -216,7 +216,7 @@ def test_the_command_to_reproduce_names_the_circuit_and_not_the_machine_of_that_
 
 def test_what_makes_no_sense_for_circuits_is_refused() -> None:
     spec = load_spec("adders")
-    with pytest.raises(CompileError, match="adders is about circuits, and .* one-way tape: omit --left-boundary"):
+    with pytest.raises(CompileError, match="adders is about circuits, and .* one-way tape: omit left_boundary"):
         sweep(spec, workers=1, left_boundary="chapter")
     with pytest.raises(CompileError, match="whose runs end with their last gate: omit the limit of steps"):
         sweep(spec, workers=1, max_steps=5)

@@ -404,7 +404,7 @@ def test_extras_are_named_when_they_are_missing(tmp_path: Path, monkeypatch: pyt
     spec = read(PALINDROMES, file="spec.yaml")
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "distributed", None)
-        with pytest.raises(DatasetError, match=r"a cluster needs Dask \(.*\): .*'tm2tfr\[cluster\]', or omit --scheduler"):
+        with pytest.raises(DatasetError, match=r"a cluster needs Dask \(.*\): .*'tm2tfr\[cluster\]', or omit scheduler"):
             making.make(spec, tmp_path / "two", scheduler="tcp://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DatasetError, match=r"Parquet needs PyArrow \(.*\): .*'tm2tfr\[dataset\]', or remove parquet"):

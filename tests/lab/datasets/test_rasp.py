@@ -133,7 +133,7 @@ def test_a_program_without_an_alphabet_is_refused(tmp_path: Path) -> None:
 def test_a_sweep_and_an_engine_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="a sweep compares runs of machines or circuits: use tm2tfr check"):
         sweep(load_spec("sort.rasp"), workers=1)
-    with pytest.raises(DatasetError, match="labels of a RASP program are the interpreter's: omit --engine"):
+    with pytest.raises(DatasetError, match="labels of a RASP program are the interpreter's: omit engine"):
         make(load_spec("sort.rasp"), tmp_path / "data", workers=1, engine="dense")
 
 

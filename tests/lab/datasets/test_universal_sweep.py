@@ -94,7 +94,7 @@ def test_a_machine_that_does_not_fit_is_refused_before_anything_runs() -> None:
         tm2tfr.sweep("adders", universal=(2, 2))
     with pytest.raises(CompileError, match="in a universal decoder the left boundary is the repaired one"):
         sweep(two_states(1), universal=(2, 2), left_boundary="repaired", workers=1)
-    with pytest.raises(CompileError, match="--seed is for the prompt of a universal decoder"):
+    with pytest.raises(CompileError, match="seed is for the prompt of a universal decoder"):
         sweep(two_states(1), seed=1, workers=1)
 
 

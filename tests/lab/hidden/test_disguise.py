@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     [
         (lambda: tm2tfr.disguise("half-adder", grade=4), "there is no grade 4: use 1, 2 or 3"),
         (lambda: tm2tfr.disguise("half-adder", seed=-1), "a seed is a whole number, not -1: use 0 or more"),
-        (lambda: hidden("half-adder", 2, variant="paper"), "these weights have layer norms.*: use --grade 1"),
+        (lambda: hidden("half-adder", 2, variant="paper"), "these weights have layer norms.*: use grade=1"),
         (lambda: tm2tfr.verify_disguise("half-adder", 5), "5 is neither a key nor the path to one"),  # type: ignore[arg-type]
     ],
 )

@@ -154,7 +154,7 @@ def test_dimensions_between_are_taken_and_others_refused() -> None:
     ):
         with pytest.raises(DisguiseError, match=words):
             tm2tfr.disguise("half-adder", grade=1, dimensions=dimensions)  # type: ignore[arg-type]
-    with pytest.raises(DisguiseError, match="layer norms.*omit --dimensions"):
+    with pytest.raises(DisguiseError, match="layer norms.*omit dimensions"):
         hidden("half-adder", 1, variant="paper", dimensions="least")
 
 

@@ -108,7 +108,7 @@ def test_a_machine_that_does_not_halt_is_cut_off() -> None:
         ({("L3H0", 5): 3}, "L3H0@5: L3H0 cannot be set: it says where the head 'latest write' attends, which is in no"),
         ({("token_id", 5): 3}, "token_id@5: token_id cannot be set: it is the number of a token: set 'token' to the token"),
         ({"position@5": 3}, "position@5: position cannot be set: it says where a position is, and has no cause"),
-        ({}, "nothing is set: add for example --set 'q@0=q0', in Python {('q', 0): 'q0'}; --variables lists all"),
+        ({}, "nothing is set: add for example settings='q@0=q0', in Python {('q', 0): 'q0'}; variables lists all"),
         ({"q": "q1"}, "'q' is not a variable with a position: use for example ('q', 5), or 'q@5'"),
     ],
 )

@@ -13,7 +13,7 @@ import tm2tfr
 from tm2tfr.contract.labelling import HeadLabels, Ragged
 from tm2tfr.contract.specification import vector
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
-from tm2tfr.runs.truths import truth_of
+from tm2tfr.runs.choose import truth_of
 
 # ── subjects of all sources with short inputs, and what references say of their runs, position by position
 Case = tuple[str, dict[str, Any], tuple[str, ...]]

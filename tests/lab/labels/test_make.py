@@ -166,7 +166,7 @@ def test_runs_longer_than_the_exports_are_said(tmp_path: Path) -> None:
     found = made(tmp_path / "out", positions=13)
     long = (
         "the longest run has 14 positions, and hooks.json is about exports with 13, which do not take it: "
-        "use --positions 14 here and in export"
+        "use positions=14 here and in export"
     )
     assert labels_report(found).splitlines()[3] == f"too long: {long}"
     assert f"\nAttention: {long}.\n" in (tmp_path / "out/README.md").read_text(encoding="utf-8")
@@ -224,7 +224,7 @@ def test_a_shard_of_inputs_on_which_nothing_is_defined_is_empty(tmp_path: Path) 
             InputError,
             "the weights have 10 positions, not 30: ask for shorter",
         ),
-        ("since-b", {"engine": "exact"}, EngineError, "which the dense engine does for many words: omit --engine"),
+        ("since-b", {"engine": "exact"}, EngineError, "which the dense engine does for many words: omit engine"),
     ],
 )
 def test_what_is_refused(subject: str, options: dict[str, Any], error: type[Exception], why: str, tmp_path: Path) -> None:

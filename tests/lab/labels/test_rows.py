@@ -17,13 +17,13 @@ from tm2tfr.base.errors import ShapeError
 from tm2tfr.base.text.shown import escaped
 from tm2tfr.base.text.words import written
 from tm2tfr.cli import app
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 from tm2tfr.contract.labelling import HeldVariable, LabelVariable, Ragged, joined
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import observe_all
 from tm2tfr.lab.labels.hooks import _heads, broken_promises, coordinates, hooks_of, since_of
 from tm2tfr.lab.labels.runs import LabelledRuns
-from tm2tfr.runs.truths import truth_of
+from tm2tfr.runs.choose import truth_of
 from tm2tfr.sources.logic.library import shipped as formulas
 from tm2tfr.sources.rasp.library import shipped as programs
 from tm2tfr.sources.turing.patterns import before_of, latest_writes

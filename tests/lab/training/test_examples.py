@@ -205,7 +205,7 @@ def test_labels_are_those_of_the_reference(tmp_path: Path) -> None:
     for row in range(20):
         word, labels, scored, _ = shown(found, row)
         assert (labels, scored) == (word[::-1], "1" * len(word))
-    with pytest.raises(TrainingError, match="all are scored: omit --regime"):
+    with pytest.raises(TrainingError, match="all are scored: omit regime"):
         tm2tfr.training_examples("reverse", regime="weak")
     with pytest.raises(TrainingError, match="nothing here is called 'revers'"):
         tm2tfr.training_examples("reverse", label="revers")
@@ -214,7 +214,7 @@ def test_labels_are_those_of_the_reference(tmp_path: Path) -> None:
 def test_options_that_do_not_apply(machine_spec: Path, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="bits is an option of binary-adder, the paper's task: omit it"):
         tm2tfr.training_examples("palindromes", bits=3)
-    with pytest.raises(TrainingError, match="only programs and formulas have labels: omit --label"):
+    with pytest.raises(TrainingError, match="only programs and formulas have labels: omit label"):
         tm2tfr.training_examples(machine_spec, label="x")
     with pytest.raises(TrainingError, match="there is no finished data set here .*: make one with tm2tfr dataset"):
         tm2tfr.training_examples(tmp_path)

@@ -55,7 +55,7 @@ def test_strange_names_are_shown_literally() -> None:
 
 LARGE = (
     r"^drawing multiplier: it has 736 gates, and at most 400 can be drawn legibly: "
-    r"draw what one output depends on with --cone OUTPUT, for example --cone p\[0\]$"
+    r"draw what one output depends on with cone OUTPUT, for example cone='p\[0\]'$"
 )
 
 

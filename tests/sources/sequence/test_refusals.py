@@ -28,7 +28,7 @@ def refused(text: str, length: int = 10, limits: Limits | None = None) -> str:
 def test_too_many_values_of_an_attention() -> None:
     said = refused("m = aggregate(select(tokens, tokens, ==), indices);", 12, Limits(values=20))
     assert re.match(r"it\.rasp:2:\d+: 'm' can have more than 20 values on inputs of up to 12 tokens", said)
-    assert "round it, use a smaller --max-length, or allow more with --max-values" in said
+    assert "round it, use a smaller max_length, or allow more with max_values" in said
 
 
 def test_too_many_values_of_a_function() -> None:
@@ -74,7 +74,7 @@ def test_too_many_values_are_refused_as_soon_as_the_longest_inputs_are_known(
     monkeypatch.setattr(AttentionValues, "sets", watched)
     what, _, remedy = refused(text, 12, Limits(values=most)).splitlines()[0].rpartition(": ")
     assert (what, reached) == (f"{said} on inputs of up to 12 tokens", lengths)
-    assert remedy.removeprefix("round it, ") == "use a smaller --max-length, or allow more with --max-values"
+    assert remedy.removeprefix("round it, ") == "use a smaller max_length, or allow more with max_values"
 
 
 def test_too_many_entries_of_a_table() -> None:
@@ -82,7 +82,7 @@ def test_too_many_entries_of_a_table() -> None:
     said = refused(text, 10, Limits(units=50))
     assert re.match(r"it\.rasp:4:\d+: 'odd' is tabulated over ", said)
     assert ", which have more than 50 combinations of values on inputs of up to 10 tokens: " in said
-    assert "use a smaller --max-length, or allow more with --max-units" in said
+    assert "use a smaller max_length, or allow more with max_units" in said
 
 
 @pytest.mark.parametrize("condition", ["length > 3", "length > 3 and half"])

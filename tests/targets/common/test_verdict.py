@@ -122,13 +122,13 @@ def test_fewer_than_the_usual_number() -> None:
             1202,
             None,
             "m: 1,202 positions with |h| ≤ 1,201 do not fit into float32 (layer 4, cell h: H ≤ 1,200): "
-            "use --positions 1201, or --max-head 1200, or --dtype float64",
+            "use positions=1201, or max_head=1200, or dtype='float64'",
         ),
         (
             5001,
             10,
             "m: 5,001 positions with |h| ≤ 10 do not fit into float32 (layer 2, sum: N ≤ 5,000): "
-            "use --positions 5000, or --dtype float64",
+            "use positions=5000, or dtype='float64'",
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_where_nothing_fits() -> None:
         assert str(caught.value) == (
             "m: 1 position with |h| ≤ 0 does not fit into float64 (layer 1, units: 2 < 1): use another machine"
         )
-    with pytest.raises(ExportError, match=r": use omit --stock$"):
+    with pytest.raises(ExportError, match=r": use omit stock$"):
         fitting([NEVER], "m", Requested(positions=None, max_head=None, dtype="float64"), ways=["omit --stock"])
 
 
@@ -219,7 +219,7 @@ def test_as_many_positions_as_there_are() -> None:
     assert (run("1" * 7, positions=8).tokens[-1], run("1" * 7, positions=8).divergence) == ("BOS", None)
     with pytest.raises(
         ExportError,
-        match=r"the word has 8 symbols, .* than 8 positions: use a shorter one, or export with --positions 9 or more",
+        match=r"the word has 8 symbols, .* than 8 positions: use a shorter one, or export with positions=9 or more",
     ):
         run("1" * 8, positions=8)
 
@@ -245,7 +245,7 @@ def test_the_words_that_an_export_is_tried_on() -> None:
     assert [run.word for run in tried(Scripted(), VOCABULARY, right_of(machine), 64)] == ["1", "", "11", "1111"]
     with pytest.raises(
         ExportError,
-        match=r"not right on '11' in a script: position 4, teacher-forced: .*: nothing was written; try --dtype float64",
+        match=r"not right on '11' in a script: position 4, teacher-forced: .*: nothing was written; try dtype='float64'",
     ):
         tried(Scripted({4: REJ}), VOCABULARY, right_of(machine), 64)
 

@@ -6,7 +6,7 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -601,6 +601,35 @@ def test_the_layers_say_what_they_are(opened: Open, chapter: Explorer) -> None:
     page.get_by_label("the weights of layer 4").click()
     shown = page.locator("[data-layer='4'] pre").inner_text()
     assert shown.strip() == tm2tfr.listing(tm2tfr.compile("chapter"), "4").strip()
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        ("chapter", "11"),
+        ("full-adder", "110"),
+        (tm2tfr.Universal(states=8, symbols=4).holding(tm2tfr.load("chapter")), "1"),
+    ],
+    ids=["machine", "circuit", "prompt"],
+)
+def test_the_model_is_the_one_that_is_explained(opened: Open, source: Any, word: str) -> None:
+    page = opened(tm2tfr.explore(source, word))
+    explained = tm2tfr.explain(source)
+    tables = page.locator(".model-panel table")
+    assert not tables.first.is_visible()
+    page.locator(".model-panel summary").click()
+    cells = [[row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()] for table in tables.all()]
+    assert [len(rows) for rows in cells] == [len(explained.variables), len(explained.patterns)]
+    meanings = [re.sub("[_{}^]", "", each.meaning) for each in explained.variables]  # subscripts have signs of their own
+    assert [row[1] for row in cells[0]] == meanings
+    layer = next(each.since[0] for each in explained.variables if each.since[0] >= 0)
+    page.locator(".model-panel td button", has_text=f"{layer + 1} ").first.click()
+    settled(page)
+    chosen = page.locator(".model-panel tr.chosen td:nth-child(2)").all_inner_texts()
+    written = [each.stored and each.since[0] == layer for each in explained.variables]
+    assert chosen == [*compress(meanings, written)]
+    assert page.locator(".layer.chosen").get_attribute("data-layer") == str(layer + 1)
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 # ── beside one another ──────────────────────────────────────────────────────────────────────────────────────

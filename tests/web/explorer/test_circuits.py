@@ -201,7 +201,7 @@ def test_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
         tm2tfr.explore(chain(30), "1", max_steps=5)
     assert str(refused.value) == (
         "a page contains every number of a run, and 30 positions are too many: "
-        "show the first steps with --max-steps 1000, or use tm2tfr trace --quiet, which keeps no rows"
+        "show the first steps with max_steps=1000, or use tm2tfr trace --quiet, which keeps no rows"
     )
 
 

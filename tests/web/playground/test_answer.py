@@ -13,7 +13,7 @@ import pytest
 
 import tm2tfr
 from tm2tfr.base.choices import CIRCUIT_FORMATS
-from tm2tfr.web.explorer.document import document, page_of
+from tm2tfr.web.explorer.document import document
 from tm2tfr.web.playground.answer import answer, ran
 from tm2tfr.web.playground.query import Query, shipped_text
 
@@ -62,7 +62,7 @@ def test_the_page_is_that_of_the_explorer() -> None:
     found = asked(shipped_text("chapter"), input="11")["page"]
     subject = tm2tfr.Subject.of("chapter")
     recording: Any = ran(subject, "11", Query(source="x")).shown
-    data, columns = document(page_of(subject.machine), [recording], drawn=False)
+    data, columns = document(subject.machine, [recording], drawn=False)
     assert found["columns"] == columns
     assert found["data"] == data
     assert data["machine"]["graph"] == {"dot": found["data"]["machine"]["graph"]["dot"]}

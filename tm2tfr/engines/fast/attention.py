@@ -21,10 +21,10 @@ All of this assumes relative rounding, which does not hold below 2^-1022: so |δ
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from tm2tfr.engines.fast.arrays import Heads, Laid
 from tm2tfr.engines.fast.groups import DEAR, FULL, find_own, mean_of_groups, store_in_group
 from tm2tfr.engines.fast.jit import compiled, pure, row
 from tm2tfr.engines.fast.state import (
@@ -40,18 +40,22 @@ from tm2tfr.engines.fast.state import (
     SHARED,
     TINY,
     WANTED,
+    Pools,
+    State,
     U,
 )
+from tm2tfr.transformer.matrix import Int, Ints
 
 
 @compiled
-def prepare(plan: Any, s: Any, pools: Any, layer: Any, control: Any) -> Any:
+def prepare(plan: Laid, s: State, pools: Pools, layer: Int, control: Ints) -> Int:
     """Compute queries and what the guards need, changing no state: this can be repeated."""
     h = plan.heads
     for g in range(h.layer[layer], h.layer[layer + 1]):
         for c in range(h.component[g], h.component[g + 1]):
             s.query[c] = row(h.query, c, s.x)
-        control[HEAD], status = g, DONE
+        control[HEAD] = g
+        status: Int = DONE
         if h.kind[g] == 1:
             status = _check_position(h, s, g, control)
         elif h.kind[g] == 2:
@@ -64,7 +68,7 @@ def prepare(plan: Any, s: Any, pools: Any, layer: Any, control: Any) -> Any:
 
 
 @compiled
-def _check_position(h: Any, s: Any, g: Any, control: Any) -> Any:
+def _check_position(h: Heads, s: State, g: Int, control: Ints) -> Int:
     linear = s.query[h.linear[g]] * h.linear_weight[g]
     if s.query[h.square[g]] * h.square_weight[g] < -TINY and abs(linear) < np.inf:
         return DONE
@@ -73,7 +77,7 @@ def _check_position(h: Any, s: Any, g: Any, control: Any) -> Any:
 
 
 @compiled
-def _check_latest(h: Any, s: Any, g: Any, control: Any) -> Any:
+def _check_latest(h: Heads, s: State, g: Int, control: Ints) -> Int:
     key = row(h.key, h.linear[g], s.x)
     square = row(h.key, h.square[g], s.x)
     s.keys[h.linear[g]], s.keys[h.square[g]] = key, square
@@ -91,7 +95,7 @@ def _check_latest(h: Any, s: Any, g: Any, control: Any) -> Any:
 
 
 @compiled
-def _check_groups(found: Any, control: Any) -> Any:
+def _check_groups(found: Int, control: Ints) -> Int:
     if found == DEAR:
         control[REASON] = MANY_KEYS
         return GUARD
@@ -99,7 +103,7 @@ def _check_groups(found: Any, control: Any) -> Any:
 
 
 @compiled
-def _enter(s: Any, best: Any, number: Any, place: Any, score: Any) -> Any:
+def _enter(s: State, best: float, number: Int, place: Int, score: float) -> tuple[float, Int]:
     """Enter a place with its score into `winners`, alone if it beats them all; return the best score and their number."""
     if score > best:
         best, number = score, 0
@@ -110,7 +114,7 @@ def _enter(s: Any, best: Any, number: Any, place: Any, score: Any) -> Any:
 
 
 @compiled
-def _position_score(h: Any, s: Any, g: Any, j: Any) -> Any:
+def _position_score(h: Heads, s: State, g: Int, j: Int) -> float:
     total = 0.0
     for c in range(h.component[g], h.component[g + 1]):
         product = s.query[c] * pure(h.key_terms, c, j)
@@ -119,12 +123,12 @@ def _position_score(h: Any, s: Any, g: Any, j: Any) -> Any:
 
 
 @compiled
-def _select_position(h: Any, s: Any, g: Any, i: Any) -> Any:
+def _select_position(h: Heads, s: State, g: Int, i: Int) -> Int:
     """Put the positions attended to into `winners` and return their number."""
     linear = s.query[h.linear[g]] * h.linear_weight[g]
     square = s.query[h.square[g]] * h.square_weight[g]
     v = -linear / (2.0 * square)
-    nearest: Any = 0
+    nearest: Int = 0
     if v <= 0.0:
         nearest = 0
     elif v >= i:
@@ -144,16 +148,17 @@ def _select_position(h: Any, s: Any, g: Any, i: Any) -> Any:
     more = max(1.0, (terms + 4.0) / 8.0)
     reach = math.sqrt(0.5 + more * (128.0 * U * size * size + 32.0 * U * constant / abs(square))) + 0.5
     reach = min(reach, np.float64(i))
-    low: Any = max(0, nearest - np.int64(reach))
-    high: Any = min(i, nearest + np.int64(reach))
-    best, number = -np.inf, 0
+    low = max(np.int64(0), nearest - np.int64(reach))
+    high = min(np.int64(i), nearest + np.int64(reach))
+    best: float = -np.inf
+    number: Int = 0
     for j in range(low, high + 1):
         best, number = _enter(s, best, number, j, _position_score(h, s, g, j))
     return number
 
 
 @compiled
-def _group_score(h: Any, s: Any, g: Any, k: Any) -> Any:
+def _group_score(h: Heads, s: State, g: Int, k: Int) -> float:
     slot, total = h.slot[g], 0.0
     j = s.group_position[slot, k + s.span[slot, 2]]
     for c in range(h.component[g], h.component[g + 1]):
@@ -169,9 +174,11 @@ def _group_score(h: Any, s: Any, g: Any, k: Any) -> Any:
 
 
 @compiled
-def _nearest_key(s: Any, slot: Any, v: Any) -> Any:
+def _nearest_key(s: State, slot: Int, v: float) -> Int:
     """Return the existing key nearest to v."""
-    low, high, zero = s.span[slot, 0], s.span[slot, 1], s.span[slot, 2]
+    low: Int = s.span[slot, 0]
+    high: Int = s.span[slot, 1]
+    zero = s.span[slot, 2]
     if v <= low:
         return low
     if v >= high:
@@ -188,7 +195,7 @@ def _nearest_key(s: Any, slot: Any, v: Any) -> Any:
 
 
 @compiled
-def _select_latest(h: Any, s: Any, g: Any, i: Any) -> Any:
+def _select_latest(h: Heads, s: State, g: Int, i: Int) -> Int:
     """Put the keys attended to into `winners`, in the order of their positions, and return their number."""
     slot = h.slot[g]
     linear, square = s.query[h.linear[g]], s.query[h.square[g]]
@@ -211,7 +218,8 @@ def _select_latest(h: Any, s: Any, g: Any, i: Any) -> Any:
         reach = math.sqrt(bound) * (1.0 + 1e-9) + 1e-6
         first = np.int64(math.ceil(max(np.float64(low), v - reach)))
         last = np.int64(math.floor(min(np.float64(high), v + reach)))
-    best, number = -np.inf, 0
+    best: float = -np.inf
+    number: Int = 0
     for k in range(min(first, nearest), max(last, nearest) + 1):
         if s.group_position[slot, k + zero] < 0:
             continue
@@ -226,7 +234,7 @@ def _select_latest(h: Any, s: Any, g: Any, i: Any) -> Any:
 
 
 @compiled
-def _select_scan(h: Any, s: Any, g: Any, i: Any) -> Any:
+def _select_scan(h: Heads, s: State, g: Int, i: Int) -> Int:
     start, stop = h.component[g], h.component[g + 1]
     column, best = h.hist[g], -np.inf
     number = 0
@@ -255,7 +263,7 @@ def _select_scan(h: Any, s: Any, g: Any, i: Any) -> Any:
 
 
 @compiled
-def _select(h: Any, s: Any, g: Any, i: Any) -> Any:
+def _select(h: Heads, s: State, g: Int, i: Int) -> Int:
     """Put what is attended to into `winners` and return its number."""
     if h.kind[g] == 1:
         return _select_position(h, s, g, i)
@@ -263,7 +271,7 @@ def _select(h: Any, s: Any, g: Any, i: Any) -> Any:
 
 
 @compiled
-def _store(h: Any, s: Any, g: Any, token: Any, i: Any) -> Any:
+def _store(h: Heads, s: State, g: Int, token: Int, i: Int) -> None:
     """Add this position to those that the head can attend to."""
     kind = h.kind[g]
     keep = True
@@ -293,22 +301,25 @@ def _store(h: Any, s: Any, g: Any, token: Any, i: Any) -> Any:
 
 
 @compiled
-def _value(h: Any, s: Any, g: Any, n: Any, winner: Any) -> Any:
+def _value(h: Heads, s: State, g: Int, n: Int, winner: Int) -> float:
     """Return value component n at a position attended to (for ``latest``: at that of a key)."""
     j, at = winner, 0
     if h.kind[g] == 2:
         at = winner + s.span[h.slot[g], 2]
         j = s.group_position[h.slot[g], at]
+    value: float
     if h.value_kind[n] == 0:
         token = s.group_token[h.slot[g], at] if h.kind[g] == 2 else s.tokens[j]
-        return h.value_of_token[token, h.value_place[n]]
-    if h.value_kind[n] == 2:
-        return pure(h.value_terms, n, j)
-    return s.group_value[h.slot[g], at, h.value_place[n]] if h.kind[g] == 2 else s.hist[j, h.value_place[n]]
+        value = h.value_of_token[token, h.value_place[n]]
+    elif h.value_kind[n] == 2:
+        value = pure(h.value_terms, n, j)
+    else:
+        value = s.group_value[h.slot[g], at, h.value_place[n]] if h.kind[g] == 2 else s.hist[j, h.value_place[n]]
+    return value
 
 
 @compiled
-def store(plan: Any, s: Any, pools: Any, layer: Any, token: Any, i: Any) -> Any:
+def store(plan: Laid, s: State, pools: Pools, layer: Int, token: Int, i: Int) -> None:
     """Add this position to those that the heads of a layer can attend to."""
     h = plan.heads
     for g in range(h.layer[layer], h.layer[layer + 1]):
@@ -319,7 +330,7 @@ def store(plan: Any, s: Any, pools: Any, layer: Any, token: Any, i: Any) -> Any:
 
 
 @compiled
-def attend(plan: Any, s: Any, pools: Any, layer: Any, i: Any, control: Any) -> Any:
+def attend(plan: Laid, s: State, pools: Pools, layer: Int, i: Int, control: Ints) -> Int:
     """Attend, and add what the heads carry to the stream; return DONE, or GUARD."""
     h = plan.heads
     for g in range(h.layer[layer], h.layer[layer + 1]):

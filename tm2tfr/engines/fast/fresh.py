@@ -14,6 +14,7 @@ from tm2tfr.base.native.function import Caller, KeptFunction, sources
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import KINDS, STORED, Heads, Laid, Tail
 from tm2tfr.engines.fast.state import Pools
+from tm2tfr.transformer.matrix import AnyArray
 
 # ── the compiled functions of this engine, as they are called from Python: their machine code is kept ─
 # Modules that need Numba are imported only where something has to be compiled.
@@ -146,7 +147,7 @@ def fresh(plan: Laid, width: int, stop: NDArray[np.bool_]) -> k.State:
     )
 
 
-def _memo(tail: Tail, labels: int, numbers: int, size: int) -> dict[str, NDArray[Any]]:
+def _memo(tail: Tail, labels: int, numbers: int, size: int) -> dict[str, AnyArray]:
     """Return the arrays of an empty memo for `size` of the tail's answers, or as many as there is room for."""
     most = min(size, LARGEST_MEMO // max(1, len(tail.key)))
     return {
@@ -203,7 +204,7 @@ def roomier(positions: int, had: int, row: int) -> int:
     return max(positions, 4 * had if 4 * had * row <= AT_ONCE else had + had // 2, 1024)
 
 
-def longer(array: NDArray[Any], size: int) -> NDArray[Any]:
+def longer(array: AnyArray, size: int) -> AnyArray:
     """Return an array with more rows, those that it does not have yet filled with 0."""
     more = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
     more[: len(array)] = array

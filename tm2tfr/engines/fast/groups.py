@@ -20,12 +20,12 @@ That scores are finite is certain: a head whose scores may not be is not grouped
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tm2tfr.engines.fast.arrays import Heads, Rows
 from tm2tfr.engines.fast.jit import compiled, entry, row
-from tm2tfr.engines.fast.state import AT, GROUPS, LAST, SLOT, WINNER
+from tm2tfr.engines.fast.state import AT, GROUPS, LAST, SLOT, WINNER, Pools
+from tm2tfr.transformer.matrix import Floats, Int, Ints
 
 MOST_GROUPS = 1024
 """Up to this number of keys grouping is not questioned."""
@@ -37,7 +37,7 @@ ROOM, FULL, DEAR = range(3)
 
 
 @compiled
-def find_group(pools: Any, p: Any, first: Any, size: Any) -> Any:
+def find_group(pools: Pools, p: Int, first: Int, size: Int) -> tuple[Int, Int]:
     """Return (number of the group with the key ``pools.keys[first : first + size]``, or -1; the slot where it belongs)."""
     last = pools.info[p, LAST]
     if pools.info[p, GROUPS] > 0:
@@ -69,7 +69,7 @@ def find_group(pools: Any, p: Any, first: Any, size: Any) -> Any:
 
 
 @entry
-def place_groups(h: Any, pools: Any) -> Any:
+def place_groups(h: Heads, pools: Pools) -> Int:
     """Enter all groups into the slots, which are empty."""
     for g in range(len(h.pool)):
         p, first = h.pool[g], h.component[g]
@@ -87,7 +87,7 @@ def place_groups(h: Any, pools: Any) -> Any:
 
 
 @compiled
-def find_own(h: Any, pools: Any, g: Any, i: Any, x: Any) -> Any:
+def find_own(h: Heads, pools: Pools, g: Int, i: Int, x: Floats) -> Int:
     """Find the group of this position, and return ROOM; or FULL or DEAR, if it would be one group too many."""
     p, first = h.pool[g], h.component[g]
     for c in range(first, h.component[g + 1]):
@@ -103,7 +103,7 @@ def find_own(h: Any, pools: Any, g: Any, i: Any, x: Any) -> Any:
 
 
 @compiled
-def add_value(pools: Any, p: Any, group: Any, place: Any, value: Any) -> Any:
+def add_value(pools: Pools, p: Int, group: Int, place: Int, value: float) -> None:
     """Add a value, not 0, of the newest position of a group."""
     pools.sum[p, group, place] += value
     size = abs(value) * UNIT
@@ -113,7 +113,7 @@ def add_value(pools: Any, p: Any, group: Any, place: Any, value: Any) -> Any:
 
 
 @compiled
-def add_values(pools: Any, p: Any, group: Any, first: Any, last: Any) -> Any:
+def add_values(pools: Pools, p: Int, group: Int, first: Int, last: Int) -> None:
     """Add ``values[first : last]`` of the newest position of a group."""
     for place in range(first, last):
         if pools.values[place] != 0.0:
@@ -121,7 +121,7 @@ def add_values(pools: Any, p: Any, group: Any, first: Any, last: Any) -> Any:
 
 
 @compiled
-def join(given: Any, pools: Any, p: Any, group: Any, at: Any) -> Any:
+def join(given: Rows, pools: Pools, p: Int, group: Int, at: Int) -> None:
     """Add this position to a group, with the values that its token determines: those in row `at` of `Heads.given`."""
     pools.info[p, LAST] = group
     pools.members[p, group] += 1
@@ -130,7 +130,7 @@ def join(given: Any, pools: Any, p: Any, group: Any, at: Any) -> Any:
 
 
 @compiled
-def store_in_group(h: Any, pools: Any, g: Any, at: Any, x: Any) -> Any:
+def store_in_group(h: Heads, pools: Pools, g: Int, at: Int, x: Floats) -> None:
     """Add this position to its group, which `find_own` has found, or to a new one; at: see `join`."""
     p, first = h.pool[g], h.component[g]
     group = pools.info[p, AT]
@@ -152,7 +152,7 @@ def store_in_group(h: Any, pools: Any, g: Any, at: Any, x: Any) -> Any:
 
 
 @compiled
-def _select(h: Any, pools: Any, g: Any, query: Any, asked: Any) -> Any:
+def _select(h: Heads, pools: Pools, g: Int, query: Floats, asked: Ints) -> Int:
     """Put the groups attended to into `winners` and return their number."""
     p, first = h.pool[g], h.component[g]
     some = 0
@@ -175,13 +175,13 @@ def _select(h: Any, pools: Any, g: Any, query: Any, asked: Any) -> Any:
 
 
 @compiled
-def mean_of_groups(h: Any, pools: Any, g: Any, i: Any, query: Any, asked: Any, mean: Any) -> Any:
+def mean_of_groups(h: Heads, pools: Pools, g: Int, i: Int, query: Floats, asked: Ints, mean: Floats) -> bool:
     """Put the mean values of the positions attended to into `mean`; return whether they are the dense engine's."""
     p, number = h.pool[g], _select(h, pools, g, query, asked)
     pools.info[p, WINNER] = pools.winners[0] if number == 1 else -1
     if number > 1 and not (pools.size[p] * np.float64(i + 1) < EXACT):
         return False
-    count: Any = 0
+    count: Int = 0
     for w in range(number):
         count += pools.members[p, pools.winners[w]]
     for n in range(h.value[g], h.value[g + 1]):

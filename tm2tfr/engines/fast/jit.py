@@ -15,6 +15,8 @@ from numba import config as numba_config
 from numba import njit
 
 from tm2tfr.base.native.building import OPTIONS, OUTERMOST
+from tm2tfr.engines.fast.arrays import Rows, Terms3
+from tm2tfr.transformer.matrix import Floats, Int
 
 config: Any = numba_config
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -82,7 +84,7 @@ def _folder() -> Path | None:
 
 
 @compiled
-def feature(code: Any, j: Any) -> Any:
+def feature(code: Int, j: Int) -> float:
     """Return a position feature at position j, correctly rounded; codes as in `arrays.FEATURES`, which has no other."""
     if code == 0:
         return 1.0 / np.float64(j + 1)
@@ -96,7 +98,7 @@ def feature(code: Any, j: Any) -> Any:
 
 
 @compiled
-def row(table: Any, r: Any, x: Any) -> Any:
+def row(table: Rows, r: Int, x: Floats) -> float:
     total = 0.0
     for e in range(table.start[r], table.start[r + 1]):
         total += table.weight[e] * x[table.number[e]]
@@ -104,7 +106,7 @@ def row(table: Any, r: Any, x: Any) -> Any:
 
 
 @compiled
-def pure(table: Any, r: Any, j: Any) -> Any:
+def pure(table: Terms3, r: Int, j: Int) -> float:
     total = 0.0
     for e in range(table.start[r], table.start[r + 1]):
         total += table.weight[e] * (table.embedded[e] * feature(table.feature[e], j))

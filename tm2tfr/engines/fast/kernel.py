@@ -7,10 +7,9 @@ compared exactly, by its sign, where rounded sums can tie.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tm2tfr.engines.fast.arrays import Laid
 from tm2tfr.engines.fast.attention import attend, prepare, store
 from tm2tfr.engines.fast.jit import compiled, entry, feature, inside, row
 from tm2tfr.engines.fast.state import (
@@ -29,8 +28,12 @@ from tm2tfr.engines.fast.state import (
     STOPPED,
     WANTED,
     WINNER,
+    InTurn,
+    Pools,
+    State,
 )
 from tm2tfr.engines.fast.tail import find, finish, run_tail
+from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 
 
 # ── The answer before the last layer with heads, compiled: if all of these are grouped, it is a function of very little.
@@ -47,16 +50,17 @@ from tm2tfr.engines.fast.tail import find, finish, run_tail
 # run: `restart` clears them. There is such a memo only where all numbers are certain to be finite (`overflow.reach`):
 # where it answers, nobody looks for one that is not.
 @compiled
-def valid(pools: Any, entry: Any, p: Any, own: Any) -> Any:
+def valid(pools: Pools, entry: Int, p: Int, own: Int) -> bool:
     """Return whether the group that an entry attends to in pool p has not changed, where this position joins `own`."""
     group = pools.early_groups[entry, p, 0]
     if group == own or pools.early_groups[entry, p, 2] != pools.info[p, GROUPS]:
         return False
-    return pools.early_groups[entry, p, 1] == pools.members[p, group]
+    same: bool = pools.early_groups[entry, p, 1] == pools.members[p, group]
+    return same
 
 
 @compiled
-def known(key: Any, heads: Any, pools: Any, token: Any, x: Any) -> Any:
+def known(key: Ints, heads: Ints, pools: Pools, token: Int, x: Floats) -> Int:
     """Return the place of the answer in the tail's memo, or -1: after the heads of the layer have stored the position.
 
     Args:
@@ -76,7 +80,7 @@ def known(key: Any, heads: Any, pools: Any, token: Any, x: Any) -> Any:
 
 
 @compiled
-def remember(heads: Any, pools: Any, token: Any, answer: Any, control: Any) -> Any:
+def remember(heads: Ints, pools: Pools, token: Int, answer: Int, control: Ints) -> None:
     """Keep the place of an answer in the tail's memo where `known` has looked, if each head attended to one group."""
     for p in heads:
         if pools.info[p, WINNER] < 0:
@@ -99,7 +103,7 @@ def remember(heads: Any, pools: Any, token: Any, answer: Any, control: Any) -> A
 
 
 @compiled
-def _embed(plan: Any, s: Any, token: Any, i: Any) -> Any:
+def _embed(plan: Laid, s: State, token: Int, i: Int) -> None:
     body = plan.body
     for e in range(body.token.start[token], body.token.start[token + 1]):
         s.x[body.token.number[e]] = body.token.weight[e]
@@ -114,7 +118,7 @@ def _embed(plan: Any, s: Any, token: Any, i: Any) -> Any:
 
 
 @compiled
-def _feed_forward(plan: Any, s: Any, layer: Any, token: Any, vocabulary: Any) -> Any:
+def _feed_forward(plan: Laid, s: State, layer: Int, token: Int, vocabulary: Int) -> None:
     body = plan.body
     for u in range(body.layer_units[layer], body.layer_units[layer + 1]):
         total = 0.0
@@ -135,8 +139,17 @@ def _feed_forward(plan: Any, s: Any, layer: Any, token: Any, vocabulary: Any) ->
 
 @entry
 def advance(
-    plan: Any, s: Any, pools: Any, control: Any, given: Any, answers: Any, codes: Any, numbers: Any, limit: Any, whole: Any
-) -> Any:
+    plan: Laid,
+    s: State,
+    pools: Pools,
+    control: Ints,
+    given: Ints32,
+    answers: Ints32,
+    codes: Ints32,
+    numbers: Floats,
+    limit: Int,
+    whole: bool,
+) -> Int:
     """Run up to `limit` positions and return DONE, STOPPED after a stop token, GROW or GUARD (call again after it).
 
     After GUARD the arrays are of no use: a head has to be scanned from the first position on.
@@ -150,7 +163,8 @@ def advance(
     vocabulary = len(s.logits)
     while control[COUNT] < limit:
         i = control[POSITION]
-        token, entry = np.int64(given[i]) if i < len(given) else control[NEXT], np.int64(-1)
+        token = np.int64(given[i]) if i < len(given) else control[NEXT]
+        entry: Int = np.int64(-1)
         if control[RESUME] == 0:
             s.tokens[i] = token
             _embed(plan, s, token, i)
@@ -194,7 +208,7 @@ _advance = inside(advance)
 
 
 @compiled
-def again(s: Any, pools: Any, control: Any) -> Any:
+def again(s: State, pools: Pools, control: Ints) -> None:
     """Go back to position 0, and keep the tail's answers, which follow from the weights, if there is room for more."""
     if control[ENTRIES] == len(s.memo_token):
         s.memo_slot[:] = -1
@@ -218,8 +232,17 @@ def again(s: Any, pools: Any, control: Any) -> Any:
 
 @entry
 def advance_many(
-    plan: Any, s: Any, pools: Any, control: Any, given: Any, runs: Any, answers: Any, codes: Any, numbers: Any, limit: Any
-) -> Any:
+    plan: Laid,
+    s: State,
+    pools: Pools,
+    control: Ints,
+    given: Ints32,
+    runs: InTurn,
+    answers: Ints32,
+    codes: Ints32,
+    numbers: Floats,
+    limit: Int,
+) -> Int:
     """Make runs, as `kernel.advance` does one; return what it returns where it has to be called again.
 
     That is as well DONE after the last run, or where there is no room for more positions in the arrays of `s` or in those

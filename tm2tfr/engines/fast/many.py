@@ -131,7 +131,7 @@ class ManyRuns(FastSession):
                 self._sought, self._turning = True, self._turns[0].kept(*self._given_to_turns(given, runs))
         return self._turning
 
-    def _given_to_turns(self, given: NDArray[np.int32], runs: InTurn) -> tuple[Any, ...]:
+    def _given_to_turns(self, given: NDArray[np.int32], runs: InTurn) -> tuple[object, ...]:
         """Return the arguments of the straight-line code for many runs."""
         _, table, places = self._turns or (None, None, None)
         arrays = (self._state, self._pools, self._control, given, runs, *self._rows, len(self._rows[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from tm2tfr.engines.fast.snapshot import KEPT, Snapshot, pools_of, refuse_damage
 from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
+from tm2tfr.transformer.matrix import AnyArray
 from tm2tfr.transformer.parts import NO_BOS, TABLE, refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
@@ -279,7 +280,7 @@ class FastSession:
                 self._looked, self._ready = True, self._short[0].kept(*given)
         return self._ready
 
-    def _given_to_short(self, into: Buffers, most: int) -> tuple[Any, ...]:
+    def _given_to_short(self, into: Buffers, most: int) -> tuple[object, ...]:
         """Return the arguments of the straight-line code."""
         _, table, places = self._short or (None, None, None)
         given = (self._state, self._pools, self._control, into.answers, into.codes, into.numbers, most)
@@ -372,7 +373,7 @@ class FastSession:
         arrays = saved_of(self._state, self._pools, self._control, self._given)
         return {**arrays, "scanned": np.array(scanned, dtype=bool)}
 
-    def restore(self, saved: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, saved: Mapping[str, AnyArray]) -> None:
         """Resume from what `save` returned, for the same decoder and probes.
 
         Raises:

@@ -9,7 +9,6 @@ anything: a wrong one makes a wrong token, which the comparison finds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,8 +17,9 @@ from tm2tfr.base.errors import CheckpointError
 from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import Heads
 from tm2tfr.engines.fast.fresh import NO_SPAN, more_groups, place_groups
+from tm2tfr.transformer.matrix import AnyArray
 
-Snapshot = dict[str, NDArray[Any]]
+Snapshot = dict[str, AnyArray]
 KEPT = ("sums", "tokens", "hist", "span", *(f"group_{name}" for name in ("position", "token", "value")))
 """The arrays of `State` that are saved."""
 POOLED = ("key", "members", "sum", "size")
@@ -43,7 +43,7 @@ def saved_of(state: k.State, pools: k.Pools, control: NDArray[np.int64], given: 
     return {name: array.copy() for name, array in arrays.items()}
 
 
-def scanned_of(saved: Mapping[str, NDArray[Any]], heads: int) -> list[bool]:
+def scanned_of(saved: Mapping[str, AnyArray], heads: int) -> list[bool]:
     """Return by head whether it is scanned.
 
     Raises:
@@ -56,7 +56,7 @@ def scanned_of(saved: Mapping[str, NDArray[Any]], heads: int) -> list[bool]:
     return flags
 
 
-def refuse_damaged(saved: Mapping[str, NDArray[Any]], state: k.State, pools: k.Pools, most: int) -> None:
+def refuse_damaged(saved: Mapping[str, AnyArray], state: k.State, pools: k.Pools, most: int) -> None:
     """Raise CheckpointError unless the arrays are those of a session with this plan.
 
     Args:
@@ -72,7 +72,7 @@ def refuse_damaged(saved: Mapping[str, NDArray[Any]], state: k.State, pools: k.P
         raise damaged("tokens", f"there are {n:,} positions, but at most {most:,}")
     cells, groups = (_columns(saved[name]) for name in ("group_position", "pool_members"))
     for name in KEPT[:1] + KEPT[2:]:
-        like: NDArray[Any] = getattr(state, name)
+        like: AnyArray = getattr(state, name)
         cut = {"hist": (n,), "sums": like.shape[:1], "span": like.shape[:1]}.get(name, (len(like), cells))
         array_of(saved, name, like.dtype, (*cut, *like.shape[len(cut) :]))
     for name in POOLED:
@@ -92,7 +92,7 @@ def refuse_damaged(saved: Mapping[str, NDArray[Any]], state: k.State, pools: k.P
         raise damaged("pool_members", f"its groups do not have the {n:,} positions")
 
 
-def pools_of(saved: Mapping[str, NDArray[Any]], pools: k.Pools, heads: Heads) -> k.Pools:
+def pools_of(saved: Mapping[str, AnyArray], pools: k.Pools, heads: Heads) -> k.Pools:
     """Return the arrays of grouped heads with the saved groups in them; pools: those at position 0."""
     groups = saved["pool_members"].shape[1]
     while pools.members.shape[1] < groups:
@@ -106,7 +106,7 @@ def pools_of(saved: Mapping[str, NDArray[Any]], pools: k.Pools, heads: Heads) ->
     return pools
 
 
-def array_of(saved: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, shape: Sequence[int | None]) -> NDArray[Any]:
+def array_of(saved: Mapping[str, AnyArray], name: str, dtype: DTypeLike, shape: Sequence[int | None]) -> AnyArray:
     """Return a saved array of this type and shape; None stands for any length.
 
     Raises:
@@ -128,12 +128,12 @@ def damaged(name: str, what: str) -> CheckpointError:
     return CheckpointError(f"array {name}: {what}: it was changed or damaged: start the run again with --checkpoint")
 
 
-def _columns(array: NDArray[Any]) -> int:
+def _columns(array: AnyArray) -> int:
     """Return the number of columns of an array, which may have any shape."""
     return array.shape[1] if array.ndim > 1 else 0
 
 
-def _within(name: str, array: NDArray[Any], low: int, high: int) -> None:
+def _within(name: str, array: AnyArray, low: int, high: int) -> None:
     """Raise CheckpointError unless all numbers of an array are between `low` and `high`."""
     wrong = array[(array < low) | (array > high)]
     if wrong.size:

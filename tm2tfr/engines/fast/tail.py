@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tm2tfr.engines.fast.arrays import Laid, Tail
 from tm2tfr.engines.fast.jit import compiled
-from tm2tfr.engines.fast.state import ENTRIES, HITS
+from tm2tfr.engines.fast.state import ENTRIES, HITS, State
+from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 
 
 @compiled
-def _sort(numbers: Any, size: Any) -> Any:
+def _sort(numbers: Ints, size: Int) -> None:
     """Sort the first `size` numbers in place, by insertion: they are few and nearly in order."""
     for n in range(1, size):
         number, at = numbers[n], n
@@ -22,7 +22,7 @@ def _sort(numbers: Any, size: Any) -> Any:
 
 
 @compiled
-def _activate(s: Any, number: Any, direction: Any) -> Any:
+def _activate(s: State, number: Int, direction: Int) -> Int:
     """Add a direction to the active ones, once."""
     if s.row_mark[direction] == -1:
         return number
@@ -32,7 +32,7 @@ def _activate(s: Any, number: Any, direction: Any) -> Any:
 
 
 @compiled
-def _touch(s: Any, number: Any, unit: Any) -> Any:
+def _touch(s: State, number: Int, unit: Int) -> Int:
     """Add a unit to those whose sum is not empty, once per layer."""
     if s.mark[unit] == s.stamp[0]:
         return number
@@ -41,10 +41,10 @@ def _touch(s: Any, number: Any, unit: Any) -> Any:
 
 
 @compiled
-def _units(tail: Any, s: Any, layer: Any, number: Any) -> Any:
+def _units(tail: Tail, s: State, layer: Int, number: Int) -> Int:
     """Sum up what a layer's units read from the active directions, and return the number of units touched."""
     s.stamp[0] += 1
-    touched = 0
+    touched: Int = 0
     for a in range(number):
         value = s.x[s.active[a]]
         if value == 0.0:
@@ -60,7 +60,7 @@ def _units(tail: Any, s: Any, layer: Any, number: Any) -> Any:
 
 
 @compiled
-def _rows(tail: Any, s: Any, layer: Any, touched: Any, number: Any) -> Any:
+def _rows(tail: Tail, s: State, layer: Int, touched: Int, number: Int) -> Int:
     """Add the layer's output to the stream, and return the number of active directions."""
     for t in range(touched):
         u = s.touched[t]
@@ -85,9 +85,9 @@ def _rows(tail: Any, s: Any, layer: Any, touched: Any, number: Any) -> Any:
 
 
 @compiled
-def run_tail(tail: Any, s: Any, token: Any) -> Any:
+def run_tail(tail: Tail, s: State, token: Int) -> tuple[Int, Int]:
     """Run the layers after the last attention on the stream and return (answer, number of active directions)."""
-    number = 0
+    number: Int = 0
     for e in range(tail.of_token.start[token], tail.of_token.start[token + 1]):
         number = _activate(s, number, tail.of_token.number[e])
     for c in tail.moving:
@@ -115,9 +115,9 @@ def run_tail(tail: Any, s: Any, token: Any) -> Any:
 
 
 @compiled
-def _label(x: Any, start: Any, stop: Any) -> Any:
+def _label(x: Floats, start: Int, stop: Int) -> Int:
     """Return the place of the 1 in a one-hot vector; -1 for the zero vector, -2 for anything else."""
-    found = -1
+    found: Int = -1
     for c in range(start, stop):
         if x[c] != 0.0:
             if found != -1 or x[c] != 1.0:
@@ -127,7 +127,7 @@ def _label(x: Any, start: Any, stop: Any) -> Any:
 
 
 @compiled
-def _probe(plan: Any, s: Any, in_memo: Any, codes: Any, numbers: Any) -> Any:
+def _probe(plan: Laid, s: State, in_memo: Int, codes: Ints32, numbers: Floats) -> None:
     """Fill the probes that are in the memo (1), or those that are not (0), from the stream."""
     p = plan.probes
     for n in range(len(p.label_start)):
@@ -139,7 +139,7 @@ def _probe(plan: Any, s: Any, in_memo: Any, codes: Any, numbers: Any) -> Any:
 
 
 @compiled
-def find(slots: Any, tokens: Any, known: Any, bits: Any, token: Any) -> Any:
+def find(slots: Ints32, tokens: Ints32, known: Ints, bits: Ints, token: Int) -> tuple[Int, Int]:
     """Return (place in a memo of what belongs to `token` and the key `bits`, or -1; the slot where it belongs)."""
     code = np.uint64(token + 1)
     for n in range(len(bits)):
@@ -163,7 +163,7 @@ def find(slots: Any, tokens: Any, known: Any, bits: Any, token: Any) -> Any:
 
 
 @compiled
-def _keep(plan: Any, s: Any, token: Any, answer: Any, slot: Any, entry: Any, codes: Any, numbers: Any) -> Any:
+def _keep(plan: Laid, s: State, token: Int, answer: Int, slot: Int, entry: Int, codes: Ints32, numbers: Floats) -> None:
     """Put an answer and its probes into the memo."""
     p = plan.probes
     s.memo_slot[slot], s.memo_token[entry], s.memo_answer[entry] = entry, token, answer
@@ -176,7 +176,7 @@ def _keep(plan: Any, s: Any, token: Any, answer: Any, slot: Any, entry: Any, cod
 
 
 @compiled
-def _recall(plan: Any, s: Any, entry: Any, codes: Any, numbers: Any) -> Any:
+def _recall(plan: Laid, s: State, entry: Int, codes: Ints32, numbers: Floats) -> Int:
     """Fill the probes that are in the memo and return the answer."""
     p = plan.probes
     for n in range(len(p.label_start)):
@@ -189,12 +189,13 @@ def _recall(plan: Any, s: Any, entry: Any, codes: Any, numbers: Any) -> Any:
 
 
 @compiled
-def finish(plan: Any, s: Any, token: Any, control: Any, codes: Any, numbers: Any, entry: Any) -> Any:
+def finish(plan: Laid, s: State, token: Int, control: Ints, codes: Ints32, numbers: Floats, entry: Int) -> tuple[Int, Int]:
     """Return (the answer, from the memo or from the tail itself; its place in the memo, or -1).
 
     The probes are filled, and the stream is cleared. The place is given as `entry`, if it is known already.
     """
-    tail, slot = plan.tail, np.int64(-1)
+    tail = plan.tail
+    slot: Int = np.int64(-1)
     _probe(plan, s, 0, codes, numbers)
     if entry < 0:
         for n in range(len(tail.key)):

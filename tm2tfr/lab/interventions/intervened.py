@@ -10,8 +10,8 @@ from typing import Any
 
 from tm2tfr.base.errors import UsageError, did_you_mean, listing, visible
 from tm2tfr.base.text.shown import aligned
-from tm2tfr.contract.causality import CausalModel, CausalRun, CausalValue, Settings
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.modelled import CausalModel, CausalRun, CausalValue, Settings
 from tm2tfr.engines.decode import Engine
 from tm2tfr.lab.interventions.intervention import (
     Cell,

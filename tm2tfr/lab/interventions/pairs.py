@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import Tm2tfrError, UsageError
 from tm2tfr.base.text.shown import code, escaped, markdown_table
-from tm2tfr.contract.causality import CausalValue
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.lab.interventions.intervened import Base
 from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell, text_of_stage
 from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, folder_named, production
@@ -333,7 +333,7 @@ INTERCHANGED = 0.6
 SEVERAL = 0.15
 """The share of interventions that set two variables."""
 FAR = 3
-"""By how much a number that has no largest value is drawn beyond those of the run."""
+"""How far beyond the run's values a number without a largest value is drawn."""
 
 
 Drawn = tuple[Base, list[VariableSetting]]

@@ -23,11 +23,10 @@ from tm2tfr.lab.line.manifest import arrow_or_error, parquet
 from tm2tfr.lab.line.pool import Job, stem
 from tm2tfr.runs.batches.given import of_labeller
 from tm2tfr.runs.batches.labelled import first_wrong
-from tm2tfr.runs.choose import for_cases
+from tm2tfr.runs.choose import blocks_of, for_cases
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
@@ -145,7 +144,7 @@ class LabelledRuns:
         return self._source.inputs(self.program).length
 
     def shortened(self, steps: int) -> LabelledRuns:
-        """Return these runs in the dense engine, of at most so many steps; runs of one length cannot be shortened."""
+        """Return these runs in the dense engine, of at most `steps` steps; runs of one length cannot be shortened."""
         return self if self._length is not None else replace(self, engine="dense", max_steps=min(self.max_steps, steps))
 
     def labelled(self, words: Sequence[str]) -> tuple[LabelRows, Failure | None, tuple[int, ...]]:
@@ -280,7 +279,7 @@ class LabelledRuns:
 
 
 def listed(places: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[np.int32], list[str]]:
-    """Return texts that are given as places in a list as places in that of those which occur, in alphabetical order.
+    """Return texts, given as places in a list, as places in the alphabetical list of those that occur, and that list.
 
     The list in which values were met depends on what the process has labelled before.
     """
@@ -404,7 +403,7 @@ class Labelling:
 
 
 def labelled_shard(job: Job[Sequence[str]], labelling: Labelling) -> Done:
-    """Run the inputs of a job and make its files; after a run that differs there are none."""
+    """Run the inputs of a job and make its files; a job with a run that differs has no files."""
     done, runs, words = Done(job.number), labelling.runs, job.work
     rows, done.failure, undefined = runs.labelled(words)
     done.tally.count(

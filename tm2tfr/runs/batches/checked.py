@@ -14,12 +14,11 @@ import numpy as np
 
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.batches.batch import Batch, ComparedRuns, SinkRun
-from tm2tfr.runs.choose import cores, for_cases
+from tm2tfr.runs.choose import blocks_of, cores, for_cases
 from tm2tfr.runs.comparison import Progress, Trace
 from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.rows import columns_of
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.truths import blocks_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer.weights import Decoder
 

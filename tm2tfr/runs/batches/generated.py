@@ -27,10 +27,9 @@ from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch
 from tm2tfr.runs.batches.given import Prompts, fed_tokens, of_program, of_text
 from tm2tfr.runs.batches.labelled import labelled_batch
 from tm2tfr.runs.blocks import TOKENS_ALONE, ColumnProbes, probes_of
-from tm2tfr.runs.choose import cores
+from tm2tfr.runs.choose import blocks_of, cores
 from tm2tfr.runs.comparison import Progress, ends_of
 from tm2tfr.runs.plan import MAX_STEPS
-from tm2tfr.runs.truths import blocks_of
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder

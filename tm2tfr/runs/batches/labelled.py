@@ -24,11 +24,11 @@ from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import read_outputs, right_answers
 from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, ComparedRuns
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
+from tm2tfr.runs.choose import labels_of, truth_of
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.rows import columns_of
 from tm2tfr.runs.run import carried_out
-from tm2tfr.runs.truths import labels_of, truth_of
 from tm2tfr.sources.registry import of_program
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.matrix import Ints

@@ -18,7 +18,7 @@ from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.inputs import all_cases, random_cases, read_input
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.truth import CircuitResult, CircuitTruth
-from tm2tfr.transformer.matrix import Ints
+from tm2tfr.transformer.matrix import AnyArray, Ints
 from tm2tfr.transformer.weights import Decoder
 
 AT_ONCE = 1 << 22
@@ -105,7 +105,7 @@ class CircuitBlocks:
         sizes, positions, runs, first = np.diff(found.offsets), self._positions, len(right.bits), self._first
         there = None if (sizes == positions).all() else np.arange(positions) < sizes[:, None]
 
-        def grid(column: NDArray[Any]) -> NDArray[Any]:
+        def grid(column: AnyArray) -> AnyArray:
             """Return rows by run, (runs, positions); 0 for those that are not there."""
             if there is None:
                 return column.reshape(runs, positions, *column.shape[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Questions
 from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.contract.model import SourceModel
-from tm2tfr.contract.options import CircuitOptions
+from tm2tfr.contract.options import CircuitOptions, OptionValues
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.circuit.inputs import read_input
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tm2tfr.sources.circuit.truth import CircuitTruth
 
 
-def _compile(circuit: Circuit, options: Mapping[str, Any]) -> Decoder:
+def _compile(circuit: Circuit, options: OptionValues) -> Decoder:
     from tm2tfr.sources.circuit.compiler import compile_circuit
 
     variant, epsilon = options.get("variant", "lookup"), _number(options.get("epsilon", 0.0))
@@ -55,7 +54,7 @@ def _number(epsilon: Any) -> Any:
     return epsilon
 
 
-def _prepare(circuit: Circuit, options: Mapping[str, Any]) -> Circuit:
+def _prepare(circuit: Circuit, options: OptionValues) -> Circuit:
     """Return the circuit in the basis that is asked for, or that the variant has, if it is not in it."""
     from tm2tfr.sources.circuit.basis import to_nor, to_paper
 

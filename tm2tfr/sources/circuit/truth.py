@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
-from tm2tfr.base.errors import CompileError, InputError, counted, visible
-from tm2tfr.contract.source import ANY, Column, Ending, readable
+from tm2tfr.base.errors import CompileError, InputError, counted, listing, visible
+from tm2tfr.contract.source import ANY, AnyRow, Column, Ending, readable, unreadable
 from tm2tfr.contract.specification import Specification
-from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, OPERANDS, PAPER_COLUMNS, gate_at, operand_positions, widened
+from tm2tfr.sources.circuit.columns import (
+    LOOKUP_COLUMNS,
+    PAPER_COLUMNS,
+    columns,
+)
 from tm2tfr.sources.circuit.evaluate import Evaluation, evaluate
 from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.model import CircuitSpecification
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
-
-
-def mean_of_signs(circuit: Circuit, symbols: Sequence[int], i: int) -> Fraction:
-    """Return the mean of the signs of the operands at position `i`, where a gate is answered."""
-    gate = gate_at(circuit, i)
-    signs = [2 * symbols[circuit.numbers[net]] - 1 for net in gate.operands] if gate is not None else [0]
-    return Fraction(sum(signs), len(signs))
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class CircuitResult:
         return "".join(str(bit) for _, bit in self.outputs)
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, object]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"outputs": dict(self.outputs), "result": self.shown}
 
@@ -154,21 +151,23 @@ class CircuitTruth:
 
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if a decoder with this stream has no table of a circuit's run, or another variant's."""
+        lacking = unreadable(columns(self.variant), layout)
+        if not lacking:
+            return
+        why, remedy = f"no subspace of their residual stream holds {listing(lacking, most=3)}", "run them without a check"
+        if any(readable(table, layout) for table in (LOOKUP_COLUMNS, PAPER_COLUMNS)):
+            stated = visible(self.variant)
+            why = f"they say that their variant is {stated}, and their residual stream is that of another"
+            remedy = "compile the circuit again"
         what = f"{visible(self.name)}: these weights cannot be compared with a circuit"
-        tables = [columns for columns in (LOOKUP_COLUMNS, PAPER_COLUMNS) if readable(columns, layout)]
-        if not tables:
-            why = "their residual stream holds neither the operands of a gate nor the mean of their signs"
-            raise CompileError(f"{what}, since {why}: run them without a check")
-        if (tables[0] == LOOKUP_COLUMNS) != (self.variant == "lookup"):
-            why = f"they say that their variant is {visible(self.variant)}, and their residual stream is that of another"
-            raise CompileError(f"{what}, since {why}: compile the circuit again")
+        raise CompileError(f"{what}, since {why}: {remedy}")
 
     def specification(self, upto: int) -> Specification:
         """Return what every subspace holds at every position, and where each head looks."""
         return self._specification
 
     @cached_property
-    def _specification(self) -> Specification:
+    def _specification(self) -> CircuitSpecification:
         return CircuitSpecification(self.circuit, self.symbols, self.variant, self.epsilon)
 
     def ending(self, decoder: Decoder) -> Ending | None:
@@ -189,22 +188,20 @@ class CircuitTruth:
         why = f"the weights are right so far, but {why}: compile the circuit again"
         return Ending(what=what, part=part, expected=expected, found=found, why=why)
 
-    def rows(self, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
+    def rows(self, columns: Sequence[Column]) -> Iterator[AnyRow]:
         """Yield the right cells at each position, one for each column; `ANY` where it does not matter what is there."""
-        for i in range(self.positions):
-            yield tuple(self._cell(column, i) for column in columns)
+        return islice(zip(*map(self._cells, columns), strict=True), self.positions)
 
-    def _cell(self, column: Column, i: int) -> Any:
-        gate, before = gate_at(self.circuit, i), i < len(self.circuit.inputs) - 1
+    def _cells(self, column: Column) -> Sequence[Any]:
+        """Return the cells of a column at all positions: the evaluator's bits, and what the model makes of them."""
+        bits, held = list(map(str, self.symbols)), self._specification.columns
         if column.kind == "position":
-            return i
+            return range(len(bits) - 1)
         if column.kind == "fed":
-            return str(self.symbols[i])
-        if column.kind == "answered":
-            return ANY if before else str(self.symbols[i + 1])
+            return bits[:-1]
         if column.kind == "bits":
-            return column.named("0" * len(column.bits) if gate is None else widened(gate))
-        if column.holds == "mean":
-            return ANY if before else mean_of_signs(self.circuit, self.symbols, i)
-        operand = operand_positions(self.circuit, i)[OPERANDS.index(column.holds.removeprefix("x_"))]
-        return self.symbols[operand] if column.holds.startswith("x_") else operand
+            tables = zip(*(held[name].tolist() for name in column.bits), strict=True)
+            return [column.named("".join(map(str, table))) for table in tables]
+        cells = bits[1:] if column.kind == "answered" else held[column.holds].tolist()
+        before = len(self.circuit.inputs) - 1 if column.kind == "answered" or column.holds == "mean" else 0
+        return [*[ANY] * before, *cells[before:]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -134,6 +134,11 @@ class Printer:
         """Return a node as text; itself never by name."""
         self._prepare(tl.parents(node))
         return self._made(node, "i").text
+
+    def condition(self, node: tl.Retrieve, parts: Sequence[tl.Score]) -> str:
+        """Return the conjunction of some conditions of a retrieval as text."""
+        self._prepare(tl.parents(node))
+        return self._score(parts[0] if len(parts) == 1 else tl.AllOf(tuple(parts))).text
 
     def forget(self, node: tl.Node) -> None:
         """Write a node anew where it is part of another, since it has got a name."""

@@ -92,6 +92,7 @@ SOURCE = Source(
     labelling=later("tm2tfr.sources.logic.model.labels", "LogicVariables"),
     check_ending=later(_CONVERSION, "check_ending"),
     causal=later("tm2tfr.sources.logic.model.causal", "causal_model"),
+    described=later("tm2tfr.sources.logic.model.described", "described_logic"),
     labels=later("tm2tfr.sources.logic.truth", "LogicLabels"),
     examined=later("tm2tfr.sources.logic.truth", "examined"),
     headings=later(_CONVERSION, "headings"),

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.errors import CompileError, visible
 from tm2tfr.base.text.words import joined, written
-from tm2tfr.contract.source import ANY, BOTTOM, Examined, LabellerTruth
+from tm2tfr.contract.shown import Examined
+from tm2tfr.contract.source import ANY, BOTTOM, LabellerTruth
 from tm2tfr.sources.logic.evaluate import LogicValue, evaluate
 from tm2tfr.sources.logic.evaluate_many import Grid, ManyRows, ManyWords
 from tm2tfr.sources.logic.library import word_of

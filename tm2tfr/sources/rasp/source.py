@@ -92,6 +92,7 @@ SOURCE = Source(
     fed=_fed,
     labelling=later("tm2tfr.sources.rasp.model.labels", "RaspVariables"),
     causal=later("tm2tfr.sources.rasp.model.causal", "causal_model"),
+    described=later("tm2tfr.sources.rasp.model.described", "described_rasp"),
     labels=later("tm2tfr.sources.rasp.truth", "RaspLabels"),
     examined=later("tm2tfr.sources.rasp.truth", "examined"),
 )

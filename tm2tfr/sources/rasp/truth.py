@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.errors import CompileError, visible
 from tm2tfr.base.text.words import joined, written
-from tm2tfr.contract.source import Examined, LabellerTruth
+from tm2tfr.contract.shown import Examined
+from tm2tfr.contract.source import LabellerTruth
 from tm2tfr.sources.rasp.evaluate import Stages, Undefined, evaluate
 from tm2tfr.sources.rasp.evaluate_many import ManyInputs, ManyValues
 from tm2tfr.sources.rasp.library import word_of
-from tm2tfr.sources.rasp.model.specification import RaspSpecification, numeric, shown_value
+from tm2tfr.sources.rasp.model.specification import RaspSpecification
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
+from tm2tfr.sources.rasp.values import numeric, shown_value
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 

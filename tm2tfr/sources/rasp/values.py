@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.sources.rasp.sops import Atom, Conversion
+from tm2tfr.sources.rasp.program import shown_atom
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Conversion, Elementwise, SOp, Tokens
 
 MOST_BITS = 1 << 16
 """Of a number; a power tower would fill the memory."""
@@ -230,3 +231,60 @@ def one_type(values: tuple[Atom, ...]) -> bool:
 def averaged(values: tuple[Atom, ...]) -> bool:
     """Return whether a mean may be taken of some of these: numbers, not all of them truth values."""
     return not any(type(v) is str for v in values) and not all(type(v) is bool for v in values)
+
+
+# ── values as labels have them ──────────────────────────────────────────────────────────────────────────────
+def shown_value(value: Atom, numeric: bool) -> str:
+    """Return a value as labels have it; a truth value among numbers is 0 or 1."""
+    return str(int(value)) if numeric and isinstance(value, bool) else shown_atom(value)
+
+
+def _kinds(sop: SOp, known: Mapping[SOp, frozenset[str]]) -> frozenset[str]:
+    """Return the kinds that the values of an s-op may have by its definition: ``bool``, ``number``, ``text``.
+
+    Args:
+        known: those of the s-ops that it is made of.
+    """
+    if isinstance(sop, Tokens):
+        return frozenset([{"int": "number", "float": "number", "bool": "bool"}.get(sop.conversion, "text")])
+    if isinstance(sop, Constant):
+        return frozenset([_kind(sop.value)])
+    if isinstance(sop, Aggregate):
+        return known[sop.values] | {_kind(sop.default)}
+    return _kinds_of_function(sop, known) if isinstance(sop, Elementwise) else frozenset(["number"])
+
+
+def _kinds_of_function(sop: Elementwise, known: Mapping[SOp, frozenset[str]]) -> frozenset[str]:
+    if sop.operator == "if":
+        return known[sop.arguments[0]] | known[sop.arguments[-1]]
+    if sop.operator == "table":
+        return frozenset(_kind(value) for _, value in sop.entries)
+    if sop.operator == "+":
+        return frozenset[str]().union(*(known[a] for a in sop.arguments)) - {"bool"} or frozenset(["number"])
+    return frozenset(["bool" if sop.operator in _TRUTHS else "number"])
+
+
+def numeric(sops: Iterable[SOp]) -> dict[SOp, bool]:
+    """Return for each of some s-ops, with all that they are made of, whether its truth values count as numbers."""
+    known: dict[SOp, frozenset[str]] = {}
+    for node in sorted(sops, key=lambda each: each.number):
+        known[node] = _kinds(node, known)
+    return {node: {"bool", "number"} <= found for node, found in known.items()}
+
+
+_TRUTHS = frozenset(["==", "<=", ">=", "<", ">", "and", "or", "not", "in"])
+
+
+def _kind(value: Atom) -> str:
+    return "bool" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+
+
+def number(value: Atom) -> Fraction:
+    """Return a number or a truth value as a rational number.
+
+    Raises:
+        ValueError: for a text.
+    """
+    if isinstance(value, str):
+        raise ValueError(f"{value!r} is not a number")
+    return Fraction(int(value) if isinstance(value, bool) else value)

@@ -12,6 +12,9 @@ import numpy as np
 from numba import njit
 
 from tm2tfr.base.native.building import OPTIONS, OUTERMOST
+from tm2tfr.contract.blocks import WordsGiven
+from tm2tfr.sources.turing.columns import RightCodes, RightRows, RuleTable
+from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _DONE, _MORE_ROWS, _MORE_TAPE = range(3)
@@ -39,7 +42,7 @@ def entry(function: _F) -> _F:
 
 
 @compiled
-def _rule(machine: Any, state: Any, symbol: Any) -> Any:
+def _rule(machine: RuleTable, state: Int, symbol: Int) -> Int:
     """Return the place of the rule of a state and a symbol, that of the last entry if there is none."""
     wanted = np.int64(state * machine.symbols + symbol)
     last = np.int64(len(machine.keys) - 1)
@@ -56,7 +59,7 @@ def _rule(machine: Any, state: Any, symbol: Any) -> Any:
 
 
 @compiled
-def _opened(given: Any, r: Any, codes: Any, blank: Any, out: Any, k: Any, now: Any) -> Any:
+def _opened(given: WordsGiven, r: Int, codes: RightCodes, blank: Int, out: RightRows, k: Int, now: Ints) -> Int:
     """Write the rows up to BOS from row `k` on while there is room, and return the place of the row after them."""
     lead, size = given.lead[r + 1] - given.lead[r], given.start[r + 1] - given.start[r]
     under = np.int64(blank)
@@ -78,7 +81,9 @@ def _opened(given: Any, r: Any, codes: Any, blank: Any, out: Any, k: Any, now: A
 
 
 @compiled
-def _followed(machine: Any, codes: Any, tape: Any, out: Any, place: Any, k: Any, now: Any) -> Any:
+def _followed(
+    machine: RuleTable, codes: RightCodes, tape: Ints32, out: RightRows, place: Int, k: Int, now: Ints
+) -> tuple[Int, Int]:
     """Write the rows of the configurations from row `k` on; return (why it ended, the place of the row after them).
 
     Args:
@@ -131,7 +136,7 @@ def _followed(machine: Any, codes: Any, tape: Any, out: Any, place: Any, k: Any,
 
 
 @compiled
-def _kept(machine: Any, tape: Any, out: Any, place: Any, low: Any, high: Any, origin: Any) -> Any:
+def _kept(machine: RuleTable, tape: Ints32, out: RightRows, place: Int, low: Int, high: Int, origin: Int) -> bool:
     """Keep the final tape, whose cells outside `low` to `high` are blank; return whether there was room."""
     kept = out.tape_offsets[place]
     left, right, ones = high + 1, low - 1, np.int64(0)
@@ -152,7 +157,7 @@ def _kept(machine: Any, tape: Any, out: Any, place: Any, low: Any, high: Any, or
 
 
 @compiled
-def _begun(given: Any, r: Any, machine: Any, codes: Any, tape: Any, now: Any) -> Any:
+def _begun(given: WordsGiven, r: Int, machine: RuleTable, codes: RightCodes, tape: Ints32, now: Ints) -> bool:
     """Put a run at its beginning on a blank tape; return whether there were enough cells."""
     origin, size = np.int64(len(tape) // 2), given.start[r + 1] - given.start[r]
     now[_RUN], now[_AT], now[_ORIGIN] = r, 0, origin
@@ -168,15 +173,16 @@ def _begun(given: Any, r: Any, machine: Any, codes: Any, tape: Any, now: Any) ->
 
 
 @entry
-def begun(given: Any, machine: Any, codes: Any, tape: Any, now: Any) -> Any:
+def begun(given: WordsGiven, machine: RuleTable, codes: RightCodes, tape: Ints32, now: Ints) -> Int:
     """Put the only run at its beginning, see `_begun`."""
     return 0 if _begun(given, 0, machine, codes, tape, now) else _MORE_TAPE
 
 
 @entry
-def continued(given: Any, machine: Any, codes: Any, tape: Any, out: Any, now: Any) -> Any:
+def continued(given: WordsGiven, machine: RuleTable, codes: RightCodes, tape: Ints32, out: RightRows, now: Ints) -> Int:
     """Write the next rows of the only run, as many as there is room for from ``out.offsets[1]`` on; see `simulated`."""
-    k, why = _opened(given, 0, codes, machine.blank, out, out.offsets[1], now), _MORE_ROWS
+    why: Int = _MORE_ROWS
+    k = _opened(given, 0, codes, machine.blank, out, out.offsets[1], now)
     if now[_AT] > given.lead[1] - given.lead[0] + given.start[1] - given.start[0]:
         why, k = _followed(machine, codes, tape, out, 0, k, now)
     out.offsets[1] = k
@@ -184,11 +190,13 @@ def continued(given: Any, machine: Any, codes: Any, tape: Any, out: Any, now: An
 
 
 @entry
-def simulated(given: Any, first: Any, last: Any, machine: Any, codes: Any, tape: Any, out: Any, now: Any) -> Any:
+def simulated(
+    given: WordsGiven, first: Int, last: Int, machine: RuleTable, codes: RightCodes, tape: Ints32, out: RightRows, now: Ints
+) -> Int:
     """Write the rows of the runs `first`, …, `last` - 1; return why it ended, see `blocks.MORE_ROWS`.
 
     Args:
-        given: `tm2tfr.contract.blocks.WordsGiven`; machine, codes, out: `RuleTable`, `RightCodes`, `RightRows` of `blocks`.
+        given, machine, codes, out: see their classes.
         tape: (n_cells,) blank, and blank again afterwards; cell 0 of the machine is in the middle of it.
         now: (12,) for the run at hand; its first number is that of the first run that is not done.
     """
@@ -197,7 +205,8 @@ def simulated(given: Any, first: Any, last: Any, machine: Any, codes: Any, tape:
         if not _begun(given, r, machine, codes, tape, now):
             return _MORE_TAPE
         origin = now[_ORIGIN]
-        k, why = _opened(given, r, codes, machine.blank, out, out.offsets[place], now), _MORE_ROWS
+        why: Int = _MORE_ROWS
+        k = _opened(given, r, codes, machine.blank, out, out.offsets[place], now)
         if now[_AT] > given.lead[r + 1] - given.lead[r] + size:
             why, k = _followed(machine, codes, tape, out, place, k, now)
         low, high = now[_LOWEST], max(now[_HIGHEST], origin + size - 1)
@@ -213,13 +222,15 @@ def simulated(given: Any, first: Any, last: Any, machine: Any, codes: Any, tape:
 
 
 @entry
-def compared(offsets: Any, tokens: Any, answers: Any, codes: Any, numbers: Any, out: Any, found: Any, reach: Any) -> Any:
+def compared(
+    offsets: Ints, tokens: Ints32, answers: Ints32, codes: Ints32, numbers: Floats, out: RightRows, found: Ints, reach: Ints
+) -> Int:
     """Fill `found`, (runs,), with the place of the first row of each run that differs, or -1.
 
     Args:
         offsets, tokens, answers, codes, numbers: the rows of the decoder, see `FoundRows`; x is read off the
             stream, as the fourth of the codes, if there are so many.
-        out: the right rows, see `blocks.RightRows`.
+        out: the right rows, see `columns.RightRows`.
         reach: (runs,) the largest abs(h) of the rows before it is written there.
     """
     probed = codes.shape[1] > 3

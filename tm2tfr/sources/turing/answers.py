@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tm2tfr.contract.model import Equation, ModelColumns, VariableValue, VariableValues, each, settled, votes_of
+from tm2tfr.contract.model import Equation, ModelColumns, VariableValues, each, settled, votes_of
+from tm2tfr.contract.specification import VariableValue
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import EngineError, required
 from tm2tfr.base.native.function import KeptFunction, flat
 from tm2tfr.contract.blocks import BatchResults, CodedTexts, FoundRows, WordsGiven
-from tm2tfr.sources.turing.columns import CHECKED, TURING
+from tm2tfr.sources.turing.columns import CHECKED, TURING, RightCodes, RightRows, RuleTable
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Machine, Outcome
-from tm2tfr.sources.turing.tokens import BOS
-from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth, triple_token
-from tm2tfr.transformer.matrix import Ints
+from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple
+from tm2tfr.sources.turing.truth import TuringTruth
+from tm2tfr.transformer.matrix import AnyArray, Ints
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
@@ -45,99 +45,6 @@ NOTHING = ""
 """The token where there is a rule."""
 SCRATCH = 2**15
 """The rows at a time where only the result is asked for: they fit the processor's cache."""
-
-
-class RuleTable(NamedTuple):
-    """A machine with its states and symbols as numbers: `to`, `written` and `move` are (rules,).
-
-    Without `keys` there is an entry for each pair, at state × symbols + symbol.
-    """
-
-    keys: Ints
-    to: NDArray[np.int32]
-    written: NDArray[np.int32]
-    move: NDArray[np.int32]
-    symbols: int
-    blank: int
-    start: int
-    walled: bool
-    limit: int
-
-
-class RightCodes(NamedTuple):
-    """What is right for a machine, as codes of its decoder's labels: of a state, a symbol written, one read …
-
-    Args:
-        state: (states,)
-        written, read, fed: (symbols,); fed: the token of an input symbol.
-        shown: (tokens,) the code of x.
-        first: (symbols,) the answer to BOS, by the symbol under the head.
-        answers: (states, symbols, 3) the token of a step, by where it goes, what it writes, and its move + 1.
-        stops: (states, symbols) the token where there is no rule.
-        ends: (tokens + 3,) whether a token ends the run, by token - `unknown`.
-        outcomes: (states, symbols) how a run ends there, as a place in `OUTCOMES`.
-        starts_halted: whether the answer to BOS is a verdict.
-        nominal: whether m is the move that the rule says.
-    """
-
-    state: NDArray[np.int32]
-    written: NDArray[np.int32]
-    read: NDArray[np.int32]
-    fed: NDArray[np.int32]
-    shown: NDArray[np.int32]
-    first: NDArray[np.int32]
-    answers: NDArray[np.int32]
-    stops: NDArray[np.int32]
-    ends: NDArray[np.bool_]
-    outcomes: NDArray[np.int32]
-    bos: int
-    unknown: int
-    starts_halted: bool
-    nominal: bool
-
-
-class RightRows(NamedTuple):
-    """The right rows of some runs from `first` on, and what comes out of them: arrays of (rows,) and (runs,).
-
-    Those of a run are ``offsets[r] : offsets[r + 1]``; its final tape is ``tape[tape_offsets[r] : tape_offsets[r + 1]]``.
-    """
-
-    first: int
-    offsets: Ints
-    x: NDArray[np.int32]
-    q: NDArray[np.int32]
-    b: NDArray[np.int32]
-    m: NDArray[np.int32]
-    h: NDArray[np.int32]
-    a: NDArray[np.int32]
-    y: NDArray[np.int32]
-    outcome: NDArray[np.int32]
-    steps: Ints
-    visited: Ints
-    ones: Ints
-    tape_offsets: Ints
-    tape: NDArray[np.int32]
-
-    @classmethod
-    def room(cls, first: int, runs: int, rows: int) -> RightRows:
-        """Return room for so many runs and rows."""
-        columns: dict[str, Any] = {name: np.empty(rows, dtype=np.int32) for name in CHECKED}
-        columns |= {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "visited", "ones")}
-        columns |= {name: np.zeros(runs + 1, dtype=np.int64) for name in ("offsets", "tape_offsets")}
-        outcome, tape = np.full(runs, -1, dtype=np.int32), np.empty(rows + 64, dtype=np.int32)
-        return cls(first=first, outcome=outcome, tape=tape, **columns)
-
-    def part(self, runs: int, rows: int) -> RightRows:
-        """Return the first so many runs and rows."""
-        columns = {name: getattr(self, name)[:rows] for name in CHECKED}
-        each = {name: getattr(self, name)[:runs] for name in ("outcome", "steps", "visited", "ones")}
-        offsets, ends = self.offsets[: runs + 1], self.tape_offsets[: runs + 1]
-        return self._replace(offsets=offsets, tape_offsets=ends, tape=self.tape[: int(ends[-1])], **columns, **each)
-
-    def without_rows(self) -> RightRows:
-        """Return what is said of each run alone."""
-        columns: dict[str, Any] = {name: self.x[:0].copy() for name in CHECKED}
-        return self._replace(**columns)
 
 
 class TuringBlocks:
@@ -212,7 +119,7 @@ class TuringBlocks:
     def results(self, parts: Sequence[RightRows]) -> BatchResults:
         """Return what comes out of the runs."""
         nothing = RightRows.room(0, 0, 0)
-        joined: dict[str, NDArray[Any]] = {
+        joined: dict[str, AnyArray] = {
             name: np.concatenate([getattr(part, name) for part in (nothing, *parts)])
             for name in ("outcome", "steps", "visited", "ones")
         }
@@ -322,7 +229,7 @@ def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
     for state in states:
         verdict, ended = truth.entered(state), machine.outcome_of(state) or machine.missing_outcome
         for symbol in symbols:
-            answers += [verdict or triple_token(state, symbol, move) for move in (-1, 0, 1)]
+            answers += [verdict or Triple(state, symbol, move).token for move in (-1, 0, 1)]
             if state in machine.halting_states or (state, symbol) not in machine.transitions:
                 found = truth.judged(Result(outcome=ended, steps=0, tape="", cells_visited=1, ones=0), state, symbol)
                 stops.append(truth.stopped(state, symbol))
@@ -336,7 +243,7 @@ def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
         return np.array([numbers.get(name, UNKNOWN) for name in names], dtype=np.int32).reshape(shape)
 
     ends = np.zeros(len(decoder.vocabulary) - UNKNOWN, dtype=np.bool_)
-    ends[[numbers.get(token, UNKNOWN) - UNKNOWN for token in VERDICT_TOKENS.values()]] = True
+    ends[[numbers.get(token, UNKNOWN) - UNKNOWN for token in VERDICTS.values()]] = True
     return RightCodes(
         state=_places(states, labels["q"]),
         written=_places(symbols, labels["b"]),
@@ -350,7 +257,7 @@ def _codes(decoder: Decoder, truth: TuringTruth) -> RightCodes:
         outcomes=np.array(outcomes, dtype=np.int32).reshape(len(states), len(symbols)),
         bos=numbers.get(BOS, UNKNOWN),
         unknown=UNKNOWN,
-        starts_halted=truth.first in VERDICT_TOKENS.values(),
+        starts_halted=truth.first in VERDICTS.values(),
         nominal=truth.nominal,
     )
 

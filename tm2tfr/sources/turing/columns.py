@@ -1,4 +1,4 @@
-"""The chapter's table: its columns, its rows, and the vectors that the chapter gives names."""
+"""The chapter's table: its columns, its rows one by one and in arrays, and the vectors that the chapter gives names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tm2tfr.contract.model import LabelColumn
 from tm2tfr.contract.source import ANSWER, POSITION, Column
+from tm2tfr.sources.turing.tokens import VERDICTS
+from tm2tfr.transformer.matrix import AnyArray, Ints, Ints32
 
 Number = int | float | Fraction
 
@@ -43,6 +48,100 @@ class Row(NamedTuple):
     y: str
 
 
+# ── the rows in arrays, as compiled code has them
+class RuleTable(NamedTuple):
+    """A machine with its states and symbols as numbers: `to`, `written` and `move` are (rules,).
+
+    Without `keys` there is an entry for each pair, at state × symbols + symbol.
+    """
+
+    keys: Ints
+    to: Ints32
+    written: Ints32
+    move: Ints32
+    symbols: int
+    blank: int
+    start: int
+    walled: bool
+    limit: int
+
+
+class RightCodes(NamedTuple):
+    """What is right for a machine, as codes of its decoder's labels: of a state, a symbol written, one read …
+
+    Args:
+        state: (states,)
+        written, read, fed: (symbols,); fed: the token of an input symbol.
+        shown: (tokens,) the code of x.
+        first: (symbols,) the answer to BOS, by the symbol under the head.
+        answers: (states, symbols, 3) the token of a step, by where it goes, what it writes, and its move + 1.
+        stops: (states, symbols) the token where there is no rule.
+        ends: (tokens + 3,) whether a token ends the run, by token - `unknown`.
+        outcomes: (states, symbols) how a run ends there, as a place in `OUTCOMES`.
+        starts_halted: whether the answer to BOS is a verdict.
+        nominal: whether m is the move that the rule says.
+    """
+
+    state: Ints32
+    written: Ints32
+    read: Ints32
+    fed: Ints32
+    shown: Ints32
+    first: Ints32
+    answers: Ints32
+    stops: Ints32
+    ends: NDArray[np.bool_]
+    outcomes: Ints32
+    bos: int
+    unknown: int
+    starts_halted: bool
+    nominal: bool
+
+
+class RightRows(NamedTuple):
+    """The right rows of some runs from `first` on, and what comes out of them: arrays of (rows,) and (runs,).
+
+    Those of a run are ``offsets[r] : offsets[r + 1]``; its final tape is ``tape[tape_offsets[r] : tape_offsets[r + 1]]``.
+    """
+
+    first: int
+    offsets: Ints
+    x: Ints32
+    q: Ints32
+    b: Ints32
+    m: Ints32
+    h: Ints32
+    a: Ints32
+    y: Ints32
+    outcome: Ints32
+    steps: Ints
+    visited: Ints
+    ones: Ints
+    tape_offsets: Ints
+    tape: Ints32
+
+    @classmethod
+    def room(cls, first: int, runs: int, rows: int) -> RightRows:
+        """Return room for so many runs and rows."""
+        columns: dict[str, AnyArray] = {name: np.empty(rows, dtype=np.int32) for name in CHECKED}
+        columns |= {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "visited", "ones")}
+        columns |= {name: np.zeros(runs + 1, dtype=np.int64) for name in ("offsets", "tape_offsets")}
+        outcome, tape = np.full(runs, -1, dtype=np.int32), np.empty(rows + 64, dtype=np.int32)
+        return cls(first=first, outcome=outcome, tape=tape, **columns)
+
+    def part(self, runs: int, rows: int) -> RightRows:
+        """Return the first so many runs and rows."""
+        columns = {name: getattr(self, name)[:rows] for name in CHECKED}
+        each = {name: getattr(self, name)[:runs] for name in ("outcome", "steps", "visited", "ones")}
+        offsets, ends = self.offsets[: runs + 1], self.tape_offsets[: runs + 1]
+        return self._replace(offsets=offsets, tape_offsets=ends, tape=self.tape[: int(ends[-1])], **columns, **each)
+
+    def without_rows(self) -> RightRows:
+        """Return what is said of each run alone."""
+        none = self.x[:0].copy()
+        return self._replace(x=none, q=none, b=none, m=none, h=none, a=none, y=none)
+
+
 def described(prompt: Sequence[str]) -> int:
     """Return the number of tokens before the input in the prompt of a decoder with the chapter's table.
 
@@ -51,7 +150,7 @@ def described(prompt: Sequence[str]) -> int:
     return next((n for n, token in enumerate(prompt) if len(token) == 1), len(prompt))
 
 
-OUTCOME_OF_TOKEN: Mapping[str, str] = {"ACC": "accept", "REJ": "reject", "HALT": "halt"}
+OUTCOME_OF_TOKEN: Mapping[str, str] = {token: outcome for outcome, token in VERDICTS.items()}
 """The tokens that end a run, and what they say."""
 
 _A0 = ("e_x", "1/(i+1)", "1", "i", "i^2")

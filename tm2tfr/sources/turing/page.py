@@ -15,7 +15,8 @@ from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import Packer, Page, PlainData, Show
 from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN, rule_lines, svg_or_none, to_dot
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import VERDICT_TOKENS, TuringTruth
+from tm2tfr.sources.turing.tokens import VERDICTS
+from tm2tfr.sources.turing.truth import TuringTruth
 
 
 def page(machine: Machine) -> Page:
@@ -42,7 +43,7 @@ def simulated(truth: TuringTruth) -> PlainData:
 
     ``entered`` has, for each state, the verdict of a step into it; ``stopped`` that of a run which has no rule there.
     """
-    machine, verdicts = truth.machine, set(VERDICT_TOKENS.values())
+    machine, verdicts = truth.machine, set(VERDICTS.values())
     number = {state: n for n, state in enumerate(machine.states)}
     first = truth.first
     return {
@@ -59,7 +60,7 @@ def simulated(truth: TuringTruth) -> PlainData:
         "entered": [truth.entered(state) for state in machine.states],
         "stopped": [truth.stopped(state, "") for state in machine.states],
         "unruled": [[number[state], symbol, verdict] for (state, symbol), verdict in truth.unruled.items()],
-        "verdicts": [VERDICT_TOKENS[outcome] for outcome in truth.outcomes],
+        "verdicts": [VERDICTS[outcome] for outcome in truth.outcomes],
     }
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tm2tfr.base.errors import counted
+from tm2tfr.base.errors import addressed, counted
 from tm2tfr.sources.turing.spec import Example, Machine, Outcome, Rule
 
 Cells = tuple[str, "Cells"] | None  # a linked list: (nearest symbol, the rest)
@@ -116,14 +116,15 @@ class Result:
         return self.outcome
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, object]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"steps": self.steps, "final_tape": self.tape, "ones": self.ones}
 
     def unmet(self, example: Example) -> list[str]:
         """Return in what it is not what an example says, in words."""
         if self.outcome == "limit" != example.outcome:
-            return [f"{example.outcome}, but the run was cut off after {counted(self.steps, 'step')}: raise --max-steps"]
+            cut = f"the run was cut off after {counted(self.steps, 'step')}: raise --max-steps"
+            return [f"{example.outcome}, but {addressed(cut)}"]
         pairs = {name: (getattr(example, name), getattr(self, name)) for name in ("outcome", "steps", "tape")}
         return [f"{k} {v!r}, the simulator {got!r}" for k, (v, got) in pairs.items() if v is not None and v != got]
 

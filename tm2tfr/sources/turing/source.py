@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +10,14 @@ from tm2tfr.base.choices import TURING as NAME
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.contract.model import SourceModel
-from tm2tfr.contract.options import TuringOptions
+from tm2tfr.contract.options import OptionValues, TuringOptions
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.weights import Decoder
 
 
-def _compile(machine: Machine, options: Mapping[str, Any]) -> Decoder:
+def _compile(machine: Machine, options: OptionValues) -> Decoder:
     from tm2tfr.sources.turing.compiler import compile_machine
 
     return compile_machine(machine, left_boundary=options.get("left_boundary"))

@@ -200,7 +200,7 @@ class Machine:
 
     # ── the textbook ────────────────────────────────────────────────────────────────────────────────────
     @property
-    def seven_tuple(self) -> tuple[Any, ...]:
+    def seven_tuple(self) -> tuple[object, ...]:
         """(Q, Σ, Γ, δ, q_start, q_accept, q_reject), the last two as tuples of states."""
         return (
             self.states,

@@ -13,13 +13,13 @@ from typing import Self
 from tm2tfr.base.errors import CompileError, listing, visible
 from tm2tfr.contract.model import SourceModel
 from tm2tfr.contract.modelled import ModelSpecification
-from tm2tfr.contract.source import AnyRow, Column, Ending
+from tm2tfr.contract.source import AnyRow, Column, Ending, unreadable
 from tm2tfr.contract.specification import Specification
 from tm2tfr.sources.turing.columns import CHECKED, TURING, Row
 from tm2tfr.sources.turing.model import turing_model
 from tm2tfr.sources.turing.simulator import Configuration, Result, Simulation
 from tm2tfr.sources.turing.spec import Machine, Outcome
-from tm2tfr.sources.turing.tokens import BOS
+from tm2tfr.sources.turing.tokens import BOS, VERDICTS, Triple
 from tm2tfr.transformer.provenance import option
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -53,9 +53,6 @@ class TuringSpecification(ModelSpecification):
         """Return the first position ≤ `i` whose token says m = -1 though the head stayed at cell 0, if any."""
         pairs = enumerate(pairwise(self._rows[: i + 1]), start=1)
         return next((k for k, (before, row) in pairs if row.m == -1 and before.h == row.h == 0), None)
-
-
-VERDICT_TOKENS: dict[Outcome, str] = {"accept": "ACC", "reject": "REJ", "halt": "HALT"}
 
 
 class TuringTruth:
@@ -104,8 +101,7 @@ class TuringTruth:
 
     def refuse(self, layout: Residual) -> None:
         """Raise CompileError if a decoder with this stream does not have the columns of the chapter's table."""
-        lacking = [c.holds for c in TURING if c.holds and c.read_from(layout) is None]
-        if lacking:
+        if lacking := unreadable(TURING, layout):
             why = f"no subspace of their residual stream holds {listing(lacking, most=3)}"
             what = f"{visible(self.name)}: these weights cannot be compared with a Turing machine, since {why}"
             raise CompileError(f"{what}: run them without a check")
@@ -115,16 +111,16 @@ class TuringTruth:
     def first(self) -> str:
         """The answer to BOS: the verdict of the start state if it has one, otherwise its triple."""
         verdict = self.machine.outcome_of(self.machine.start)
-        return VERDICT_TOKENS[verdict] if verdict else triple_token(self.machine.start, self.under, 0)
+        return VERDICTS[verdict] if verdict else Triple(self.machine.start, self.under, 0).token
 
     def entered(self, state: str) -> str | None:
         """Return the verdict that a step into `state` answers; None: its triple."""
         verdict = self.machine.outcome_of(state) if self.machine.decides else None
-        return VERDICT_TOKENS[verdict] if verdict else None
+        return VERDICTS[verdict] if verdict else None
 
     def stopped(self, state: str, symbol: str) -> str:
         """Return the verdict in `state` on `symbol`, where no step is made."""
-        return VERDICT_TOKENS[self.machine.outcome_of(state) or self.machine.missing_outcome]
+        return VERDICTS[self.machine.outcome_of(state) or self.machine.missing_outcome]
 
     def judged(self, found: Result, state: str, symbol: str) -> Result:
         """Return the result of a run that ends in `state` on `symbol`, with its verdict."""
@@ -163,14 +159,14 @@ class TuringTruth:
             yield Row(i, symbol, None, None, 0, 0, under, symbol)
         i, token, written, move = len(lead) + len(self.input), self.first, under, 0
         yield Row(i, BOS, None, None, 0, 0, under, token)
-        if token in VERDICT_TOKENS.values():
+        if token in VERDICTS.values():
             return
         for here, after in pairwise(simulation):
             i += 1
             row = (i, token, here.state, written, move, here.head, here.symbol)
             token, written, move = self._step(here, after)
             yield Row(*row, token)
-            if token in VERDICT_TOKENS.values():
+            if token in VERDICTS.values():
                 return
         if simulation.stopped:
             end = simulation.last
@@ -182,7 +178,7 @@ class TuringTruth:
         if rule is None:  # a configuration that has a successor has a rule
             raise RuntimeError("the simulator continued without a rule")
         move = rule.move if self.nominal else after.head - here.head
-        return self.entered(rule.state) or triple_token(rule.state, rule.write, move), rule.write, move
+        return self.entered(rule.state) or Triple(rule.state, rule.write, move).token, rule.write, move
 
     def result(self) -> Result:
         """Return the simulator's result, as far as its rows have been taken."""
@@ -205,9 +201,9 @@ class TuringTruth:
         goes on for ever if that list lacks its verdict, and ends too early if it holds anything else. It has to hold the
         verdicts that the machine can give; another verdict does no harm.
         """
-        due = [VERDICT_TOKENS[o] for o in self.outcomes]
+        due = [VERDICTS[o] for o in self.outcomes]
         lacking = [token for token in due if token not in decoder.stop]
-        early = [token for token in decoder.stop if token not in VERDICT_TOKENS.values()]
+        early = [token for token in decoder.stop if token not in VERDICTS.values()]
         if not lacking and not early:
             return None
         whys = [f"a run does not end with {token}" for token in lacking[:1]]
@@ -242,8 +238,3 @@ def reference_rows(machine: Machine, word: str, simulation: Simulation, *, nomin
     otherwise it is the head's. See `TuringTruth.rows_of`.
     """
     return TuringTruth(machine, word, nominal=nominal).rows_of(simulation)
-
-
-def triple_token(state: str, symbol: str, move: int) -> str:
-    """Return the token of a triple (state, symbol, move)."""
-    return f"({state},{symbol},{'0' if move == 0 else format(move, '+d')})"

@@ -18,6 +18,7 @@ from tm2tfr.contract.shown import Page, PlainData, Show
 from tm2tfr.contract.source import ANY, AnyRow, Column, shown
 from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.sources.registry import named, of_program
+from tm2tfr.tables.explained import Explained
 from tm2tfr.tables.sheet import shower
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.listing import form, listing
@@ -96,20 +97,31 @@ def _renamed(decoder: Decoder, more: Sequence[str], show: Show) -> dict[str, str
     return {text: shown for text in texts if (shown := show(text)) != text}
 
 
-def document(page: Page, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[PlainData, str]:
+def model_data(program: object, recording: Recording) -> PlainData | None:
+    """Return the model of a program, see `Explained.as_dict`; None where there is no reference, or no model."""
+    construction = None if program is None or recording.truth is None else of_program(program)
+    if construction is None or construction.model is None:
+        return None
+    decoder = recording.decoder
+    explained = Explained(recording.trace.machine, construction.noun, *construction.explained(program, decoder), decoder)
+    return {key: value for key, value in explained.as_dict(labels=False).items() if key in ("variables", "patterns")}
+
+
+def document(program: object, recordings: Sequence[Recording], *, drawn: bool = True) -> tuple[PlainData, str]:
     """Return the data of a page, and the buffer with its columns as base64.
 
     Args:
-        page: what it says of the program, see `page_of`.
+        program: the program that was run; None: the page knows none.
         drawn: whether Graphviz draws the graph, where it is installed; otherwise the page does.
     """
-    columns = PackedColumns()
+    page, columns = page_of(program), PackedColumns()
     show = shower(recordings[0].trace.columns, [row for recording in recordings for row in recording.trace.rows])
     data = {
         "title": f"{recordings[0].trace.machine} on {recordings[0].trace.input!r}",
         "machine": None,
         "circuit": None,
         **page.views(show, columns, drawn),
+        "model": model_data(program, recordings[0]),
         "runs": [_run(recording, page, columns, show) for recording in recordings],
         "box": box_data(page, recordings),
     }
@@ -168,7 +180,7 @@ def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -
 
 
 def _noun(recording: Recording) -> str:
-    """Return what the run is of, also where there is none to compare with and the weights only say what compiled them."""
+    """Return the noun for the program of the run; without a program, the one that the weights were compiled from."""
     trace = recording.trace
     construction = None if trace.checked else named(provenance.construction(recording.decoder.provenance))
     return trace.noun if construction is None else construction.noun
@@ -216,7 +228,7 @@ def _score(layout: Residual, head: Head) -> str:
 
 
 def _moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
-    """Yield what a head carries: (read at the attended position, added here), each as text with names."""
+    """Yield the values that a head carries: (read at the attended position, added here), each as text with names."""
     targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
     for row, column, value in head.output.entries():
         targets[column][row] = value
@@ -297,14 +309,13 @@ def explorer(program: object, recordings: Sequence[Recording], *, drawn: bool = 
         program: what was run; None: nothing is known of it.
         drawn: see `document`.
     """
-    page = page_of(program)
-    data, columns = document(page, recordings, drawn=drawn)
+    data, columns = document(program, recordings, drawn=drawn)
     draws = "dot" in (data["machine"] or data["circuit"] or {}).get("graph", {})
     parts = {
         "title": escape(data["title"]),
         "name": escape(recordings[0].trace.machine),
         "input": escape(data["runs"][0]["input"] or "(empty)"),
-        "about": escape(page.about),
+        "about": escape(page_of(program).about),
         "style": asset("explorer.css"),
         "data": embedded(data),
         "columns": columns,

@@ -47,7 +47,7 @@ from tm2tfr.sources.registry import kind_of_text, named, of_text
 from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW
-from tm2tfr.web.explorer.document import Explorer, document, explorer, page_of
+from tm2tfr.web.explorer.document import Explorer, document, explorer
 from tm2tfr.web.explorer.labeller import MOST_IN_A_PAGE
 from tm2tfr.web.explorer.record import Recording
 from tm2tfr.web.playground.query import GATES, MOST_INPUT, STEPS, Query
@@ -136,7 +136,7 @@ def of_error(error: Tm2tfrError, text: str) -> list[Marker]:
     """Return the complaints of an error about `text`: those with places of a `SpecError`, of any other its message."""
     if isinstance(error, SpecError):
         return of_diagnostics(error.diagnostics, text)
-    return [said(str(error))]
+    return [said(error.typed)]
 
 
 def said(message: str, severity: Severity = "error") -> Marker:
@@ -236,7 +236,7 @@ MOST_SUGGESTED = 12
 
 @dataclass(frozen=True)
 class Ran:
-    """A run: its trace, and what there is to show of it, a recording or the finished page of a labeller."""
+    """A run: its trace, and its recording or, for a labeller, the finished page."""
 
     trace: Trace
     shown: Recording | Explorer
@@ -245,7 +245,7 @@ class Ran:
         """Return the data for the views of the explorer, as ``data`` and ``columns``, or the page, as ``html``."""
         if isinstance(self.shown, Explorer):
             return {"html": self.shown.html}
-        data, columns = document(page_of(program), [self.shown], drawn=False)
+        data, columns = document(program, [self.shown], drawn=False)
         return {"data": data, "columns": columns}
 
     def whole_page(self, program: object) -> str:

@@ -63,7 +63,11 @@ function cells({ inputs, gates, names }: Gates, bits: number[], i: number, colum
   });
   const signs = gate ? gate.operands.map((net) => 2 * bits[net]! - 1) : [];
   known["mean"] = before ? ANY : signs.reduce((sum, sign) => sum + sign, 0) / signs.length;
-  return columns.map((name) => known[name] ?? ANY);
+  return columns.map((name) => {
+    const cell = known[name];
+    if (cell === undefined) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
+    return cell;
+  });
 }
 
 export function circuitSays(circuit: Gates, word: string[], maxSteps: number | null): { result(): string; ending(stop: string[], there: number | null): Ending | null } {

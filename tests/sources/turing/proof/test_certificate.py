@@ -114,7 +114,7 @@ def test_the_table_of_one_engine_or_dtype() -> None:
 
 def test_the_answers() -> None:
     fast = PROOF.report(Questions(engine="fast", positions=10**12)).text().splitlines()
-    assert fast[2].endswith("are certified; use the exact engine, or state a smaller bound on |h| with --max-head")
+    assert fast[2].endswith("are certified; use the exact engine, or state a smaller bound on |h| with max_head")
     wrong = prove(DECODER, load("chapter")).report(Questions()).text().splitlines()
     assert len(wrong) > 2
 

@@ -9,7 +9,7 @@ import pytest
 
 from tm2tfr.api.checking import check
 from tm2tfr.cli import app
-from tm2tfr.cli.guarded import guarded
+from tm2tfr.cli.commands import guarded
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof.certificate import CertifiedRuns

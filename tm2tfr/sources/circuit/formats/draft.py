@@ -52,9 +52,7 @@ _ENOUGH = 5 * MOST_DIAGNOSTICS
 _INSIDE = (r"[^\s=(),|:;\\&^~{}'\"]", r"\w")
 """What a name goes on with, in most formats, and in those where it may stand in brackets."""
 
-UNROLL = (
-    "only combinational circuits are read: cut it there with --cut-registers (cut_registers=True), or unroll it in time"
-)
+UNROLL = "only combinational circuits are read: cut it there with --cut-registers, or unroll it in time"
 """What to do about a latch or a flip-flop."""
 _BIT = re.compile(r"(.+?)((?:\[[0-9]+\])*)")
 

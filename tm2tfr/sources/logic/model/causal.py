@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.contract.causality import CausalValue, Settings
 from tm2tfr.contract.model import ModelVariable, settled, votes_of
+from tm2tfr.contract.modelled import CausalValue, Settings
 from tm2tfr.contract.wired import KnownOrNot, WiredCausal, WiredRun, WiredWeights, latest, plain
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.library import word_of
@@ -48,6 +48,11 @@ class LogicWeights(WiredWeights[LogicProgram]):
         self.steps: dict[str, bool] = {}
         chance = random.Random(0)
         self.words = [tuple(chance.choices(program.alphabet, k=1 + n * LONGEST // TRIED)) for n in range(TRIED)]
+        self.labels: dict[int, frozenset[str]] = {}
+        self.names: tuple[str | None, ...] = ()
+
+    def learn(self) -> None:
+        """Note what occurs in runs on the words."""
         labels: dict[int, set[str]] = {n: set() for n, node in self.nodes.items() if node.kind == "label"}
         for word in self.words:
             right = evaluate(self.answered.values(), word)
@@ -55,16 +60,15 @@ class LogicWeights(WiredWeights[LogicProgram]):
                 known.update(map(str, right[self.nodes[n]]))
         self.labels = {n: frozenset(known) for n, known in labels.items()}
         held = (label for space in self.spaces.values() for label in space.labels or ())
-        every = (*decoder.vocabulary, *held, *(label for known in self.labels.values() for label in known))
+        every = (*self.decoder.vocabulary, *held, *(label for known in self.labels.values() for label in known))
         self.names = (None, *dict.fromkeys(every))
         for word in self.words:
             LogicRun(self, word, {}).learn()
 
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
-        read_by = self.readers()
         return {
-            what: _variable(what, space, claim, read_by.get(what, ""))
+            what: _variable(what, space, claim, self.read_by.get(what, ""))
             for what, space in self.spaces.items()
             if (claim := self.claims[what]) is not None and not _is_feature(claim)
         }
@@ -275,6 +279,12 @@ def _of_mean(claim: SubspaceClaim | None) -> SubspaceClaim | None:
 _LAST: list[LogicWeights] = []
 
 
+def _learned(program: LogicProgram, decoder: Decoder) -> LogicWeights:
+    weights = LogicWeights(program, decoder)
+    weights.learn()
+    return weights
+
+
 def causal_model(program: LogicProgram, word: str, decoder: Decoder) -> WiredCausal:
     """Return the causal model of the run of a formula's weights on `word`.
 
@@ -283,7 +293,7 @@ def causal_model(program: LogicProgram, word: str, decoder: Decoder) -> WiredCau
         CompileError: if the weights have an output that is no part of it.
     """
     tokens = word_of(program, word)
-    weights = latest(_LAST, program, decoder, lambda: LogicWeights(program, decoder))
+    weights = latest(_LAST, program, decoder, lambda: _learned(program, decoder))
     variables = weights.variables()
     named = {node.name: node.number for node in weights.nodes.values() if node.name}
     forms = ("is s{}", "label s{}", "number s{}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from tm2tfr.contract.causality import CausalValue
+from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.contract.wired import KnownOrNot
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.evaluate import satisfied

@@ -36,7 +36,7 @@ def expression(sop: rasp.SOp, names: Mapping[int, str]) -> str:
     if isinstance(sop, rasp.Indices):
         return "indices"
     if isinstance(sop, rasp.Aggregate):
-        return f"aggregate({sop.selector.name or selector_text(sop.selector, names)}, {named(sop.values, names)})"
+        return f"aggregate({selector_named(sop.selector, names)}, {named(sop.values, names)})"
     if isinstance(sop, rasp.Elementwise):
         return _elementwise(sop, names)
     raise TypeError(f"{type(sop).__name__} is not an s-op of a program")
@@ -45,6 +45,11 @@ def expression(sop: rasp.SOp, names: Mapping[int, str]) -> str:
 def named(sop: rasp.SOp, names: Mapping[int, str]) -> str:
     """Return an s-op as it is referred to: by its name, or written out."""
     return names.get(sop.number) or expression(sop, names)
+
+
+def selector_named(selector: rasp.Selector, names: Mapping[int, str]) -> str:
+    """Return a selector as it is referred to: by its name, or written out."""
+    return names.get(selector.number) or selector.name or selector_text(selector, names)
 
 
 def selector_text(selector: rasp.Selector, names: Mapping[int, str]) -> str:
@@ -58,8 +63,8 @@ def selector_text(selector: rasp.Selector, names: Mapping[int, str]) -> str:
 
 
 def _part(selector: rasp.Selector, names: Mapping[int, str]) -> str:
-    text = selector.name or selector_text(selector, names)
-    return f"({text})" if isinstance(selector, rasp.Combined) and not selector.name else text
+    text = selector_named(selector, names)
+    return f"({text})" if isinstance(selector, rasp.Combined) and text == selector_text(selector, names) else text
 
 
 def _elementwise(sop: rasp.Elementwise, names: Mapping[int, str]) -> str:

@@ -1,7 +1,7 @@
 """The causal model of a RASP program's run: s-ops by what they are made of, at the positions that selectors select.
 
 See `tm2tfr.contract.wired`: an s-op of which nothing that is read says anything is computed by its own definition, down to
-the tokens. The variables are, by what subspaces hold (see `tm2tfr.sources.rasp.model.specification`): ``token``; ``value
+the tokens. The variables are, by what subspaces hold (see `tm2tfr.sources.rasp.model.claims`): ``token``; ``value
 s12``, the label of an s-op, or of the kind that values of several are of; ``picked s12`` and ``mean s12 K L``, what an
 aggregate brings from the positions that its head attends to, a label, or K (mean - L); ``found c7``, whether the selector
 selects anything. ``steps`` and ``share`` are computed from these, can be seen and not set.
@@ -19,16 +19,16 @@ from fractions import Fraction
 from typing import Any
 
 from tm2tfr.base.errors import CompileError
-from tm2tfr.contract.causality import CausalValue, Settings
+from tm2tfr.contract.modelled import CausalValue, Settings
 from tm2tfr.contract.wired import KnownOrNot, WiredCausal, WiredRun, latest, plain
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.library import word_of
-from tm2tfr.sources.rasp.model.specification import Gaze, look, number, s_ops, shown_value
+from tm2tfr.sources.rasp.model.claims import Gaze, look, s_ops
 from tm2tfr.sources.rasp.model.weights import FIXED, RaspWeights, among
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.truth import plain_value
-from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
+from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, number, shown_value
 from tm2tfr.transformer.listing import WiredHead
 from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder
@@ -391,7 +391,7 @@ _LAST: list[RaspWeights] = []
 def _learned(program: Program, decoder: Decoder) -> RaspWeights:
     about = RaspWeights(program, decoder)
     try:
-        for stages in about.stages:
+        for stages in about.evaluated():
             RaspRun(about, stages.word, {}).learn()
     except (KeyError, TypeError) as error:
         what = f"{program.name}: the weights are not wired as compiled ones are (what brings {error.args[0]!r}?)"

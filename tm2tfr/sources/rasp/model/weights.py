@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from tm2tfr.base.errors import CompileError, Tm2tfrError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.wired import WiredWeights
-from tm2tfr.sources.rasp.evaluate import evaluate
-from tm2tfr.sources.rasp.model.specification import numeric, shown_value
+from tm2tfr.sources.rasp.evaluate import Stages, evaluate
 from tm2tfr.sources.rasp.program import Program, Word
-from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, Selector, SOp, Tokens, needed
+from tm2tfr.sources.rasp.values import numeric, shown_value
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -34,27 +35,28 @@ class RaspWeights(WiredWeights[Program]):
         unknown = next((what for what in self.spaces if what.partition(" ")[0] not in KINDS), None)
         if unknown is not None:
             what = f"{program.name}: nothing says how {unknown!r} depends on other variables, as in weights for any length"
-            raise CompileError(f"{what}: compile it with --max-length")
+            raise CompileError(f"{what}: compile it without --unbounded")
         self.answered = {output: program.choosing(output.name).sop for output in decoder.outputs}
-        wanted = list(self.answered.values()) or [program.sop]
-        words = list(self._words())
-        self.stages = []
-        for word in words:
-            try:
-                self.stages.append(evaluate(wanted, word))
-            except Tm2tfrError:
-                continue
-        first = self.stages[0]
-        self.sops = {sop.number: sop for sop in first.values}
-        self.selectors = {selector.number: selector for selector in first.matrices}
-        self.numeric = numeric(first.values)
-        self.same = self._canonical(list(first.values))
+        self._wanted = list(self.answered.values()) or [program.sop]
+        nodes = needed(self._wanted)
+        self.sops = {node.number: node for node in nodes if isinstance(node, SOp)}
+        self.selectors = {node.number: node for node in nodes if isinstance(node, Selector)}
+        self.numeric = numeric(self.sops.values())
+        self.same = self._canonical([*self.sops.values()])
         self.atoms: dict[SOp, dict[str, Atom]] = {}
-        for stages in self.stages:
+        self.empties: set[int] = set()
+
+    def evaluated(self) -> Iterator[Stages]:
+        """Yield the runs of the interpreter that say what can occur, and note the values in them."""
+        runs = []
+        for word in self._words():
+            with suppress(Tm2tfrError):
+                runs.append(evaluate(self._wanted, word))
+        for stages in runs:
             for sop, values in stages.values.items():
                 known = self.atoms.setdefault(self.same[sop], {})
                 known.update((shown_value(value, self.numeric[sop]), value) for value in values)
-        self.empties: set[int] = set()
+        yield from runs
 
     def _words(self) -> Iterator[Word]:
         alphabet, most = self.program.alphabet, self.decoder.positions or 10
@@ -89,9 +91,8 @@ class RaspWeights(WiredWeights[Program]):
 
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
-        read_by = self.readers("{}, where its head attends", "the head of {}")
         spaces = ((what, space) for what, space in self.spaces.items() if what not in FIXED)
-        return {what: _variable(what, space, read_by.get(what, "")) for what, space in spaces}
+        return {what: _variable(what, space, self.read_by.get(what, "")) for what, space in spaces}
 
 
 def among(reads: Iterable[str], claim: str) -> str | None:

@@ -13,7 +13,6 @@ import re
 import string
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tm2tfr.base.errors import Diagnostic, SpecError, counted
 from tm2tfr.base.text.nodes import Node
@@ -98,7 +97,7 @@ def read_rows(draft: Draft, rows: list[list[tuple[Mark, str]]]) -> None:
     draft.values |= _values(rules, len(rows), min(width, 10))
 
 
-def _values(rules: dict[tuple[str, str], Rule], rows: int, width: int) -> dict[str, Any]:
+def _values(rules: dict[tuple[str, str], Rule], rows: int, width: int) -> dict[str, object]:
     halts = sorted({rule.state for rule in rules.values()} - {*LETTERS[:rows]})
     return {
         "transitions": rules,

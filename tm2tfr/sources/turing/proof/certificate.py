@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from textwrap import wrap
 from typing import ClassVar
 
-from tm2tfr.base.errors import counted
+from tm2tfr.base.errors import addressed, counted
 from tm2tfr.base.text.shown import aligned
 from tm2tfr.certificates.kit import Certificate, Report
 
@@ -161,7 +161,7 @@ def _answer(certificate: MachineCertificate) -> list[str]:
     head = "" if certificate.max_head is None else f" and |h| ≤ {certificate.max_head:,}"
     wanted = f"at most {certificate.asked:,} positions{head} on {certificate.engine} in {certificate.dtype}"
     lines = [f"NOT certified: runs with {wanted}", f"at most {certificate.positions:,} positions are certified"]
-    lines[1] += f"; use {_remedies(certificate)}, or state a smaller bound on |h| with --max-head"
+    lines[1] += addressed(f"; use {_remedies(certificate)}, or state a smaller bound on |h| with --max-head")
     return [*lines, *_bounds(certificate)]
 
 

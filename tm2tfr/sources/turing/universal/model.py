@@ -25,12 +25,12 @@ from tm2tfr.contract.model import (
     ModelVariable,
     Pattern,
     SourceModel,
-    VariableValue,
     VariableValues,
     place_table,
     settled,
     votes_of,
 )
+from tm2tfr.contract.specification import VariableValue
 from tm2tfr.sources.turing.answers import most_votes
 from tm2tfr.sources.turing.columns import ALIASES, LABELS, OUTCOMES
 from tm2tfr.sources.turing.model import Alphabets, chapter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from tm2tfr.base.choices import UNIVERSAL as NAME
 from tm2tfr.base.errors import counted
 from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.contract.model import SourceModel
-from tm2tfr.contract.options import UniversalOptions
+from tm2tfr.contract.options import OptionValues, UniversalOptions
 from tm2tfr.contract.shown import Page
 from tm2tfr.contract.source import Source, later
 from tm2tfr.sources.turing.source import inputs, own_input
@@ -73,7 +73,7 @@ def _page(universal: Universal) -> Page:
     return replace(found, about=about + found.about, texts=(*standing.states, *standing.tape_alphabet))
 
 
-def _class_named(universal: Universal, options: Mapping[str, Any]) -> str:
+def _class_named(universal: Universal, options: OptionValues) -> str:
     """Return its weights, where they are named by a file, otherwise its sizes."""
     given = options.get("universal")
     if isinstance(given, str) and Path(given).exists():

@@ -81,11 +81,11 @@ class Prompt:
         rows = [(kind, visible(own).replace(" ", "␣"), sign) for kind, own, sign in every]
         return "\n".join(aligned([("", visible(self.universal.name), "in the prompt"), *rows]))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         universal = self.universal
         sizes = {"states": universal.states, "symbols": universal.symbols, "tape": universal.tape}
-        plain: dict[str, Any] = {"machine": universal.name, "input": self.input, "universal": sizes}
+        plain: dict[str, object] = {"machine": universal.name, "input": self.input, "universal": sizes}
         plain |= {"tokens": list(self.tokens), "ids": list(self.ids)}
         return {**plain, "states": dict(self.states), "symbols": dict(self.symbols)}
 
@@ -93,7 +93,7 @@ class Prompt:
 # ── a universal program as the text that is stored with weights ───────────────────────────────────────
 def written(universal: Universal) -> str:
     """Return the text of a class of machines, and of the machine in its prompt if there is one."""
-    found: dict[str, Any] = {"states": universal.states, "symbols": universal.symbols, "tape": universal.tape}
+    found: dict[str, object] = {"states": universal.states, "symbols": universal.symbols, "tape": universal.tape}
     if universal.machine is not None and universal.described is not None:
         found["prompt"] = prompts.text(universal, universal.machine.input or "")
     elif universal.machine is not None:

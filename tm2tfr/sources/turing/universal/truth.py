@@ -15,8 +15,8 @@ from tm2tfr.contract.specification import Specification
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, Row
 from tm2tfr.sources.turing.simulator import Result
 from tm2tfr.sources.turing.spec import Outcome
-from tm2tfr.sources.turing.tokens import HALT
-from tm2tfr.sources.turing.truth import TuringSpecification, TuringTruth, triple_token
+from tm2tfr.sources.turing.tokens import HALT, Triple
+from tm2tfr.sources.turing.truth import TuringSpecification, TuringTruth
 from tm2tfr.sources.turing.universal.model import universal_model
 from tm2tfr.sources.turing.universal.program import VERDICT_STATES, Universal
 
@@ -81,7 +81,7 @@ class UniversalTruth(TuringTruth):
     @property
     def first(self) -> str:
         """The answer to BOS: the triple of the start state, whose verdict would be a rule's."""
-        return triple_token(self.machine.start, self.under, 0)
+        return Triple(self.machine.start, self.under, 0).token
 
     def entered(self, state: str) -> str | None:
         """Return the verdict of the rule that enters one of `VERDICT_STATES`; None: it answers a triple."""

@@ -233,7 +233,7 @@ var explorer = (() => {
     const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
     const tokens = next(width, vocabulary.length);
     const place = next(width, features.length);
-    const table = positions2 === null ? null : next(width, positions2);
+    const table2 = positions2 === null ? null : next(width, positions2);
     const unembedding = next(answers, width);
     const unembeddingBias = next(answers, 1);
     const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
@@ -249,7 +249,7 @@ var explorer = (() => {
     });
     const names = spec.names && JSON.parse(textAt(buffers, spec.names));
     const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
+    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
   }
   function answered({ outputs, vocabulary }) {
     if (!outputs.length) return vocabulary;
@@ -1301,7 +1301,7 @@ var explorer = (() => {
   var OPERANDS = 3;
   function evaluated({ gates }, word) {
     const bits = word.map(Number);
-    for (const { table, operands } of gates) bits.push(Number(table[operands.reduce((index, net) => 2 * index + bits[net], 0)]));
+    for (const { table: table2, operands } of gates) bits.push(Number(table2[operands.reduce((index, net) => 2 * index + bits[net], 0)]));
     return bits;
   }
   function positions({ inputs, gates }, maxSteps) {
@@ -1325,7 +1325,11 @@ var explorer = (() => {
     });
     const signs = gate ? gate.operands.map((net) => 2 * bits[net] - 1) : [];
     known["mean"] = before ? ANY : signs.reduce((sum2, sign) => sum2 + sign, 0) / signs.length;
-    return columns.map((name) => known[name] ?? ANY);
+    return columns.map((name) => {
+      const cell = known[name];
+      if (cell === void 0) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
+      return cell;
+    });
   }
   function circuitSays(circuit, word, maxSteps) {
     const last = circuit.inputs + circuit.gates.length - 1;
@@ -2019,7 +2023,7 @@ var explorer = (() => {
       outputs: circuit.outputs.map(([, net]) => net),
       buses: box.circuit.outputs,
       encoding: box.circuit.encoding,
-      names: Object.assign({}, ...runs[0].live.readout.map(({ names }) => names))
+      names: runs[0].live.readout[runs[0].columns.findIndex(({ name }) => name === "gate")]?.names ?? {}
     };
   }
 
@@ -2945,6 +2949,47 @@ var explorer = (() => {
     }
   };
 
+  // src/model.ts
+  var ModelPanel = class {
+    constructor(model, run2, store) {
+      this.model = model;
+      this.run = run2;
+      this.store = store;
+      const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
+      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      this.rows = [...first.querySelectorAll("tbody tr")];
+      this.element = el(
+        "details",
+        { class: "panel model-panel" },
+        el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
+        first,
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+      );
+    }
+    model;
+    run;
+    store;
+    element;
+    rows;
+    /** Mark the variables that a layer writes. */
+    draw(layer) {
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer));
+    }
+    /** The button that chooses the layer which writes a variable. */
+    writer({ layer, part }) {
+      const name = layer < 0 ? "embedding" : `${layer + 1} ${this.run.spec.layers[layer]?.name ?? ""}, ${part.replace("_", "-")}`;
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer }) }, name);
+    }
+  };
+  function table(caption, headings, rows) {
+    const filled = headings.map((_, column3) => rows.some((row) => row[column3] !== ""));
+    const kept = (cells2) => cells2.filter((_, column3) => filled[column3]);
+    const head = el("tr", {}, ...kept(headings).map((heading) => el("th", { scope: "col" }, heading)));
+    const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
+  }
+
   // src/rules.ts
   var MOST4 = 40;
   var RulesPanel = class {
@@ -3480,7 +3525,10 @@ var explorer = (() => {
     const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
     const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
     const views = runs.map((run2) => view(run2, scene));
-    root.replaceChildren(...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), controls.element, controls.help);
+    const model = data.model && new ModelPanel(data.model, runs[0], store);
+    store.subscribe(({ layer }) => model?.draw(layer));
+    const children = [...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
+    root.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
     resized.observe(root);
@@ -3505,12 +3553,12 @@ var explorer = (() => {
     const strip = new Strip(run2, store, circuit, description);
     const layers = new Layers(run2, store);
     const stream = new Stream(run2, store);
-    const table = new Table(run2, store, history2, signal);
+    const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
     const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
@@ -3519,7 +3567,7 @@ var explorer = (() => {
       rules: rules && rules.element,
       strip: strip.element,
       layers: layers.element,
-      table: table.element,
+      table: table2.element,
       stream: stream.element
     });
     let [width, whole2] = [0, 0];
@@ -3527,7 +3575,7 @@ var explorer = (() => {
       if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole2 !== innerWidth) {
         [width, whole2] = [root.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table]) part.measure();
+        for (const part of [tape, strip, table2]) part.measure();
         graph?.fit();
       }
       tape.draw(i, playing);
@@ -3537,12 +3585,12 @@ var explorer = (() => {
       stream.draw(i, layer, raw);
       graph?.draw(i);
       graph?.follow();
-      table.draw(i);
+      table2.draw(i);
     });
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
   function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, table, stream } = parts;
+    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -3550,7 +3598,7 @@ var explorer = (() => {
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table, stream)] : [tape, rules, graph, strip, table, layers, stream];
+      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };

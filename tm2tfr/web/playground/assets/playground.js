@@ -23169,16 +23169,16 @@
     Get a goto table entry @internal
     */
     getGoto(state, term, loose = false) {
-      let table = this.goto;
-      if (term >= table[0])
+      let table2 = this.goto;
+      if (term >= table2[0])
         return -1;
-      for (let pos = table[term + 1]; ; ) {
-        let groupTag = table[pos++], last2 = groupTag & 1;
-        let target = table[pos++];
+      for (let pos = table2[term + 1]; ; ) {
+        let groupTag = table2[pos++], last2 = groupTag & 1;
+        let target = table2[pos++];
         if (last2 && loose)
           return target;
         for (let end2 = pos + (groupTag >> 1); pos < end2; pos++)
-          if (table[pos] == state)
+          if (table2[pos] == state)
             return target;
         if (last2)
           return -1;
@@ -25728,6 +25728,47 @@
     }
   };
 
+  // src/model.ts
+  var ModelPanel = class {
+    constructor(model, run, store) {
+      this.model = model;
+      this.run = run;
+      this.store = store;
+      const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
+      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      this.rows = [...first.querySelectorAll("tbody tr")];
+      this.element = el(
+        "details",
+        { class: "panel model-panel" },
+        el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
+        first,
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+      );
+    }
+    model;
+    run;
+    store;
+    element;
+    rows;
+    /** Mark the variables that a layer writes. */
+    draw(layer2) {
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer2));
+    }
+    /** The button that chooses the layer which writes a variable. */
+    writer({ layer: layer2, part }) {
+      const name2 = layer2 < 0 ? "embedding" : `${layer2 + 1} ${this.run.spec.layers[layer2]?.name ?? ""}, ${part.replace("_", "-")}`;
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer2 }) }, name2);
+    }
+  };
+  function table(caption, headings, rows) {
+    const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
+    const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
+    const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
+    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
+  }
+
   // src/rules.ts
   var MOST5 = 40;
   var RulesPanel = class {
@@ -26263,7 +26304,10 @@
     const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
     const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs2.length > 1 };
     const views = runs2.map((run) => view(run, scene));
-    root.replaceChildren(...notices(runs2, store), el("div", { class: `runs n${runs2.length}` }, ...views), controls.element, controls.help);
+    const model = data.model && new ModelPanel(data.model, runs2[0], store);
+    store.subscribe(({ layer: layer2 }) => model?.draw(layer2));
+    const children = [...notices(runs2, store), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
+    root.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs2, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
     resized.observe(root);
@@ -26288,12 +26332,12 @@
     const strip = new Strip(run, store, circuit, description);
     const layers = new Layers(run, store);
     const stream = new Stream(run, store);
-    const table = new Table(run, store, history3, signal);
+    const table2 = new Table(run, store, history3, signal);
     const redraw = () => store.set({});
     const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run, machine, buffers, redraw);
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
@@ -26302,7 +26346,7 @@
       rules: rules && rules.element,
       strip: strip.element,
       layers: layers.element,
-      table: table.element,
+      table: table2.element,
       stream: stream.element
     });
     let [width, whole2] = [0, 0];
@@ -26310,7 +26354,7 @@
       if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole2 !== innerWidth) {
         [width, whole2] = [root.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table]) part.measure();
+        for (const part of [tape, strip, table2]) part.measure();
         graph?.fit();
       }
       tape.draw(i2, playing);
@@ -26320,12 +26364,12 @@
       stream.draw(i2, layer2, raw);
       graph?.draw(i2);
       graph?.follow();
-      table.draw(i2);
+      table2.draw(i2);
     });
     return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
   }
   function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, table, stream } = parts;
+    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -26333,7 +26377,7 @@
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table, stream)] : [tape, rules, graph, strip, table, layers, stream];
+      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };

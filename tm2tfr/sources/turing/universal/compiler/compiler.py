@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tm2tfr.base.choices import UNIVERSAL, UniversalTape
 from tm2tfr.base.errors import CompileError, visible
+from tm2tfr.contract.options import OptionValues
 from tm2tfr.sources.turing.compiler.head_position import halves, sum_of_moves
 from tm2tfr.sources.turing.compiler.read_input import input_symbols, kept, lookups
 from tm2tfr.sources.turing.compiler.read_tape import read_tape
@@ -217,7 +217,7 @@ def _left_end(universal: Universal) -> list[Unit]:
 _SIZES = re.compile(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", re.ASCII)
 
 
-def in_prompt(machine: Machine, options: Mapping[str, Any]) -> Machine | Universal:
+def in_prompt(machine: Machine, options: OptionValues) -> Machine | Universal:
     """Return a machine in the prompt of the universal decoder that `options` ask for; without such options, the machine.
 
     Raises:
@@ -229,7 +229,7 @@ def in_prompt(machine: Machine, options: Mapping[str, Any]) -> Machine | Univers
     return class_asked(options).holding(machine, seed=options.get("seed"))
 
 
-def in_weights(universal: Universal, options: Mapping[str, Any]) -> Universal:
+def in_weights(universal: Universal, options: OptionValues) -> Universal:
     """Return a universal program for which weights of its class may be given.
 
     Raises:
@@ -247,7 +247,7 @@ def in_weights(universal: Universal, options: Mapping[str, Any]) -> Universal:
     return universal
 
 
-def compiled(universal: Universal, options: Mapping[str, Any]) -> Decoder:
+def compiled(universal: Universal, options: OptionValues) -> Decoder:
     """Return the decoder of a universal program, or the weights that are given for it, with its names.
 
     Raises:
@@ -266,7 +266,7 @@ def canonical(decoder: Decoder, universal: Universal) -> Decoder:
     return replace(decoder, layout=layout(every, every.names), vocabulary=every.vocabulary, provenance=stated)
 
 
-def class_asked(options: Mapping[str, Any]) -> Universal:
+def class_asked(options: OptionValues) -> Universal:
     """Return the class of machines that the options ``universal`` and ``tape`` ask for, without a machine.
 
     Args:
@@ -324,18 +324,18 @@ def class_of(decoder: Decoder) -> Universal:
     return found.empty
 
 
-def needs_universal(options: Mapping[str, Any]) -> str | None:
+def needs_universal(options: OptionValues) -> str | None:
     """Return the first option that makes no sense without a universal decoder; None if there is none."""
     return next((name for name in ("tape", "seed") if options.get(name) is not None), None)
 
 
-def _refuse_boundary(name: str, options: Mapping[str, Any]) -> None:
+def _refuse_boundary(name: str, options: OptionValues) -> None:
     if options.get("left_boundary") is not None:
         what = f"{visible(name)}: in a universal decoder the left boundary is the repaired one"
         raise CompileError(f"{what}: omit --left-boundary")
 
 
-def _refuse(name: str, options: Mapping[str, Any]) -> Machine:
+def _refuse(name: str, options: OptionValues) -> Machine:
     what = f"{visible(name)}: --{needs_universal(options)} is for the prompt of a universal decoder"
     raise CompileError(f"{what}: omit it, or say which decoder with --universal, for example 8,4")
 

@@ -1,21 +1,141 @@
-"""Commands that prove and measure: ``certify``, ``soften``."""
+"""Commands about weights: ``export``, ``verify-export``, ``prompt``, ``certify``, ``soften``."""
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tm2tfr.base.choices import CERTIFIED, DTYPES, FIGURES, SOFT_REPORTS
+from tm2tfr.base.choices import CERTIFIED, DTYPES, FIGURES, PROMPT_FORMATS, SOFT_REPORTS, TARGETS
 from tm2tfr.base.errors import UsageError
-from tm2tfr.cli.asked import Asked
-from tm2tfr.cli.options import DtypeOption, OutputOption, WordOption, choice, count, file, option, steps
+from tm2tfr.cli.asked import Asked, FromOption, check_one
+from tm2tfr.cli.options import (
+    MACHINE_HELP,
+    DtypeOption,
+    OutputOption,
+    WordOption,
+    argument,
+    choice,
+    count,
+    file,
+    machines,
+    option,
+    steps,
+)
 from tm2tfr.cli.output import judged, write
 from tm2tfr.cli.parameters import But
 from tm2tfr.cli.subject import subject
+from tm2tfr.cli.universal import UniversalGroup, prompted
 
+
+def export(
+    *,
+    output: Annotated[Path, file("The directory to create.", "-o", metavar="DIR")],
+    to: Annotated[str, choice("The program to export to. Default: gpt2.", of=TARGETS)] = "gpt2",
+    positions: Annotated[
+        int | None,
+        count("The longest run. Default: 1,024, or fewer if the dtype requires it; for a circuit, all.", least=1),
+    ] = None,
+    max_head: Annotated[
+        int | None, count("Only runs with |h| ≤ H, where h is the head position. Default: any.", metavar="H")
+    ] = None,
+    dtype: Annotated[str, choice("The type of the model's numbers. Default: float64.", of=DTYPES)] = "float64",
+    stock: Annotated[bool, option("gpt2: keep its own epsilon and GELU, with narrower margins.")] = False,
+    verify: Annotated[
+        bool,
+        option("Load and run the model in that program before it is written. Default: --verify.", "--verify/--no-verify"),
+    ] = True,
+    asked: Annotated[Asked, But(takes_alone=True)],
+) -> None:
+    """Export weights as a model for another program, run it there, and compare it with the reference."""
+    from tm2tfr.base.files import check_folder
+    from tm2tfr.targets.common.directory import NAMES
+
+    check_folder(output, reading=asked.reading, ours=[NAMES])
+    found = subject(asked)
+    from tm2tfr.api.targets import export_to
+    from tm2tfr.cli.output import tell_of_size
+
+    tell_of_size(to, found, dtype)
+    report = export_to(to, found, output, positions=positions, max_head=max_head, dtype=dtype, verify=verify, stock=stock)
+    typer.echo(str(report))
+
+
+def verify_export(
+    *,
+    folder: Annotated[Path, argument("FOLDER", parser=Path, help="A directory made by 'tm2tfr export'.")],
+    machine: Annotated[
+        str | None, option(f"{MACHINE_HELP}. Default: the one stored with it.", metavar="NAME", autocompletion=machines)
+    ] = None,
+    word: WordOption = None,
+) -> None:
+    """Check that an export is still its machine: compare its weights, run it, and report where it differs."""
+    from tm2tfr.api.targets import verify_export
+
+    verdict = verify_export(folder, machine=machine and subject(Asked(machine=machine, takes_alone=True)), word=word)
+    typer.echo(str(verdict))
+    raise typer.Exit(0 if verdict.same else 1)
+
+
+def prompt(
+    *,
+    machine: Annotated[
+        str | None,
+        argument(
+            "MACHINE",
+            machines,
+            help="A machine: a file, the name of a shipped one (see 'tm2tfr list machines'), bbchallenge text such as "
+            "1RB1LB_1LA1RZ, or '-' for standard input. Default: chapter.",
+        ),
+    ] = None,
+    word: WordOption = None,
+    format: Annotated[
+        str,
+        choice(
+            "Tokens with spaces between them, one JSON object with tokens, ids and names, or the ids alone. Default: text.",
+            of=PROMPT_FORMATS,
+        ),
+    ] = "text",
+    output: OutputOption = None,
+    from_: FromOption = None,
+    decoder: UniversalGroup,
+) -> None:
+    """Write the prompt that has a universal decoder run a machine: its rules, the input, BOS.
+
+    What the machine's own states and symbols are called in it, and which decoder it is for, is printed on standard error,
+    so that the prompt can be piped; in JSON it is part of the object. Without --universal, it is for the smallest decoder
+    that the machine fits into. With --prompt, a prompt is checked, and written again in the format that is asked for.
+    """
+    from tm2tfr.api.machines import prompt_of
+    from tm2tfr.base.files import check_file
+    from tm2tfr.sources.turing.universal.names import size_of
+
+    check_one(machine, {"--prompt": decoder.prompt})
+    asked = Asked(machine=machine or "chapter", from_=from_, command="tm2tfr prompt")
+    check_file(output, reading=(*asked.reading, decoder.universal))
+    if decoder.prompt is not None:
+        made = prompt_of(prompted(decoder.prompt, decoder.options())[0], word)
+    else:
+        found = subject(asked)
+        if decoder.universal is None and decoder.states is None and decoder.symbols is None and not found.prompted:
+            decoder = replace(decoder, universal=",".join(map(str, size_of(found.turing("prompt")))))
+        chosen = decoder.options()
+        made = prompt_of(found, word, universal=chosen.get("universal"), tape=chosen.get("tape"), seed=chosen.get("seed"))
+    texts = {"text": made.text, "ids": " ".join(map(str, made.ids))}
+    text = json.dumps(made.as_dict(), ensure_ascii=False) if format == "json" else texts[format]
+    write(f"{text}\n", output, asked.argument)
+    if format != "json":
+        own = made.universal
+        tape = "" if own.tape == "both" else f" --tape {own.tape}"
+        names = "" if decoder.prompt is not None else f"{made.names()}\n"
+        typer.echo(f"{names}for the decoder --universal {own.states},{own.symbols}{tape}", err=True)
+
+
+# ── proofs and measurements ──────────────────────────────────────────────────────────────────────────────────────────────
 # ── What ``soften --figure`` measures: the figures of papers.
 SHORTEST, LONGEST, MOST = 8, 64, 256
 SOFT_STEPS = 200
@@ -24,7 +144,7 @@ SOFT_STEPS = 200
 
 def figure_1(format: str, output: Path | None, plot: Path | None, length: int | None) -> None:
     """Measure Figure 1 of Yang et al. on compiled weights: temperature and position embedding by the length of words."""
-    from tm2tfr.api.figure_1 import figure_1 as measured
+    from tm2tfr.api.softness import figure_1 as measured
     from tm2tfr.lab.softness.figure_1 import report
 
     found = measured(
@@ -87,7 +207,7 @@ def certify(
     Of a formula, or a B-RASP or S-RASP program: its heads are tieless, and up to how many tokens rounding changes nothing.
     """
     from tm2tfr.api.runs import certificate
-    from tm2tfr.base.places import check_file
+    from tm2tfr.base.files import check_file
 
     check_file(output, reading=asked.reading, what="certificates", endings=[".json"])
     done = certificate(
@@ -146,7 +266,7 @@ def soften(
     asked: Asked,
 ) -> None:
     """Measure a run under softmax: errors next to the bounds on them, and the largest temperature that is right."""
-    from tm2tfr.base.places import check_apart, check_file
+    from tm2tfr.base.files import check_apart, check_file
 
     check_file(output, reading=asked.reading)
     check_file(plot, reading=asked.reading)

@@ -1,0 +1,51 @@
+// The model of the source: every variable with its equation, the layer that writes it, and what reads it.
+
+import type { ModelSpec, Run } from "./data";
+import { el } from "./dom";
+import type { Store } from "./state";
+import { math } from "./words";
+
+type Cell = string | HTMLElement;
+
+export class ModelPanel {
+  readonly element: HTMLElement;
+  private readonly rows: HTMLElement[];
+
+  constructor(
+    private readonly model: ModelSpec,
+    private readonly run: Run,
+    private readonly store: Store,
+  ) {
+    const variables = model.variables.map((each): Cell[] => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
+    const heads = model.patterns.map((each): Cell[] => [each.claim, each.meaning, each.formula, each.source]);
+    const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+    this.rows = [...first.querySelectorAll<HTMLElement>("tbody tr")];
+    this.element = el(
+      "details",
+      { class: "panel model-panel" },
+      el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
+      first,
+      heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null,
+    );
+  }
+
+  /** Mark the variables that a layer writes. */
+  draw(layer: number): void {
+    this.model.variables.forEach(({ stored, since }, n) => this.rows[n]!.classList.toggle("chosen", stored && since.layer === layer));
+  }
+
+  /** The button that chooses the layer which writes a variable. */
+  private writer({ layer, part }: ModelSpec["variables"][number]["since"]): HTMLElement {
+    const name = layer < 0 ? "embedding" : `${layer + 1} ${this.run.spec.layers[layer]?.name ?? ""}, ${part.replace("_", "-")}`;
+    return el("button", { type: "button", class: "small", click: () => this.store.set({ layer }) }, name);
+  }
+}
+
+/** A table without the columns in which every cell is empty. */
+function table(caption: string, headings: string[], rows: Cell[][]): HTMLElement {
+  const filled = headings.map((_, column) => rows.some((row) => row[column] !== ""));
+  const kept = <T>(cells: T[]) => cells.filter((_, column) => filled[column]);
+  const head = el("tr", {}, ...kept(headings).map((heading) => el("th", { scope: "col" }, heading)));
+  const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...(typeof cell === "string" ? math(cell) : [cell])))));
+  return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
+}

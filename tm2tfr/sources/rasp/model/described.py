@@ -1,0 +1,166 @@
+"""The variables and heads of a program's weights for readers: each with its equation, in the notation of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tm2tfr.contract.labelling import HeadPattern, Seen, claimed
+from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.modelled import DescribedModel
+from tm2tfr.sources.rasp import sops as rasp
+from tm2tfr.sources.rasp.drawing.flow import LONGEST, base_name, expression, named, selector_named, selector_text
+from tm2tfr.sources.rasp.model.claims import (
+    ClassOf,
+    FoundOf,
+    GivenOf,
+    Literals,
+    MeanOf,
+    PickedOf,
+    RaspClaim,
+    SharesOf,
+    SopNumbers,
+    StepsOf,
+    ValueOf,
+    look,
+    rasp_claim,
+)
+from tm2tfr.sources.rasp.model.weights import RaspWeights
+from tm2tfr.sources.rasp.program import Program
+from tm2tfr.transformer.weights import Decoder
+
+_GIVEN = {
+    "token": ("the token", "tokens"),
+    "position": ("the position", "indices"),
+    "1": ("one", "1"),
+    "i": ("the position", "indices"),
+    "i^2": ("its square", "indices²"),
+}
+
+
+def described_rasp(program: Program, decoder: Decoder) -> DescribedModel:
+    """Return the variables of a program's weights, each with its equation, and the patterns of the heads.
+
+    Raises:
+        CompileError: for weights for inputs of any length.
+    """
+    return _Described(RaspWeights(program, decoder)).model()
+
+
+class _Described:
+    """Writes claims in the notation of the program.
+
+    An s-op or a selector goes by the name that the program gives it; one without a name that a claim is about, or whose
+    text is long, goes by its number, ``s12`` or ``c7``. Each of these has an equation; all others are written out.
+    """
+
+    def __init__(self, weights: RaspWeights) -> None:
+        self._weights = weights
+        self._nodes: Mapping[int, rasp.SOp | rasp.Selector] = {**weights.sops, **weights.selectors}
+        self._claims = {what: rasp_claim(space.holds) for what, space in weights.spaces.items()}
+        self._gazes = {claim: gaze for claim in claimed(weights.decoder) if (gaze := look(claim)) is not None}
+        about = {claim.sop for claim in self._claims.values() if isinstance(claim, ValueOf | PickedOf | MeanOf)}
+        about |= {gaze.selector for gaze in self._gazes.values()}
+        self._names: dict[int, str] = {}
+        for number, node in sorted(self._nodes.items()):
+            key = f"{'s' if isinstance(node, rasp.SOp) else 'c'}{number}"
+            name = base_name(node) if isinstance(node, rasp.SOp) else node.name
+            if isinstance(node, rasp.Indices):
+                name = "indices"
+            if isinstance(node, rasp.Constant) or not (name or number in about or len(self._text(node)) > LONGEST):
+                continue
+            self._names[number] = f"{name} ({key})" if name in self._names.values() else name or key
+
+    def model(self) -> DescribedModel:
+        """Return the variables and the patterns."""
+        held = {claim.sop for claim in self._claims.values() if isinstance(claim, ValueOf)}
+        held |= {gaze.selector for gaze in self._gazes.values()}
+        defined = [
+            ModelVariable(
+                name=name,
+                meaning="an s-op" if isinstance(node, rasp.SOp) else "a selector",
+                kind="label",
+                formula=self._equation(node),
+                stored=False,
+            )
+            for number, name in self._names.items()
+            if number not in held and not isinstance(node := self._nodes[number], rasp.Tokens | rasp.Indices)
+        ]
+        formulas = {what: self._subspace(claim) for what, claim in self._claims.items()}
+        return self._weights.described(defined, formulas), tuple(map(self._head, self._gazes))
+
+    # ── s-ops and selectors
+    def _text(self, node: rasp.SOp | rasp.Selector) -> str:
+        if isinstance(node, rasp.Selector):
+            return selector_text(node, self._names)
+        width = self._weights.program.widths.get(node.number)
+        text = expression(node, self._names)
+        return text if width is None else f"selector_width({selector_named(width, self._names)}) = {text}"
+
+    def _equation(self, node: rasp.SOp | rasp.Selector) -> str:
+        return f"{self._names[node.number]} = {self._text(node)}"
+
+    def _sop(self, number: int) -> str:
+        return named(self._weights.sops[number], self._names)
+
+    def _selector(self, number: int) -> str:
+        return selector_named(self._weights.selectors[number], self._names)
+
+    def _values(self, sops: SopNumbers) -> str:
+        texts = ["tokens" if number is None else self._sop(number) for number in sops]
+        return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+    def _cluster(self, literals: Literals) -> str:
+        return " and ".join(f"{'' if true else 'not '}{self._selector(number)}" for number, true in literals)
+
+    # ── claims
+    def _subspace(self, claim: RaspClaim | None) -> tuple[str, str]:  # noqa: PLR0911
+        """Return what a subspace is claimed to hold, and its equation."""
+        sops = self._weights.sops
+        match claim:
+            case GivenOf():
+                return _GIVEN[claim.what]
+            case ValueOf():
+                return f"the s-op {self._names[claim.sop]}", self._equation(sops[claim.sop])
+            case ClassOf():
+                values, cluster = self._values(claim.sops), self._cluster(claim.cluster)
+                return f"a class of {claim.side} that {cluster} treats alike", f"class of {values}"
+            case PickedOf():
+                brought = self._brought(claim.sop, "{}")
+                return f"what {self._names[claim.sop]} takes from its keys", brought
+            case MeanOf():
+                shifted = "{}" if not claim.least else f"({{}} - {claim.least})".replace("- -", "+ ")
+                scaled = shifted if claim.scale == 1 else f"{claim.scale}·{shifted}"
+                return f"the mean that {self._names[claim.sop]} is computed from", self._brought(claim.sop, scaled)
+            case StepsOf():
+                return f"how far the mean of {self._sop(claim.sop)} is from a to b, for each label a..b", _STEPS
+            case SharesOf():
+                values, selector = self._values(claim.sops), self._selector(claim.selector)
+                what = f"the shares of the classes of keys that {self._cluster(claim.cluster)} treats alike"
+                return what, f"mean of the class of {values} over {selector}"
+            case FoundOf():
+                selector = self._selector(claim.selector)
+                return f"whether {selector} selects a position", f"1 if {selector} selects a position, else 0"
+        return "", ""
+
+    def _brought(self, sop: int, scaled: str) -> str:
+        node = self._weights.sops[sop]
+        if not isinstance(node, rasp.Aggregate):
+            return ""
+        keys = selector_named(node.selector, self._names)
+        return f"mean of {scaled.format(named(node.values, self._names))} over {keys}"
+
+    def _head(self, claim: str) -> HeadPattern:
+        gaze = self._gazes[claim]
+        selector, clusters = self._weights.selectors[gaze.selector], [*map(self._cluster, gaze.clusters)]
+        visible = "" if gaze.ahead else " up to this one"
+        if not clusters:
+            meaning = f"all positions{visible}"
+        elif len(clusters) == 1:
+            meaning = f"the positions{visible} that {self._names[gaze.selector]} selects; all if there are none"
+        else:
+            meaning = f"the positions{visible} that satisfy the most of: {'; '.join(clusters)}"
+        seen: Seen = "several" if clusters else "all"
+        return HeadPattern(claim=claim, meaning=meaning, formula=self._equation(selector), seen=seen)
+
+
+_STEPS = "min(max((mean - a)/(b - a), 0), 1)"
