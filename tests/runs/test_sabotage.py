@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tm2tfr.sources.circuit.blocks import inputs
 
 import tm2tfr
 from tests.runs.checking import check
@@ -25,6 +24,7 @@ from tm2tfr.runs.choose import engines
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.rows import rows
+from tm2tfr.sources.circuit.truth import inputs
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine
