@@ -20,8 +20,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from tm2tfr.contract.model import EMBEDDING, ModelVariable
 from tm2tfr.contract.modelled import CausalRun, CausalValue, Settings
 from tm2tfr.contract.specification import STAGES
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import Wire, wiring
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder, digest
 
 KnownOrNot = tuple[Any, str]

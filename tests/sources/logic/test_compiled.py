@@ -22,7 +22,7 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.runs.batches.labelled import checked_words
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.truth import LogicLabels, LogicTruth
-from tm2tfr.transformer.outputs import sections
+from tm2tfr.transformer.claims import sections
 
 NAMES = shipped()
 LONGEST = {2: 8, 3: 6, 4: 5, 5: 4, 6: 3}

@@ -17,7 +17,7 @@ from tm2tfr.base.choices import LogicCompare
 from tm2tfr.base.errors import NotFoundError
 from tm2tfr.contract.options import LogicOptions
 from tm2tfr.runs.streams import checked_streams
-from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.logic.evaluate import evaluate
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.library import from_text, is_logic, load, looks_like, shipped

@@ -18,7 +18,7 @@ from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.sequence.compiler import compile_graph
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.weights import Decoder
 
 LENGTH, MOST = 7, 400

@@ -21,7 +21,7 @@ from tm2tfr.sources.logic.model.specification import LogicSpecification
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
 from tm2tfr.sources.logic.write import output_names
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 

@@ -26,8 +26,8 @@ from tm2tfr.sources.logic.nodes import Since, Until, needed
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import answered, shown_value
 from tm2tfr.transformer.attention import in_sight
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import Wire, WiredHead
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -40,8 +40,8 @@ from tm2tfr.sources.rasp.model.weights import FIXED, RaspReads, RaspWeights
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.truth import plain_value
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, number
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import WiredHead
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder
 
 _Atoms = Mapping[rasp.SOp, rasp.Atom]

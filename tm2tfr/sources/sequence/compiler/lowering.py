@@ -36,7 +36,7 @@ from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.domains import Domains, order_of
 from tm2tfr.sources.sequence.functions import NOTHING, Rooted, Tuple, is_number
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import at
 
 FEW = 8

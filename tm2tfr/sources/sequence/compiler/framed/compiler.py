@@ -36,7 +36,7 @@ from tm2tfr.sources.sequence.compiler.framed.matching import (
 )
 from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
