@@ -17,7 +17,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import reference_of
@@ -53,7 +53,7 @@ def right_of(machine: Machine) -> ExportReference:
 def tokens_of(machine: Machine | str, word: str, positions: int) -> tuple[list[str], list[str]]:
     """Return the simulator's tokens and answers, at most so many."""
     machine = load(machine) if isinstance(machine, str) else machine
-    rows = islice(reference_rows(machine, word, Simulation(machine, word, max_steps=positions)), positions)
+    rows = islice(TuringTruth(machine, word).rows_of(Simulation(machine, word, max_steps=positions)), positions)
     pairs = [(str(row.x), row.y) for row in rows]
     return [x for x, _ in pairs], [y for _, y in pairs]
 
