@@ -56,7 +56,7 @@ TARGETS = {
     ),
     "check": Target(
         _in("tm2tfr/runs/", "comparison blocks long_run"),
-        (*_in("tests/runs/test_", "check edges sabotage"), LONG_RUN),
+        (*_in("tests/runs/test_", "check columns sabotage"), LONG_RUN),
         "random or sabotage or blocks_of or residual or new_run",
     ),
     "fast": Target(

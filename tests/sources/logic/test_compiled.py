@@ -9,7 +9,7 @@ import pytest
 
 from tests.sources.logic.compiling import all_to, compared, weights
 from tests.sources.logic.random_formulas import PAST_LTL, Kinds, random_programs
-from tests.sources.logic.test_long_words import words
+from tests.sources.logic.test_shipped import words
 from tests.strategies import DEPTH
 from tm2tfr.base.choices import LogicCompare
 from tm2tfr.base.errors import CompileError

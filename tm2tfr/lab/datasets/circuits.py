@@ -125,7 +125,7 @@ class ChosenCircuit:
 
     @property
     def name(self) -> str:
-        """That of the circuit."""
+        """The name of the circuit."""
         return self.circuit.name
 
 
@@ -187,7 +187,7 @@ def _examples(circuit: Circuit, word: str, bits: TokenCodes, forms: Sequence[str
 
 
 def checked_circuits(job: PieceJob, how: How, tally: Tally) -> Iterator[_Checked | Failure]:
-    """Yield the runs of each piece of a job, counting those that agree; a failure is the last."""
+    """Yield the runs of each piece of a job and count those that agree. A failure ends the job."""
     for piece in job.work:
         for chosen in piece.programs:
             tally.machines += 1

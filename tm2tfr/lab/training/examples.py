@@ -134,7 +134,7 @@ class Examples:
 
     @cached_property
     def base_rate(self) -> float:
-        """The share of the test examples whose answer is the most frequent one: what a model gets that always says this."""
+        """The share of the test examples with the most frequent answer: the score of a model that always gives it."""
         some = self.test
         answers = Counter(row[there].tobytes() for row, there in zip(some.wanted, some.answer, strict=True))
         return max(answers.values()) / len(some)

@@ -270,7 +270,7 @@ def _text(given: str) -> tuple[str, str | None, str]:
 
 
 def _of_kind(kind: str, name: str) -> tuple[str, str, str]:
-    """Return the name in the page's list, the format and the text of what ``kind:name`` stands for."""
+    """Return the name in the page's list, the format and the text of the source ``kind:name``."""
     known = {text_kind for _, text_kind in names.TEXTS[kind]} or {(CIRCUIT, "yaml")}
     for each in shipped():
         if (each["kind"], each["format"]) in known and each["name"] in (name, f"{name}.{each['format']}"):
