@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,18 +58,23 @@ class Explained:
         for each in self.patterns:
             yield each.claim, each.meaning, each.formula, each.source
 
+    def _tables(self, shown: Callable[[str], str]) -> Iterator[list[Sequence[str]]]:
+        """Yield the tables that have rows, without their empty columns."""
+        for headings, rows in ((HEADINGS, [*self._rows()]), (HEAD_HEADINGS, [*self._heads()])):
+            if rows:
+                yield _filled([headings, *(tuple(map(shown, row)) for row in rows)])
+
     def __str__(self) -> str:
         counts = f"{counted(len(self.variables), 'variable')}, {counted(len(self.patterns), 'head pattern')}"
         lines = [f"{visible(self.name)} ({self.noun}): {counts}"]
-        for headings, rows in ((HEADINGS, self._rows()), (HEAD_HEADINGS, self._heads())):
-            lines += ["", *aligned(_filled([headings, *(tuple(map(visible, row)) for row in rows)]))]
+        for table in self._tables(visible):
+            lines += ["", *aligned(table)]
         return "\n".join(lines)
 
     def markdown(self) -> str:
         """Return it as Markdown: a heading and two tables."""
         lines = [f"# {escaped(self.name)}"]
-        for headings, rows in ((HEADINGS, self._rows()), (HEAD_HEADINGS, self._heads())):
-            table = _filled([headings, *(tuple(map(escaped, row)) for row in rows)])
+        for table in self._tables(escaped):
             lines += ["", markdown_table(table[0], table[1:])]
         return "\n".join(lines)
 

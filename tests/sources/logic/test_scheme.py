@@ -19,7 +19,7 @@ def test_the_files_that_are_named_are_there() -> None:
     page = (ROOT / "docs" / "logic-scheme.md").read_text(encoding="utf-8")
     table = page[: page.index("## The frame")]
     named = re.findall(r"`([\w/]+\.py)`", table)
-    assert len(named) == 8
+    assert len(named) == 7
     assert [name for name in named if not (ROOT / (name if "/" in name else FRAMED + name)).exists()] == []
 
 

@@ -101,19 +101,9 @@ WRITTEN = {
 @pytest.mark.parametrize(
     "text",
     [
-        "(Q[a] | Q[b]) since Q[b]",
-        "Q[a] S Q[b]",
-        "true since Q[b]",
-        "once Q[b]",
-        "!(true since !Q[a])",
-        "!once !Q[a]",
-        "historically Q[a]",
-        "true until Q[b]",
-        "eventually Q[b]",
-        "!eventually !Q[a]",
-        "always Q[a]",
-        "(Q[a] | Q[b]) until Q[b]",
-        "Q[a] U Q[b]",
+        *("(Q[a] | Q[b]) since Q[b]", "Q[a] S Q[b]", "true since Q[b]", "once Q[b]", "!(true since !Q[a])"),
+        *("!once !Q[a]", "historically Q[a]", "true until Q[b]", "eventually Q[b]", "!eventually !Q[a]", "always Q[a]"),
+        *("(Q[a] | Q[b]) until Q[b]", "Q[a] U Q[b]"),
     ],
 )
 def test_an_operator_is_shown_as_it_was_typed(text: str) -> None:

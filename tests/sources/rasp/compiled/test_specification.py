@@ -57,16 +57,8 @@ def relabelled(decoder: Decoder, subspace: Subspace) -> Decoder:
 @pytest.mark.parametrize(
     "claim",
     [
-        "",
-        "value s1,s2",
-        "value s99999",
-        "value x",
-        "mean s1 1 0",
-        "steps s1",
-        "picked s1",
-        "found c1",
-        "share c1 c1",
-        "i j",
+        *("", "value s1,s2", "value s99999", "value x", "mean s1 1 0", "steps s1", "picked s1", "found c1"),
+        *("share c1 c1", "i j"),
     ],
 )
 def test_a_claim_that_cannot_be_interpreted_is_not_covered(claim: str) -> None:

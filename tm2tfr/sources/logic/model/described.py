@@ -250,7 +250,8 @@ class _Described:
         if head.kind in ("since", "until"):
             when, of = ("latest", "so far") if head.kind == "since" else ("earliest", "from here on")
             if isinstance(node, logic.Since | logic.Until):
-                ends = f"not {self._of(node.left)}, or {self._of(node.right)}"
+                fails = "" if isinstance(node.left, logic.Always) else f"not {self._of(node.left)}, or "
+                ends = fails + self._of(node.right)
             else:
                 ends = self._condition(head.node)
             return f"the {when} position {of} that decides {self._of(node)}", f"{when} {sight}: {ends}; or an end"

@@ -24,9 +24,17 @@ from tm2tfr.sources.sequence.compiler.framed.heads import (
     finite_conjunct,
     is_equality_of_numbers,
 )
-from tm2tfr.sources.sequence.compiler.framed.matching import Equality, Matched, margin_of, squared
+from tm2tfr.sources.sequence.compiler.framed.matching import (
+    MOST_PER,
+    Equality,
+    Matched,
+    QuotientEquality,
+    division,
+    margin_of,
+    per,
+    squared,
+)
 from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
-from tm2tfr.sources.sequence.compiler.framed.quotients import MOST_PER, QuotientEquality, division, per
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import at
