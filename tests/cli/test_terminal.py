@@ -16,7 +16,7 @@ from tests.cli.test_commands import ROOT, tm2tfr_here
 from tm2tfr.base.resources import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, files_of
 from tm2tfr.cli import main
 from tm2tfr.cli.commands import COMPLETION
-from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.turing.library import shipped
 
 

@@ -82,7 +82,7 @@ def test_a_command_makes_one_call_of_the_library(what: str, tmp_path: Path, monk
     assert len(found) == (what != "graph"), found
 
 
-ELSEWHERE = {"list", "convert", "playground", "verify-export", "train", "compare", "score"}
+ELSEWHERE = {"list", "convert", "playground", "rasp", "verify-export", "train", "compare", "score"}
 """Commands that describe sources, serve a page, or read a folder that another command made: of these the text is read."""
 
 

@@ -34,7 +34,7 @@ NOUNS = {"machine", "circuit", "program", "formula"}
 """What programs are called: a comparison with one of these asks for a kind as well."""
 SOURCES = {
     "api": 29,
-    "cli": 35,
+    "cli": 37,
     "explorer": 1,
     "lab": 65,
     "playground": 7,

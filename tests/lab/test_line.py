@@ -31,7 +31,7 @@ from tm2tfr.lab.line.manifest import JOURNAL, MANIFEST
 from tm2tfr.lab.training.grid import read_grid
 
 Progress = Callable[..., None]
-SPEC = "name: words\nseed: {seed}\nmachines: [palindromes]\ninputs: {{up to: 3}}\nshard size: 4\nformats: jsonl\n"
+SPEC = "name: words\nseed: {seed}\nmachines: [palindromes]\ninputs: {{up to: 3}}\nshard size: 4\n"
 GRID = "data: binary-adder\nbits: 2\nregime: [weak, strong]\nseed: [{seed}, 7]\nsteps: 2\nwidth: 16\nbatch: 4\n"
 
 
@@ -81,7 +81,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "dataset": Kind(dataset, "a data set", 4),
+    "dataset": Kind(dataset, "a data set", 4, needs=("pyarrow",)),
     "labels": Kind(labels, "labels", 4, needs=("pyarrow",)),
     "interventions": Kind(interventions, "interventions", 4, pooled=False),
     "grid": Kind(grid, "training runs", 4, needs=("torch", "safetensors")),
@@ -156,6 +156,8 @@ def test_an_interrupted_folder_is_resumed(kind: Kind, whole: dict[str, bytes], t
     damaged.write_bytes(b"damaged")
     with (folder / JOURNAL).open("a", encoding="utf-8") as journal:  # a process was killed while it wrote a line
         journal.write('{"shard": 3, "ru')
+    if damaged.parent != folder:  # and while it wrote a file
+        (damaged.parent / ".tm2tfr-0123456789abcdef.tmp").write_bytes(b"half")
     made: list[int] = []
     kind.make(folder, 0, 1, resume=True, progress=lambda done, *_: made.append(done))
     assert made == list(range(2, kind.shards + 1))
@@ -163,6 +165,9 @@ def test_an_interrupted_folder_is_resumed(kind: Kind, whole: dict[str, bytes], t
     made.clear()
     kind.make(folder, 0, 1, resume=True, progress=lambda done, *_: made.append(done))
     assert made == []
+    damaged.unlink()
+    kind.make(folder, 0, 1, resume=True, progress=lambda done, *_: made.append(done))
+    assert made == [kind.shards]
     assert contents(folder) == whole
 
 
@@ -245,5 +250,7 @@ def test_resuming_what_is_not_there_begins_it(kind: Kind, whole: dict[str, bytes
         kind.make(tmp_path / "other", 0, 1)
     with pytest.raises(DatasetError, match="other: this folder has nothing to resume: choose another folder$"):
         kind.make(tmp_path / "other", 0, 1, resume=True)
+    with pytest.raises(OutputError, match="thesis.tex: this is not a folder: choose another name$"):
+        kind.make(tmp_path / "other" / "thesis.tex", 0, 1)
     with pytest.raises(OutputError, match="there is no folder .*: make it first$"):
         kind.make(tmp_path / "no" / "folder", 0, 1)

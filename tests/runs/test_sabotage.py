@@ -24,7 +24,7 @@ from tm2tfr.runs.choose import engines
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.rows import rows
-from tm2tfr.sources.circuit.blocks import inputs
+from tm2tfr.sources.circuit.truth import inputs
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.spec import Machine

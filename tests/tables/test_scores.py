@@ -14,7 +14,7 @@ from tm2tfr.base.errors import EngineError, OutputError, ShapeError
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.tables.scores import (

@@ -107,7 +107,7 @@ def prompted(prompt: str, options: Mapping[str, object]) -> tuple[Universal, Pla
     """
     from tm2tfr.base.resources import MACHINES, contents, display
     from tm2tfr.sources.circuit.formats.registry import standard_input
-    from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, weights_given
+    from tm2tfr.sources.turing.universal.compiler import class_asked, weights_given
     from tm2tfr.sources.turing.universal.prompt import read
 
     given = options.get("universal")
@@ -139,7 +139,7 @@ def class_alone(options: Mapping[str, object]) -> Universal | str:
         UsageError: for a seed.
         CompileError, WeightFileError: if ``--universal`` is not a decoder.
     """
-    from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, weights_given
+    from tm2tfr.sources.turing.universal.compiler import class_asked, weights_given
 
     given = options["universal"]
     if options.get("seed") is not None:

@@ -20,9 +20,9 @@ from tm2tfr.contract.blocks import BlockReference, FoundRows, LongReference
 from tm2tfr.contract.source import AnyRow, Truth
 from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
+from tm2tfr.engines.fast.arrays import Buffers
+from tm2tfr.engines.fast.fresh import array_of, damaged
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.engines.fast.snapshot import array_of, damaged
-from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.runs.blocks import Arrays, Labels, RowBlock, as_rows, probes_of
 from tm2tfr.runs.choose import NamedProgram, blocks_of, cores, truth_of
 from tm2tfr.runs.comparison import Divergence, Trace, difference, ending_divergence, ends_of

@@ -3,7 +3,7 @@
 A checkpoint is a NumPy archive (.npz, uncompressed): the arrays of `LongRun.save`, and ``about``, JSON as bytes, with the
 weights' digest, the machine's, the input word, the number of rows written to a file, and the digest of all this and of
 every array. Written whole or not at all. A digest finds damage, and edits by somebody who does not make it anew; what must
-hold in any case is checked by the modules that the arrays belong to (`tm2tfr.engines.fast.snapshot`, `LongRun`).
+hold in any case is checked by the modules that the arrays belong to (`tm2tfr.engines.fast.fresh`, `LongRun`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.reading import SOFT, answered, combination, plain_number
 from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS, FOUND, RULE, TURING, Row
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -97,14 +97,6 @@ def test_the_longest_word_to_train_on_is_all_that_has_to_be_said(tmp_path: Path)
         make_dataset("no-aa", tmp_path / "data", max_length=0)
 
 
-def test_a_folder_is_not_resumed_with_another_formula(tmp_path: Path) -> None:
-    make(spec_of(tmp_path), tmp_path / "data", workers=1)
-    (tmp_path / "late.tl").write_text(FORMULA.replace("once", "historically"), encoding="utf-8")
-    changed = read(SPEC, file="spec.yaml", folder=tmp_path)
-    with pytest.raises(DatasetError, match="made with a different formula, or a formula's file that has changed: choose"):
-        make(changed, tmp_path / "data", workers=1, resume=True)
-
-
 def test_a_program_is_named_as_a_program(tmp_path: Path) -> None:
     spec = read("program: hop-1\nnodes: [before, hop_1]\ninputs: [abc]\n", file="spec.yaml")
     assert isinstance(spec, LabelSpec)

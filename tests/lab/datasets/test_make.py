@@ -20,10 +20,8 @@ import pytest
 
 import tm2tfr
 from tests import readme
-from tests.cli.test_commands import tm2tfr_alone
 from tm2tfr.base.errors import DatasetError, EngineError, OutputError
 from tm2tfr.lab.datasets import make as making
-from tm2tfr.lab.datasets.machines import runs as machine_runs
 from tm2tfr.lab.datasets.machines import spec as machines
 from tm2tfr.lab.datasets.machines.prompting import fingerprint
 from tm2tfr.lab.datasets.make import dataset_report
@@ -215,13 +213,6 @@ def test_the_card_says_how_many_examples_there_are_and_where(words: Path) -> Non
 
 
 # ── the same bytes ──────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.slow
-def test_two_workers_make_the_bytes_that_one_makes(words: Path, tmp_path: Path) -> None:
-    (tmp_path / "spec.yaml").write_text(PALINDROMES, encoding="utf-8")
-    done = tm2tfr_alone("dataset", "spec.yaml", "-o", "data", "--workers", "2", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert contents(tmp_path / "data") == contents(words)
-    assert done.stderr == ""
 
 
 def cluster_script(*arguments: str) -> list[str]:
@@ -313,24 +304,6 @@ def cut_short(folder: Path, after: int) -> None:
     assert not (folder / "manifest.json").exists()
 
 
-@pytest.mark.parametrize("tear", [False, True])
-def test_resume_makes_only_what_is_missing(
-    tear: bool, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "data"
-    cut_short(folder, after=3)
-    if tear:  # the process was killed while it wrote a line, and while it wrote a file
-        with (folder / "manifest.json.part").open("a") as journal:
-            journal.write('{"shard": 3, "ru')
-        (folder / "train" / ".tm2tfr-0123456789abcdef.tmp").write_bytes(b"half")
-    asked: list[int] = []
-    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or machine_runs.made(job, how))
-    found = making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
-    assert asked == [3, 4]
-    assert (found.reused, found.shards, found.tally.runs) == (3, 5, 91)
-    assert contents(folder) == contents(words)
-
-
 @pytest.mark.parametrize("linked", ["train", "train/00001-of-00005.parquet", "manifest.json.part", "README.md"])
 def test_resume_does_not_follow_a_link_out_of_its_folder(linked: str, tmp_path: Path) -> None:
     folder, outside = tmp_path / "data", tmp_path / "outside"
@@ -348,38 +321,6 @@ def test_resume_does_not_follow_a_link_out_of_its_folder(linked: str, tmp_path: 
     assert (contents(outside) if outside.is_dir() else {"": outside.read_bytes()}) == before
 
 
-def test_resume_makes_again_what_was_changed_or_is_gone(
-    words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "data"
-    making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1)
-    (folder / "train" / "00001-of-00005.parquet").unlink()
-    path = folder / "train" / "00003-of-00005.jsonl"
-    path.write_text(path.read_text(encoding="utf-8").replace("REJ", "ACC"), encoding="utf-8")
-    asked: list[int] = []
-    monkeypatch.setattr(machines, "made", lambda job, how: asked.append(job.number) or machine_runs.made(job, how))
-    making.make(read(PALINDROMES, file="spec.yaml"), folder, workers=1, resume=True)
-    assert asked == [1, 3]
-    assert contents(folder) == contents(words)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        (
-            "seed: 3",
-            "seed: 4",
-            "this folder has a data set made with a different spec: choose another folder",
-        ),
-        ("shard size: 20", "shard size: 30", "made with a different spec"),
-    ],
-)
-def test_resume_refuses_another_spec(before: str, after: str, said: str, tmp_path: Path) -> None:
-    cut_short(tmp_path / "data", after=1)
-    with pytest.raises(DatasetError, match=said):
-        making.make(read(PALINDROMES.replace(before, after), file="spec.yaml"), tmp_path / "data", workers=1, resume=True)
-
-
 def test_resume_refuses_another_engine(tmp_path: Path) -> None:
     spec = read("machines: [chapter]\ninputs: [1]\nformats: jsonl", file="spec.yaml")
     making.make(spec, tmp_path / "data", workers=1, engine="dense")
@@ -387,6 +328,29 @@ def test_resume_refuses_another_engine(tmp_path: Path) -> None:
         DatasetError, match=r"has a data set made with a different engine \(dense, now exact\): choose another"
     ):
         making.make(spec, tmp_path / "data", workers=1, engine="exact", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("circuits: mine.bench", "circuits, or a circuit's file that has"),
+        ("program: mine.rasp", "program, or a program's file that has"),
+        ("formula: mine.tl", "formula, or a formula's file that has"),
+    ],
+)
+def test_resume_refuses_a_source_whose_file_has_changed(text: str, said: str, tmp_path: Path) -> None:
+    path, spec = tmp_path / text.split(": ")[1], f"{text}\ninputs: ['01']\nformats: jsonl\nsplits: {{all: 1}}"
+    texts = {
+        ".bench": "INPUT(a)\nINPUT(b)\nOUTPUT(c)\nc = {}(a, b)\n",
+        ".rasp": "# alphabet: 01\nx = indices == {};\n",
+        ".tl": "# alphabet: 01\n{} Q[1]\n",
+    }
+    one, two = {".bench": ("AND", "OR"), ".rasp": ("0", "1"), ".tl": ("once", "historically")}[path.suffix]
+    path.write_text(texts[path.suffix].format(one), encoding="utf-8")
+    making.make(read(spec, file="spec.yaml", folder=tmp_path), tmp_path / "data", workers=1)
+    path.write_text(texts[path.suffix].format(two), encoding="utf-8")
+    with pytest.raises(DatasetError, match=f"made with (a )?different {said} changed: choose"):
+        making.make(read(spec, file="spec.yaml", folder=tmp_path), tmp_path / "data", workers=1, resume=True)
 
 
 def test_resume_refuses_other_versions_and_a_changed_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,20 +370,6 @@ def test_a_manifest_that_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(text, encoding="utf-8")
     with pytest.raises(DatasetError, match="the manifest here cannot be read|made with another format"):
         making.make(read(PALINDROMES, file="spec.yaml"), tmp_path, workers=1, resume=True)
-
-
-def test_a_folder_in_use_is_left_alone(words: Path, tmp_path: Path) -> None:
-    spec, before = read(PALINDROMES, file="spec.yaml"), contents(words)
-    with pytest.raises(OutputError, match="this folder is not empty: resume it with resume, or choose"):
-        making.make(spec, words, workers=1)
-    assert contents(words) == before
-    (tmp_path / "mine").write_text("", encoding="utf-8")
-    with pytest.raises(OutputError, match="this folder is not empty: choose another folder"):
-        making.make(spec, tmp_path, workers=1)
-    with pytest.raises(OutputError, match="this is not a folder: choose another name"):
-        making.make(spec, tmp_path / "mine", workers=1)
-    with pytest.raises(OutputError, match="there is no folder"):
-        making.make(spec, tmp_path / "no" / "where", workers=1)
 
 
 def test_workers_of_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

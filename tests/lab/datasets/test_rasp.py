@@ -76,22 +76,6 @@ def example(given: str, sop: str, prompt: list[str], target: list[str]) -> dict[
     return {"program": "halves", "input": given, "s-op": sop, "prompt": prompt, "target": target, "loss_mask": scored}
 
 
-@pytest.mark.slow
-def test_any_number_of_workers_and_resuming_give_the_same_bytes(tmp_path: Path) -> None:
-    text = "program: sort\ninputs: {random: {count: 40, length: 1 to 5}}\nshard size: 15\nseed: 4\nformats: jsonl\n"
-    for name, workers in (("one", 1), ("two", 2)):
-        make(spec_of(text), tmp_path / name, workers=workers)
-    one = {path.relative_to(tmp_path / "one"): path.read_bytes() for path in (tmp_path / "one").rglob("*.*")}
-    assert one == {path.relative_to(tmp_path / "two"): path.read_bytes() for path in (tmp_path / "two").rglob("*.*")}
-    (tmp_path / "two/train/00001-of-00003.jsonl").unlink()
-    assert make(spec_of(text), tmp_path / "two", workers=1, resume=True).reused == 2
-    (tmp_path / "halves.rasp").write_text(HALVES, encoding="utf-8")
-    make(spec_of(SPEC, tmp_path), tmp_path / "three", workers=1)
-    (tmp_path / "halves.rasp").write_text(HALVES.replace("2", "5"), encoding="utf-8")
-    with pytest.raises(DatasetError, match="made with a different program, or a program's file that has changed"):
-        make(spec_of(SPEC, tmp_path), tmp_path / "three", workers=1, resume=True)
-
-
 @pytest.mark.parametrize("name", ["histogram", "reverse", "dyck-2", "fraction-of-previous"])
 def test_labels_are_the_interpreters(name: str) -> None:
     program = load(name).program

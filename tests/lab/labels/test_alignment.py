@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.lab.labels import exports
+from tests.lab.labels import subjects
 from tests.lab.labels.subjects import CASES, Case, ids, labelled, pattern, specified
 from tm2tfr.lab.labels.hooks import coordinates, hooks_of
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
@@ -50,7 +50,7 @@ def test_the_stream_and_the_attention_of_an_export_are_what_labels_say(target: s
         assert case[0] in REFUSED, own["refused"]
         return
     assert said["offset"][target] == 0
-    folder = exports.export(target, subject, tmp_path / "out", positions)
+    folder = subjects.export(target, subject, tmp_path / "out", positions)
     for run in range(len(rows.words)):
         compared(target, folder, said, (subject, runs, rows), run)
 
@@ -60,7 +60,7 @@ def compared(target: str, folder: Path, said: Any, made: tuple[Any, LabelledRuns
     decoder, scheme, own = subject.decoder, runs.scheme, said["targets"][target]
     close = SOFT if decoder.soft else CLOSE
     start, end = rows.offsets[run : run + 2].tolist()
-    streams, weights = exports.run(target, folder, own, rows.tokens[start:end].tolist())
+    streams, weights = subjects.run(target, folder, own, rows.tokens[start:end].tolist())
     seen = set()
     for point in own["points"]:
         stream = streams[point["layer"], point["part"]]
@@ -69,7 +69,7 @@ def compared(target: str, folder: Path, said: Any, made: tuple[Any, LabelledRuns
             held, labels = scheme.held[name], decoder.layout.subspace(name).labels
             assert held is not None
             wanted = coordinates(rows, scheme, held, labels, decoder.vocabulary)[start:end]
-            found = exports.values(own, name, stream)
+            found = subjects.values(own, name, stream)
             assert np.abs(found - wanted).max() <= close * max(1.0, float(np.abs(wanted).max())), (point["module"], name)
             seen.add(name)
     assert seen == {subspace["name"] for subspace in said["subspaces"]}

@@ -104,10 +104,8 @@ def test_lists_of_positions_and_all_of_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_other_inputs_and_other_weights_are_not_resumed(tmp_path: Path) -> None:
+def test_other_weights_are_not_resumed(tmp_path: Path) -> None:
     made(tmp_path / "out")
-    with pytest.raises(DatasetError, match="this folder has labels made with different inputs or another limit: choose"):
-        made(tmp_path / "out", all_up_to=2, resume=True)
     with pytest.raises(DatasetError, match="this folder has labels made with different weights: choose another folder"):
         made(tmp_path / "out", sabotaged("palindromes", "layers.2.heads.0.output"), resume=True)
 
@@ -192,6 +190,7 @@ def test_a_shard_of_inputs_on_which_nothing_is_defined_is_empty(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("subject", "options", "error", "why"),
     [
+        ("palindromes", {"folder": 5}, OutputError, "folder must be the name of a folder, not 5"),
         ("palindromes", {"inputs": ["x"]}, InputError, "'x'"),
         ("palindromes", {"all_up_to": None, "inputs": []}, InputError, "palindromes: there are no inputs: ask for some"),
         ("full-adder", {"all_up_to": None, "inputs": []}, InputError, "full-adder: there are no inputs: ask for some"),
@@ -230,13 +229,5 @@ def test_a_shard_of_inputs_on_which_nothing_is_defined_is_empty(tmp_path: Path) 
 )
 def test_what_is_refused(subject: str, options: dict[str, Any], error: type[Exception], why: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=why):
-        made(tmp_path / "out", subject, **options)
+        made(options.pop("folder", tmp_path / "out"), subject, **options)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").touch()
-    with pytest.raises(OutputError, match="this folder is not empty: choose another folder"):
-        made(tmp_path)
-    with pytest.raises(OutputError, match="folder must be the name of a folder, not 5"):
-        made(5)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tm2tfr.base.errors import DatasetError, OutputError, SpecError, TrainingError
+from tm2tfr.base.errors import SpecError, TrainingError
 from tm2tfr.lab.training.grid import load_grid, read_grid
 
 GRID = "data: binary-adder\nbits: 2\nregime: [weak, strong]\nseed: [0, 1]\nsteps: 20\nwidth: 16\nbatch: 4\n"
@@ -80,22 +80,10 @@ def test_a_cluster_trains_the_same_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_runs_are_those_that_are_trained_alone_and_are_trained_once(tmp_path: Path) -> None:
+def test_runs_are_those_that_are_trained_alone(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'tm2tfr[torch]'")
     (tmp_path / "g.yaml").write_text(GRID, encoding="utf-8")
-    done: list[tuple[int, int]] = []
-
-    def interrupted(number: int, every: int) -> None:
-        done.append((number, every))
-        if number == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs", workers=1, progress=interrupted)
-    with pytest.raises(OutputError, match="this folder is not empty: resume it with --resume, or choose another folder"):
-        tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs")
-    found = tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs", workers=1, resume=True)
-    assert (done, found.reused) == ([(1, 4), (2, 4)], 2)
+    found = tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs", workers=1)
     grid = load_grid(tmp_path / "g.yaml")
     for asked, run in zip(grid.runs, found.runs, strict=True):
         alone = tm2tfr.train("binary-adder", bits=2, regime=asked.task.regime, model=asked.model, options=asked.options)
@@ -111,8 +99,3 @@ def test_runs_are_those_that_are_trained_alone_and_are_trained_once(tmp_path: Pa
     titles = "regime seed exact match base rate every scored token loss steps CPU s"
     assert lines[0].split() == titles.split()
     assert [line.split()[:2] for line in lines[1:]] == [[r, s] for r in ("weak", "strong") for s in "01"]
-    (tmp_path / "g.yaml").write_text(GRID.replace("[0, 1]", "[0, 2]"), encoding="utf-8")
-    with pytest.raises(
-        DatasetError, match="this folder has training runs made with a different grid: choose another folder"
-    ):
-        tm2tfr.train_grid(tmp_path / "g.yaml", tmp_path / "runs", resume=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.targets.common.scripted import DECODER
+from tests.targets.common.test_verdict import DECODER
 from tm2tfr.base import tempfiles
 from tm2tfr.base.errors import ExportError, OutputError
 from tm2tfr.targets.common.directory import (

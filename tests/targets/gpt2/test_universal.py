@@ -16,8 +16,7 @@ import pytest
 from safetensors import numpy as safetensors
 
 from tests.cli.test_commands import tm2tfr
-from tests.sources.turing.universal.cases import due, random_prompt
-from tests.sources.turing.universal.reference import answers
+from tests.sources.turing.universal.cases import answers, due, random_prompt
 from tm2tfr.api.machines import prompt_of, read_prompt
 from tm2tfr.api.targets import export_gpt2, export_to, verify_export
 from tm2tfr.base.errors import ExportError, InputError, SpecError

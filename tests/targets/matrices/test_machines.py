@@ -16,6 +16,7 @@ from tests.engines.test_fast_sabotage import compiled, mutated, slow
 from tests.targets.matrices.programs import BOTH, LONG, answers_of, loaded, needs_torch, right_of, tokens_of
 from tests.targets.matrices.programs import program as program_called
 from tm2tfr.api.targets import export_to
+from tm2tfr.base.text.shown import json_text
 from tm2tfr.engines.dense import Dense, Float
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
@@ -25,7 +26,6 @@ from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.targets.common.comparison import compared
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.common.verdict import as_json
 from tm2tfr.targets.matrices.contents import names, tensors
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
@@ -193,7 +193,7 @@ def as_the_dense_engine(program: str, changed: Decoder, tmp_path: Path) -> Any:
     """Compare a decoder that need not be right with the dense engine, on the chapter's run on 11; return its streams."""
     recipe = Recipe(positions=30, max_head=29)
     files = program_called(program).files(reference_of(load("chapter"), changed), recipe, names(changed, recipe, "any"))
-    for name, content in {**files, "tm2tfr.json": as_json(names(changed, recipe, "any"))}.items():
+    for name, content in {**files, "tm2tfr.json": json_text(names(changed, recipe, "any"))}.items():
         (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     tokens = [changed.vocabulary.index(token) for token in tokens_of("chapter", "11", 30)[0]]
     model, session, answers, streams = loaded(program, tmp_path), Dense().start(changed), [], []

@@ -1,15 +1,16 @@
-"""A real browser for the tests: Chromium, as the system has it, with Playwright."""
+"""A real browser for the tests: Chromium, as the system has it, with Playwright; and axe-core, which checks a page."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+# ── a real browser for the tests: Chromium, as the system has it, with Playwright
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -100,3 +101,27 @@ def gone_to(page: Any, i: int) -> int:
     """Go to position i by the address, and return where the page is then."""
     follow(page, f"#i={i}")
     return position(page)
+
+
+# ── checks a page with axe-core (the package axe-playwright-python has it)
+def without_axe() -> str | None:
+    """Return why nothing can be checked, or None if it can."""
+    return None if find_spec("axe_playwright_python") else "axe-core is not installed: pip install axe-playwright-python"
+
+
+def violations(page: Any, *, rules: Sequence[str] | None = None, impacts: Sequence[str] | None = None) -> list[str]:
+    """Return what axe-core finds wrong with a page, one line each.
+
+    Args:
+        rules: those that are checked; None: all.
+        impacts: only what is as grave as one of these, such as ``serious``; None: everything.
+    """
+    from axe_playwright_python.sync_playwright import Axe
+
+    options = {"resultTypes": ["violations"], **({} if rules is None else {"runOnly": list(rules)})}
+    return [
+        f"{each['impact']}: {each['id']}: {node['html']}: {node['failureSummary']}"
+        for each in Axe().run(page, options=options).response["violations"]
+        for node in each["nodes"]
+        if impacts is None or each["impact"] in impacts
+    ]

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 
 import tm2tfr
-from tests.web.explorer import accessibility, browser
+from tests.web.explorer import browser
 from tests.web.explorer.browser import Open
 from tm2tfr.web.explorer.document import Explorer
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing())),
-    pytest.mark.skipif(accessibility.missing() is not None, reason=str(accessibility.missing())),
+    pytest.mark.skipif(browser.without_axe() is not None, reason=str(browser.without_axe())),
 ]
 
 
@@ -31,9 +31,9 @@ PAGES: dict[str, Callable[[], Explorer]] = {
 def test_the_explorers_page(opened: Open, subject: str) -> None:
     """In light colours; then all that can differ in dark ones: what can be read."""
     page = opened(PAGES[subject]())
-    assert accessibility.violations(page) == []
+    assert browser.violations(page) == []
     page.emulate_media(color_scheme="dark")
-    assert accessibility.violations(page, rules=["color-contrast"]) == []
+    assert browser.violations(page, rules=["color-contrast"]) == []
 
 
 def test_the_box_for_another_input(opened: Open) -> None:
@@ -43,4 +43,4 @@ def test_the_box_for_another_input(opened: Open) -> None:
         page.get_by_label("another input").fill(text)
         page.keyboard.press("Enter")
         page.locator(shown).wait_for()
-        assert accessibility.violations(page) == []
+        assert browser.violations(page) == []

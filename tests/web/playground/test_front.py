@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_commands import tm2tfr
 from tests.readme import ROOT
-from tests.web.explorer import accessibility, browser
+from tests.web.explorer import browser
 from tests.web.playground.window import (
     HOSTILE,
     LINKS_AND_HANDLERS,
@@ -417,21 +417,21 @@ def test_a_server_that_is_gone_is_told_of_and_found_again(chromium: Any) -> None
 GRAVE = ("serious", "critical")
 
 
-@pytest.mark.skipif(accessibility.missing() is not None, reason=str(accessibility.missing()))
+@pytest.mark.skipif(browser.without_axe() is not None, reason=str(browser.without_axe()))
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(chromium: Any, server: Serving, scheme: str) -> None:
     window = Window(chromium, server, color_scheme=scheme)
     page = window.open()
-    assert accessibility.violations(page, impacts=GRAVE) == []
+    assert browser.violations(page, impacts=GRAVE) == []
     written(page, INCREMENT.replace("start state: right", "start state: rightx"))
-    assert accessibility.violations(page, impacts=GRAVE) == []
+    assert browser.violations(page, impacts=GRAVE) == []
     page.get_by_role("button", name="all sources").click()
     page.wait_for_selector(".library-list button")
-    assert accessibility.violations(page, impacts=GRAVE) == []
+    assert browser.violations(page, impacts=GRAVE) == []
     page.keyboard.press("Escape")
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, "histogram")
-    assert accessibility.violations(page, impacts=GRAVE) == []
+    assert browser.violations(page, impacts=GRAVE) == []
     window.close()
     assert window.complaints == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
@@ -85,3 +86,8 @@ def _escape(sign: str) -> str:
 def _longest(text: str) -> int:
     """Return the number of backticks in the longest row of them."""
     return max(map(len, re.findall("`+", text)), default=0)
+
+
+def json_text(value: object, indent: int = 1) -> str:
+    """Return `value` as the text of a JSON file."""
+    return json.dumps(value, ensure_ascii=False, indent=indent) + "\n"

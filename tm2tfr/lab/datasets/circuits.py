@@ -24,7 +24,7 @@ from tm2tfr.runs.plan import RunOptions
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.inputs import shown_outputs
-from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.sources.registry import is_circuit, whose
@@ -125,7 +125,7 @@ class ChosenCircuit:
 
     @property
     def name(self) -> str:
-        """That of the circuit."""
+        """The name of the circuit."""
         return self.circuit.name
 
 
@@ -187,7 +187,7 @@ def _examples(circuit: Circuit, word: str, bits: TokenCodes, forms: Sequence[str
 
 
 def checked_circuits(job: PieceJob, how: How, tally: Tally) -> Iterator[_Checked | Failure]:
-    """Yield the runs of each piece of a job, counting those that agree; a failure is the last."""
+    """Yield the runs of each piece of a job and count those that agree. A failure ends the job."""
     for piece in job.work:
         for chosen in piece.programs:
             tally.machines += 1

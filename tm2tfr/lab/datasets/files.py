@@ -164,7 +164,7 @@ def _number(column: ExampleColumn) -> int:
 
 
 def _array(arrow: ModuleType, column: ExampleColumn, some: slice, kind: pa.DataType, texts: pa.Array | None) -> pa.Array:
-    """Return some rows of a column as an Arrow array; texts: those that its numbers are the places of."""
+    """Return some rows of a column as an Arrow array; texts: the list that its numbers are places in."""
     if isinstance(column, Lists):
         offsets = column.offsets[some.start : some.stop + 1]
         items = column.items[offsets[0] : offsets[-1]]
@@ -180,7 +180,7 @@ def _array(arrow: ModuleType, column: ExampleColumn, some: slice, kind: pa.DataT
 
 
 def _dictionary(arrow: ModuleType, items: NDArray[np.int32], names: pa.Array) -> pa.Array:
-    """Return names by their numbers as a dictionary with those that occur, in the order in which they do."""
+    """Return names by their numbers as an Arrow dictionary of the names that occur, in order of occurrence."""
     first = np.full(len(names), len(items), dtype=np.int64)
     first[items[::-1]] = np.arange(len(items))[::-1]
     order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(items))]

@@ -1,4 +1,4 @@
-"""The specification of a data set of what labels words: the program, and its words."""
+"""The specification of a data set of a program that labels words: the program, and its words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tm2tfr.sources.rasp.write import written
 
 LABEL_SPLIT_BY = ("run", "input", "length")
 ALL_NODES = "all"
-"""In place of the names of what has labels: everything."""
+"""Stands for the names of all s-ops or nodes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +105,12 @@ class LabelSpec(DatasetSpec):
         return f"{counted(number, 'input')} on which the program is undefined"
 
 
-# ── What a data set has to know of one kind of programs that label words: of RASP programs, of formulas.
+# ── What a data set has to know of one kind of program that labels words: RASP programs, or formulas.
 Values = dict[str, tuple[str, ...]]
-"""The name of what is labelled -> its value at each position of a word, as the labels of weights have it."""
+"""The name of an s-op or node -> its value at each position of a word, written as in the labels of weights."""
 
 BATCH = 256
-"""So many words of one length are evaluated at once."""
+"""The number of words of one length that are evaluated at once."""
 
 
 _Program = TypeVar("_Program")
@@ -214,7 +214,7 @@ def _sops(program: Program) -> tuple[str, ...]:
 
 
 def _sop_fingerprint(program: Program) -> str:
-    """Return a digest of what a program's s-op is made of, regardless of the names of both."""
+    """Return a digest of the equations of a program's s-op, regardless of names."""
     return hashlib.sha256(written({"answer": program.sop}).encode()).hexdigest()
 
 
@@ -266,13 +266,13 @@ def values_of_nodes(program: LogicProgram, names: Sequence[str], words: Sequence
 
 
 def _nodes(program: LogicProgram) -> tuple[str, ...]:
-    """Return the names of all nodes, that of the one that is chosen last."""
+    """Return the names of all nodes; the chosen node is the last."""
     chosen, *others = output_names(program).values()
     return (*others, chosen)
 
 
 def _node_fingerprint(program: LogicProgram) -> str:
-    """Return a digest of what is chosen, regardless of names."""
+    """Return a digest of the chosen node, regardless of names."""
     return hashlib.sha256(text_of(program.root, named=False).encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ import json
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -14,10 +14,10 @@ from tm2tfr._version import __version__
 from tm2tfr.base import resources
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import DatasetError, NotFoundError, SpecWarning, counted
-from tm2tfr.base.text.shown import escaped, markdown_table
+from tm2tfr.base.text.shown import escaped, json_text, markdown_table
 from tm2tfr.base.text.words import number_of
 from tm2tfr.lab.datasets.reader import read
-from tm2tfr.lab.datasets.shard import Failure, How, Tally
+from tm2tfr.lab.datasets.shard import Done, Failure, How, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions
 from tm2tfr.lab.line.folder import CARD, VOCABULARY, ShardProgress, carried_out, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, Record, arrow_or_error, readme, sha256
@@ -25,7 +25,7 @@ from tm2tfr.lab.line.pool import pool, versions
 from tm2tfr.runs.plan import is_count
 from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
-from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.library import is_logic
 from tm2tfr.sources.rasp.library import is_program
@@ -38,7 +38,7 @@ from tm2tfr.sources.turing.library import shipped as machines
 TRAINED, TESTED = 10_000, 1_000
 """How many words there are to train on, and longer ones to test, where the longest to train on is all that is said."""
 MOST_INPUTS = 16
-"""All inputs of a circuit with at most so many are taken where no spec says which."""
+"""Without a spec, a circuit with at most this many inputs is run on all of them."""
 
 
 def spec_of(given: object, max_length: int | None = None) -> DatasetSpec:
@@ -171,7 +171,7 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """That of its spec."""
+        """The name of its spec."""
         return self.spec.name
 
 
@@ -201,7 +201,7 @@ def make(
     jobs, programs = list(spec.jobs()), spec.listing
     texts = {spec.listing_file: programs}
     if spec.vocabulary is not None:
-        texts[VOCABULARY] = json.dumps(spec.vocabulary, ensure_ascii=False, indent=0) + "\n"
+        texts[VOCABULARY] = json_text(spec.vocabulary, indent=0)
     head, splits = _head(spec, how, programs, len(jobs)), [split for split, _ in spec.splits]
     with production(
         folder,
@@ -214,19 +214,17 @@ def make(
         folders=splits,
         texts=texts,
     ) as line:
-        for done in line.made(spec.maker, spec.making(how, len(jobs)), progress):
-            if done.failure is not None:
-                tally, examples, left_out = _totals(line.records, spec)
-                tally.add(done.tally)
-                return Dataset(
-                    folder, spec, how.title(spec.name), tally, examples, left_out, len(jobs), line.reused, done.failure
-                )
-        tally, examples, left_out = _totals(line.records, spec)
+        failed = failed_shard(line.made(spec.maker, spec.making(how, len(jobs)), progress))
+        tally, left_out = totals(line.records, failed)
+        examples = _examples(line.records, spec)
+        made = Dataset(folder, spec, how.title(spec.name), tally, examples, left_out, len(jobs), line.reused)
+        if failed is not None:
+            return replace(made, failure=failed.failure)
         counts = {**tally.as_dict(), "left_out": left_out}
         own = {"name": spec.name, "seed": spec.seed, "counts": counts, "examples": examples, "spec": spec.text}
         entries = {**own, "made": line.listed()}
         line.close({CARD: card(spec, tally, examples, spec.formats)}, entries=entries)
-    return Dataset(folder, spec, how.title(spec.name), tally, examples, left_out, len(jobs), line.reused)
+    return made
 
 
 def _head(spec: DatasetSpec, how: How, programs: str, shards: int) -> dict[str, object]:
@@ -243,26 +241,29 @@ def _head(spec: DatasetSpec, how: How, programs: str, shards: int) -> dict[str, 
     }
 
 
-def totals(records: Iterable[Record]) -> tuple[Tally, int]:
-    """Return the counts of all shards, and the number of runs left out."""
+def failed_shard(shards: Iterable[Done]) -> Done | None:
+    """Make all shards, up to the first that fails, and return that one; None: all have succeeded."""
+    return next((done for done in shards if done.failure is not None), None)
+
+
+def totals(records: Iterable[Record], failed: Done | None = None) -> tuple[Tally, int]:
+    """Return the counts of all shards, and of the agreeing runs of one that has failed; the number of runs left out."""
     tally, left_out = Tally(), 0
     for record in records:
         tally.add(Tally.of(record.counts))
         left_out += record.counts["left_out"]
+    if failed is not None:
+        tally.add(failed.tally)
     return tally, left_out
 
 
-def _totals(records: Sequence[Record], spec: DatasetSpec) -> tuple[Tally, dict[str, dict[str, int]], int]:
-    """Return the totals of all shards: runs, examples by split and form in the order of the spec, runs left out."""
+def _examples(records: Iterable[Record], spec: DatasetSpec) -> dict[str, dict[str, int]]:
+    """Return the numbers of examples of all shards, by split and form in the order of the spec."""
     numbers = Counter[tuple[str, str]]()
     for record in records:
         for split, forms in record.counts["examples"].items():
             numbers.update({(split, form): number for form, number in forms.items()})
-    examples: dict[str, dict[str, int]] = {
-        split: {f: numbers[split, f] for f in spec.forms if numbers[split, f]} for split, _ in spec.splits
-    }
-    tally, left_out = totals(records)
-    return tally, examples, left_out
+    return {split: {f: numbers[split, f] for f in spec.forms if numbers[split, f]} for split, _ in spec.splits}
 
 
 def dataset_report(found: Dataset) -> str:

@@ -18,7 +18,7 @@ from tm2tfr.lab.datasets.machines.reader import read_machines
 from tm2tfr.lab.datasets.spec import MOST_WORDS, DatasetSpec, Inputs
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, read_input
-from tm2tfr.sources.circuit.library.registry import GENERATORS, generator
+from tm2tfr.sources.circuit.library import GENERATORS, generator
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic import library as formulas
 from tm2tfr.sources.rasp import library as programs
@@ -149,7 +149,7 @@ class _CircuitReader(CommonReader):
         return ChosenCircuit(argument, own, program, options)
 
     def program(self, argument: str, parameters: dict[str, str]) -> Any:
-        """Return what a name or a file of the list stands for: a circuit, or what is none.
+        """Return the program that a name or a file of the list stands for: a circuit, or a program of another kind.
 
         Raises:
             Tm2tfrError: if there is no such file, and no circuit of that name is shipped; if it cannot be read.
@@ -166,7 +166,7 @@ class _CircuitReader(CommonReader):
         return self.argument(name, known=name in GENERATORS)
 
     def parameters(self, items: list[Scalar]) -> dict[str, str]:
-        """Return the parameters of the shipped circuits, those that are possible."""
+        """Return the valid parameters of the shipped circuits."""
         if "parameters" not in self.top:
             return {}
         section = self.top.section("parameters", _PARAMETERS, "{bits: 4}")
@@ -302,7 +302,7 @@ class _LabelReader(CommonReader):
     def check_inputs(
         self, labeller: AnyLabelSource, program: Any, inputs: Inputs, lengths: tuple[tuple[str, int, int], ...]
     ) -> None:
-        """Report listed words that are none, and requests for more words than exist, fit in memory, or have a split."""
+        """Report invalid words, and requests for more words than exist, fit in memory, or have a split."""
         there = {n for _, shortest, longest in lengths for n in range(shortest, longest + 1)}
         for word, node in self.listed.items():
             try:

@@ -87,7 +87,7 @@ class Tally:
         self.outcomes.update(outcomes)
 
     def halted(self, machine: str, steps: int, ones: int) -> None:
-        """Take a run from the blank tape into account that halts after `steps`, with so many cells that are not blank."""
+        """Record a run from the blank tape that halts after `steps` with `ones` cells that are not blank."""
         self._beavers(Beaver(steps, machine), Beaver(ones, machine))
 
     def _beavers(self, steps: Beaver | None, ones: Beaver | None) -> None:
@@ -257,7 +257,7 @@ class Making(Generic[_How]):
                 )
 
     def write(self, done: Done, splits: Iterable[SplitExamples], tokens: Tokens) -> None:
-        """Add the files of all splits to what a job is made into, unless a run has failed."""
+        """Add the files of all splits to the result of a job, unless a run has failed."""
         for split, columns, numbers in splits if done.failure is None else ():
             done.examples.update({(split, form): number for form, number in numbers.items()})
             for format in self.formats:
@@ -272,7 +272,7 @@ ShardSweeper = Callable[[PieceJob, Any], Done]
 
 # ── runs of a sweep
 def swept(checked: Callable[[PieceJob, _How, Tally], Iterator[object]], job: PieceJob, how: _How) -> Done:
-    """Check the runs of a job up to the first that fails; checked: yields its runs, counting those that agree."""
+    """Check the runs of a job up to the first failure; checked: yields its runs and counts those that agree."""
     done = Done(job.number)
     with _no_search_for_cycles():
         for _ in done.agreeing(checked(job, how, done.tally)):

@@ -137,7 +137,7 @@ class HowOptions(TypedDict, total=False):
 
 
 PROMPT_OPTIONS = ("universal", "tape", "seed")
-"""Those that put machines into the prompt of one universal decoder; `seed` is that of the orders of all rules."""
+"""The options that put machines into the prompt of one universal decoder; `seed` is the seed of the orders of all rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +223,7 @@ class DatasetSpec(ABC):
         return self
 
     def making(self, how: How, shards: int = 1) -> Making[Any]:
-        """Return how its runs become the files of so many shards."""
+        """Return how its runs become the files of `shards` shards."""
         splitting = Splitting(self.seed, self.split_by, self.splits, self.lengths)
         return Making(how, tuple(self.columns), self.forms, self.keep_unfinished, splitting, self.formats, shards)
 
@@ -272,18 +272,18 @@ class DatasetSpec(ABC):
 
     @abstractmethod
     def summed(self, tally: Tally) -> str:
-        """Return the numbers of runs and of what was compared."""
+        """Return the numbers of runs and of comparisons."""
 
     def result(self, tally: Tally) -> str:
         """Return the numbers of a finished data set."""
         return f"{self.summed(tally)}, all agree"
 
     def records(self, tally: Tally) -> str:
-        """Return a line about the records that a sweep has found; empty if there are none."""
+        """Return a line about the records that a sweep has found, or an empty text."""
         return ""
 
     def left_out(self, number: int) -> str:
-        """Return why so many runs are not examples."""
+        """Return why `number` runs are not examples."""
         return f"{counted(number, 'run')} that did not end within the limit"
 
 

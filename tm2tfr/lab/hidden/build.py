@@ -65,7 +65,7 @@ HEAD_ROUNDS = 3
 
 @dataclasses.dataclass(frozen=True)
 class Built:
-    """What was made: the hidden weights in their stream, and what a key says of them."""
+    """The result: the hidden weights in their stream, and the entries of their key."""
 
     wide: Wide
     room: Room

@@ -26,6 +26,7 @@ import numpy as np
 from tm2tfr.base.errors import Diagnostic, DisguiseError, SpecError
 from tm2tfr.base.text.json_nodes import compose_json
 from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, kind
+from tm2tfr.base.text.shown import json_text
 from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.lab.hidden.dead_code import DeadCode
 from tm2tfr.lab.hidden.dyadic import Dyadic
@@ -62,7 +63,7 @@ class HiddenClaim:
             "units": sorted(self.units),
             "subspaces": {name: np.asarray(vectors).tolist() for name, vectors in self.subspaces.items()},
         }
-        return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+        return json_text(document)
 
 
 def template(truth: HiddenTruth) -> str:
@@ -81,7 +82,7 @@ def template(truth: HiddenTruth) -> str:
             "width": truth.width,
         },
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return json_text(document)
 
 
 def load_claim(path: str | Path, truth: HiddenTruth) -> HiddenClaim:
@@ -361,7 +362,7 @@ def _subspaces(key: Key) -> dict[str, Dyadic]:
 
 
 def orthonormal(vectors: Dyadic) -> Dyadic:
-    """Return an orthonormal basis of what `vectors`, (n, width), span: (dimensions, width); their lengths do not count."""
+    """Return an orthonormal basis of the span of `vectors`, (n, width): (dimensions, width), whatever their lengths."""
     if not vectors.size or not np.abs(vectors).max():
         return np.zeros((0, vectors.shape[1] if vectors.ndim == 2 else 0))
     given = np.asarray(vectors, dtype=np.float64)[np.abs(vectors).max(axis=1) > 0]

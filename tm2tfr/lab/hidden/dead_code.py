@@ -23,7 +23,7 @@ from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.transformer.weights import Decoder
 
 CLOSE = 1e-9
-"""A part of this share, or less, is none."""
+"""A part of at most this share counts as no part."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def dead_code(decoder: Decoder) -> DeadCode:
 
 
 def _span(forms: Iterable[Dyadic], width: int) -> Dyadic:
-    """Return an orthonormal basis of what forms, (n, width) each, span."""
+    """Return an orthonormal basis of the span of forms, (n, width) each."""
     rows: Dyadic = np.vstack([form for form in forms if len(form)] or [np.zeros((0, width))])
     sizes = np.linalg.norm(rows, axis=1)
     rows = rows[sizes > 0] / sizes[sizes > 0, None]
@@ -84,7 +84,7 @@ def _span(forms: Iterable[Dyadic], width: int) -> Dyadic:
 
 
 def _seen(read: Dyadic, written: Dyadic) -> NDArray[np.bool_]:
-    """Return of each column of what is written, (width, n), whether any of it is in the span of what is read: (n,)."""
+    """Return for each column that is written, (width, n), whether it has a part in the span of what is read: (n,)."""
     parts = np.linalg.norm(read @ written, axis=0) if len(read) else np.zeros(written.shape[1])
     return parts > CLOSE * max(1e-300, float(np.abs(written).max(initial=0.0)))
 

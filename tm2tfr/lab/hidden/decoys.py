@@ -142,7 +142,7 @@ class Decoys:
                 yield row, columns[n % len(columns)]
 
     def _entries(self, square: float, most: int) -> list[float]:
-        """Return at most so many powers of two whose squares add up to `square`, none above 1 if there is room."""
+        """Return at most `most` powers of two whose squares add up to `square`, none above 1 if there is room."""
         quarters, sizes = max(0, round(4 * square)), [0] * 40
         for power in range(len(sizes)):
             quarters, sizes[power] = divmod(quarters, 4)

@@ -172,7 +172,7 @@ def variables(decoder: Decoder, forms: Forms) -> dict[str, Dyadic]:
 
 
 def _rows(vectors: Dyadic) -> Dyadic:
-    """Return an orthonormal basis of what rows span."""
+    """Return an orthonormal basis of the span of rows."""
     sizes = np.linalg.norm(vectors, axis=1)
     kept = vectors[sizes > _SMALL] / sizes[sizes > _SMALL, None]
     if not kept.size:

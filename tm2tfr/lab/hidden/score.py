@@ -14,7 +14,6 @@ and the recall s. *Dead code* is what a claim scores that was made by following 
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,10 +23,11 @@ import numpy as np
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import DisguiseError
+from tm2tfr.base.text.shown import json_text
 from tm2tfr.lab.hidden.claim import NOTHING, HiddenClaim, HiddenTruth, answer, orthonormal, template
 from tm2tfr.lab.hidden.disguise import GRADES, Disguised
 from tm2tfr.lab.hidden.dyadic import Dyadic
-from tm2tfr.lab.line.folder import folder_named, production, without_rows
+from tm2tfr.lab.line.folder import folder_named, production
 from tm2tfr.lab.line.pool import Job, Made
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.transformer.storage import dumps
@@ -57,12 +57,12 @@ class Score:
 
     @property
     def precision(self) -> float | None:
-        """The share of what was claimed that is right; None if nothing was."""
+        """The share of the claim that is right; None if nothing was claimed."""
         return self.right / self.claimed if self.claimed else None
 
     @property
     def recall(self) -> float | None:
-        """The share of what there is that was found; None if there is nothing."""
+        """The share of the truth that the claim found; None if there is nothing to find."""
         return self.right / self.there if self.there else None
 
     @property
@@ -119,7 +119,7 @@ def _shown(number: float | None) -> str:
 
 
 def score(claim: HiddenClaim, truth: HiddenTruth) -> ClaimScores:
-    """Return how much of the truth a claim found.
+    """Return the scores of a claim, by kind.
 
     Raises:
         DisguiseError: if it is about heads, layers, units or variables that there are not, or has vectors that are none.
@@ -155,7 +155,7 @@ def _refuse(claim: HiddenClaim, truth: HiddenTruth) -> None:
 
 
 def base_line(truth: HiddenTruth) -> dict[str, Score]:
-    """Return what a claim scores, by kind, that knows only how many of each there are: see the module."""
+    """Return the score, by kind, of the best claim that only knows how many of each there are; see the module."""
     every, roles = len(truth.heads), list(truth.heads.values())
     counts = [roles.count(role) for role in set(roles) - {NOTHING}]
     decoys, sizes = roles.count(NOTHING), [len(basis) for basis in truth.subspaces.values()]
@@ -169,7 +169,7 @@ def base_line(truth: HiddenTruth) -> dict[str, Score]:
 
 
 def by_dead_code(truth: HiddenTruth) -> dict[str, Score]:
-    """Return what a search for dead code scores; nothing if the key does not say."""
+    """Return the scores of a search for dead code; empty if the key does not have them."""
     if truth.dead is None:
         return {}
     decoys = {head for head, role in truth.heads.items() if role == NOTHING}
@@ -230,7 +230,7 @@ FORMULAS = (
 
 @dataclass(frozen=True)
 class Member:
-    """One model of the suite: the name of what it is, and the options with which that is compiled."""
+    """One model of the suite: the name of its source, and the options with which it is compiled."""
 
     name: str
     options: Mapping[str, object]
@@ -280,11 +280,10 @@ def make_suite(
     head = {"format": FORMAT, "tm2tfr": __version__, "seed": seed}
 
     with production(folder, "hidden models", head, jobs, resume=resume, workers=workers, folders=(MODELS, KEYS)) as line:
-        for _ in line.made(hidden_model, hide, without_rows(progress)):
-            pass
+        line.make(hidden_model, hide, progress)
         models = [{name: shard[name] for name in ENTRY} for shard in line.listed()]
         index = {"format": FORMAT, "version": "1", "seed": seed, "dtype": DTYPE, "models": models}
-        line.close({README: _readme(seed), INDEX: json.dumps(index, indent=1) + "\n"})
+        line.close({README: _readme(seed), INDEX: json_text(index)})
     return folder
 
 

@@ -44,7 +44,7 @@ from tm2tfr.transformer.weights import Decoder, Layer
 
 @dataclass(frozen=True)
 class Proved:
-    """What a verification found.
+    """The result of a verification.
 
     Args:
         refusals: what is not as the key says, each with its place; none: it is proved.
@@ -243,7 +243,7 @@ class _Checks:
         return ""
 
     def _no_moves(self, said: LayerKey) -> str:
-        """Return what is wrong with what a key moves; nothing if it goes from the original's directions to empty copies."""
+        """Return an error message about the directions that a key moves, or an empty text if they may be moved so."""
         moved, copies = dict(said.moved), {copy for _, copy in said.moved}
         if said.of is None and moved:
             return "the key moves something in a layer that is not the original's"

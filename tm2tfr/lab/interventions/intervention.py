@@ -170,7 +170,7 @@ def same_answers(expected: Any, found: Any, unanswered: Mapping[int, str]) -> bo
 
 
 def known_answers(run: CausalRun, unknown: str | None) -> list[object]:
-    """Return the answers of a run, with `unknown` in the place of those of which nothing is known."""
+    """Return the answers of a run, with `unknown` in the place of unknown answers."""
     found = list(run.answers)
     for i, outputs in run.unanswered.items():
         found[i] = tuple(unknown if n in outputs else each for n, each in enumerate(found[i]))
@@ -198,7 +198,7 @@ def text_of_stage(since: tuple[int, str]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as plain data: fractions as numbers, or as text if they are none."""
+    """Return a value as plain data: fractions as numbers, or as text where no number is exact."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
@@ -319,7 +319,7 @@ def patched_run(
     engine: Engine,
     max_positions: int,
 ) -> PatchedRun:
-    """Run weights with these patches; a decoder is fed its own answers, up to so many positions.
+    """Run weights with these patches; a decoder is fed its own answers, up to `max_positions` positions.
 
     Raises:
         EngineError: for a prompt or a patch that does not fit, and an engine that cannot be patched.
@@ -337,7 +337,7 @@ def patched_run(
 def wrong_cells(
     layout: Residual, variables: Iterable[ModelVariable], expected: Sequence[Mapping[str, CausalValue]], run: PatchedRun
 ) -> list[tuple[int, ModelVariable, Any]]:
-    """Return the cells of a run of weights that are not as expected: position, variable, and what is held instead."""
+    """Return the cells of a run of weights that are not as expected: position, variable, and the value there."""
     wrong = []
     every = list(variables)
     for i, (cells, stream) in enumerate(zip(expected, run.streams, strict=False)):
@@ -362,7 +362,7 @@ def _close(expected: Sequence[Any], found: Sequence[Any], tolerance: float) -> b
 
 
 def _shown(variable: ModelVariable, labels: tuple[str, ...] | None, found: Sequence[Any], position: int) -> Any:
-    """Return what is held in a subspace, as it is shown: a label, shares of labels, or a number."""
+    """Return the contents of a subspace as they are shown: a label, shares of labels, or a number."""
     if labels is None:
         number = found[0] * (position + 1) if variable.share else found[0]
         return plain_number(number if isinstance(number, int | Fraction) else float(number))

@@ -333,7 +333,7 @@ INTERCHANGED = 0.6
 SEVERAL = 0.15
 """The share of interventions that set two variables."""
 FAR = 3
-"""By how much a number that has no largest value is drawn beyond those of the run."""
+"""How far beyond the run's values a number without a largest value is drawn."""
 
 
 Drawn = tuple[Base, list[VariableSetting]]

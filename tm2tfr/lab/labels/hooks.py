@@ -206,7 +206,7 @@ def _plain(held: HeldVariable) -> bool:
 def coordinates(
     rows: LabelRows, scheme: Scheme, held: HeldVariable, labels: Sequence[str] | None, vocabulary: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return what a subspace holds at every position, once it is written: (rows, width).
+    """Return the contents of a subspace at every position, once it is written: (rows, width).
 
     Args:
         labels: those of the subspace; None: it is a single number.
@@ -281,7 +281,7 @@ def _number(text: str) -> float:
 
 
 RUNS, POSITIONS, STEPS = 3, 96, 32
-"""So many runs are looked at, so many positions of each, so many steps of a machine."""
+"""The numbers of runs that are looked at, of positions of each, and of steps of a machine."""
 CLOSE, SOFT = 2.0**-30, 0.02
 """By how much numbers may be off, relative to their size if that is more than 1: floats round; under softmax labels are
 those of the limit."""

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import InputError, counted, visible
-from tm2tfr.base.text.shown import code, escaped, markdown_table
+from tm2tfr.base.text.shown import code, escaped, json_text, markdown_table
 from tm2tfr.base.text.words import InputSpace, number_of
 from tm2tfr.contract.labelling import Scheme
 from tm2tfr.contract.source import Source
 from tm2tfr.contract.specification import Specification
-from tm2tfr.lab.datasets.make import FORMAT, totals
+from tm2tfr.lab.datasets.make import FORMAT, failed_shard, totals
 from tm2tfr.lab.datasets.shard import Failure, Tally
 from tm2tfr.lab.datasets.spec import MOST_WORDS, Inputs, Random
 from tm2tfr.lab.labels.hooks import Hooks, InSubspaces, broken_promises, columns_in_weights, hooks_of
@@ -228,17 +228,15 @@ def make(
         scheduler=scheduler,
         folders=(LABELS, RUNS),
         texts={
-            HOOKS: json.dumps(carried, ensure_ascii=False, indent=1) + "\n",
-            VOCABULARY: json.dumps(decoder.vocabulary, ensure_ascii=False, indent=0) + "\n",
+            HOOKS: json_text(carried),
+            VOCABULARY: json_text(decoder.vocabulary, indent=0),
         },
     ) as line:
         made = MadeLabels(folder, program.name, noun, Tally(), 0, len(jobs), line.reused, hooks, ways=asked.ways)
-        for done in line.made(labelled_shard, Labelling(labelled, shard_size, len(jobs)), progress):
-            if done.failure is not None:
-                tally, undefined = totals(line.records)
-                tally.add(done.tally)
-                return replace(made, tally=tally, left_out=undefined, failure=done.failure)
-        tally, undefined = totals(line.records)
+        failed = failed_shard(line.made(labelled_shard, Labelling(labelled, shard_size, len(jobs)), progress))
+        tally, undefined = totals(line.records, failed)
+        if failed is not None:
+            return replace(made, tally=tally, left_out=undefined, failure=failed.failure)
         longest = longest_run(sorted((folder / RUNS).iterdir()))
         counts = {**tally.as_dict(), "left_out": undefined}
         own = {"name": program.name, "inputs": how, "seed": asked.seed, "max_steps": max_steps, "counts": counts}
@@ -342,7 +340,7 @@ def _held(layout: Residual, scheme: Scheme, column: str, places: InSubspaces | N
 
 
 def _nodes(scheme: Scheme, texts: Iterable[str]) -> list[str]:
-    """Return a table of the nodes that texts have by number, and of those that these are made of."""
+    """Return a table of the nodes that texts mention by number, and of their operands."""
     met, new = dict[str, str](), list(texts)
     while new:
         found = [name for text in new for name in _NODE.findall(text) if name in scheme.nodes and name not in met]

@@ -144,7 +144,7 @@ class LabelledRuns:
         return self._source.inputs(self.program).length
 
     def shortened(self, steps: int) -> LabelledRuns:
-        """Return these runs in the dense engine, of at most so many steps; runs of one length cannot be shortened."""
+        """Return these runs in the dense engine, of at most `steps` steps; runs of one length cannot be shortened."""
         return self if self._length is not None else replace(self, engine="dense", max_steps=min(self.max_steps, steps))
 
     def labelled(self, words: Sequence[str]) -> tuple[LabelRows, Failure | None, tuple[int, ...]]:
@@ -279,7 +279,7 @@ class LabelledRuns:
 
 
 def listed(places: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[np.int32], list[str]]:
-    """Return texts that are given as places in a list as places in that of those which occur, in alphabetical order.
+    """Return texts, given as places in a list, as places in the alphabetical list of those that occur, and that list.
 
     The list in which values were met depends on what the process has labelled before.
     """
@@ -403,7 +403,7 @@ class Labelling:
 
 
 def labelled_shard(job: Job[Sequence[str]], labelling: Labelling) -> Done:
-    """Run the inputs of a job and make its files; after a run that differs there are none."""
+    """Run the inputs of a job and make its files; a job with a run that differs has no files."""
     done, runs, words = Done(job.number), labelling.runs, job.work
     rows, done.failure, undefined = runs.labelled(words)
     done.tally.count(

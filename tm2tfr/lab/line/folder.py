@@ -113,6 +113,12 @@ class Production(Generic[_Work]):
             if made.failed:
                 return
 
+    def make(self, task: Task[_Work, _Options, _Made], options: _Options, progress: Progress | None = None) -> None:
+        """Do the missing jobs; progress: called with the numbers of finished jobs and of all jobs."""
+        counting = None if progress is None else lambda done, every, _rows: progress(done, every)
+        for _ in self.made(task, options, counting):
+            pass
+
     def _keep(self, made: Made) -> None:
         """Write the files of a shard, and only then record them."""
         if made.failed:
@@ -171,11 +177,6 @@ def carried_out(
         yield made
         if progress:
             progress(place, number, rows)
-
-
-def without_rows(progress: Progress | None) -> ShardProgress | None:
-    """Return a callback that hands on the numbers of finished jobs and of all jobs alone."""
-    return None if progress is None else lambda done, every, _rows: progress(done, every)
 
 
 # ── the folder itself

@@ -1,4 +1,4 @@
-"""What a folder has: its files with their digests, and what they were made from; and the journal until all are made.
+"""The manifest of a folder: its files with digests, and their origin; a journal until all are made.
 
 The first entries of a manifest, its head, say what has to be the same for the folder to be resumed. The journal has the
 head, and a line for each finished shard. It becomes the manifest when all shards are finished.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.base.errors import DatasetError, required
 from tm2tfr.base.files import refusal, write_text
+from tm2tfr.base.text.shown import json_text
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.line.pool import Made
 
@@ -52,7 +53,7 @@ class Record:
 
     @classmethod
     def of(cls, made: Made) -> Record:
-        """Return the record of what a job was made into."""
+        """Return the record of the result of a job."""
         files = {name: {"bytes": len(data), "sha256": sha256(data)} for name, data in sorted(made.files.items())}
         return cls(made.number, dict(made.counts), files)
 
@@ -93,7 +94,7 @@ def note(folder: Path, record: Record) -> None:
 
 def close(folder: Path, document: PlainData) -> None:
     """Write the manifest, and remove the journal."""
-    write_text(folder / MANIFEST, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    write_text(folder / MANIFEST, json_text(document))
     (folder / JOURNAL).unlink(missing_ok=True)
 
 

@@ -29,7 +29,7 @@ from tm2tfr.base.errors import DatasetError, Tm2tfrError, first_line, required
 from tm2tfr.runs.choose import cores
 from tm2tfr.runs.plan import is_count
 
-# ── The jobs of a folder, and what a job is made into: functions of what is asked for, not of who does them, or when.
+# ── Jobs and their results: functions of the request alone, not of the worker or of the time.
 _Work = TypeVar("_Work")
 _Options = TypeVar("_Options")
 _Item = TypeVar("_Item")
@@ -38,7 +38,7 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True)
 class Job(Generic[_Work]):
-    """What becomes one shard: its number, from 0, and the work to be done."""
+    """The work that becomes one shard, and its number, from 0."""
 
     number: int
     work: _Work
@@ -75,7 +75,7 @@ def stem(number: int, shards: int) -> str:
 
 @dataclass
 class Made:
-    """What a job is made into.
+    """The result of a job.
 
     Args:
         number: that of the job.
@@ -260,7 +260,7 @@ class _Worker:
 
 
 def _answers(busy: dict[Connection, _Worker]) -> Iterator[tuple[_Worker, _Outcome | None]]:
-    """Wait for workers, and yield those that are not busy any more, with the outcomes of their jobs, None if they died."""
+    """Wait for workers, and yield those that are idle again, each with the outcome of its job, or None if it died."""
     for ready in wait(list(busy)):
         worker = busy[cast("Connection", ready)]
         outcome = worker.answer()

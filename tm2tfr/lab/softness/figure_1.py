@@ -130,12 +130,12 @@ class FigureRow:
 
     @property
     def local(self) -> float | None:
-        """That of the local bounds."""
+        """The temperature of the local bounds."""
         return local_exponent(self.growth)
 
     @property
     def theorem(self) -> float | None:
-        """That of Theorem 26."""
+        """The temperature of Theorem 26."""
         return exponent([(at.positions, at.theorem) for at in self.growth if at.theorem is not None])
 
 
@@ -157,7 +157,7 @@ class Figure:
 
 
 def row_of(case: MeasuredOn, decoder: Decoder, labels: ManyLabels, lengths: Sequence[int] = LENGTHS) -> FigureRow:
-    """Return what is measured of the weights of a case: labels is what is right.
+    """Return the measurements of the weights of a case; labels: the reference's labels.
 
     Raises:
         EngineError: if the dense engine cannot run the weights.
@@ -221,7 +221,7 @@ def _power(exponent: float | None, sign: int) -> str:
 
 
 def _proved(row: FigureRow) -> str:
-    """Return how the temperature of the local bounds falls; that of Theorem 26 where there are none."""
+    """Return how the temperature of the local bounds falls, or of Theorem 26 where there are no local bounds."""
     if any(at.local is not None for at in row.growth) or row.theorem is None:
         return _power(row.local, -1)
     return f"{_power(row.theorem, -1)} (26)"

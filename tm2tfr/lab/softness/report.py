@@ -1,4 +1,4 @@
-"""Measurements under softmax, of one run or of what labels words, as text, CSV or JSON."""
+"""Measurements under softmax, of one run or of a labeller, as text, CSV or JSON."""
 
 from __future__ import annotations
 

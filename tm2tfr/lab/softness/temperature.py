@@ -140,7 +140,7 @@ def warmest(right: Callable[[float], bool], least: float) -> float | None:
 
 
 class LargestFound:
-    """The largest temperature found in runs of so many positions; `found` is None where none was right."""
+    """The largest temperature found in runs of `positions` positions; `found` is None where no temperature was right."""
 
     positions: int
     found: float | None
@@ -194,7 +194,7 @@ def growth_exponent(growth: Iterable[LargestFound]) -> float | None:
 LENGTHS = (4, 8, 16, 32, 64)
 """The lengths of words at which temperatures are compared."""
 EVERY, SAMPLED = 4_096, 200
-"""All words of a length are run where there are at most so many; otherwise so many random ones."""
+"""The most words of a length that are run: all words if there are no more, otherwise this many random ones."""
 COLDEST = 2.0**-30
 """The least temperature tried where nothing is proved."""
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import TrainingError
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.training.record import REGIMES, Regime, one_of
+from tm2tfr.sources.circuit.arithmetic import ORDERS, Order, binary_adder
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
-from tm2tfr.sources.circuit.library.arithmetic import ORDERS, Order, binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
 
 TokenArray = NDArray[np.int64]
@@ -134,7 +134,7 @@ class Examples:
 
     @cached_property
     def base_rate(self) -> float:
-        """The share of the test examples whose answer is the most frequent one: what a model gets that always says this."""
+        """The share of the test examples with the most frequent answer: the score of a model that always gives it."""
         some = self.test
         answers = Counter(row[there].tobytes() for row, there in zip(some.wanted, some.answer, strict=True))
         return max(answers.values()) / len(some)

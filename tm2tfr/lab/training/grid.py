@@ -5,7 +5,6 @@ For example ``{data: binary-adder, bits: [3, 4], regime: [weak, strong], seed: [
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -17,10 +16,10 @@ from tempfile import TemporaryDirectory
 from tm2tfr.base import resources
 from tm2tfr.base.errors import visible
 from tm2tfr.base.text.nodes import Map, Reading, Scalar, Section, compose, kind
-from tm2tfr.base.text.shown import aligned
+from tm2tfr.base.text.shown import aligned, json_text
 from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.contract.shown import PlainData
-from tm2tfr.lab.line.folder import folder_named, production, without_rows
+from tm2tfr.lab.line.folder import folder_named, production
 from tm2tfr.lab.line.manifest import sha256
 from tm2tfr.lab.line.pool import Job, Made
 from tm2tfr.lab.training.record import GRID, RUN, WEIGHTS, ModelOptions, TrainingOptions, TrainingRun, load_run, plain
@@ -50,7 +49,7 @@ _TASK = _keys(LearningTask, spec="data")
 _MODEL = _keys(ModelOptions, "causal", "config", kind="model")
 _TRAINING = _keys(TrainingOptions, "betas", "threads", "device")
 GRID_KEYS: Mapping[str, Parser] = {**_TASK, **_MODEL, **_TRAINING}
-"""What a grid may say; the names are those of the command's options, and of the library's."""
+"""The keys of a grid; they have the names of the command's options, and of the library's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +110,7 @@ def read_grid(text: str | bytes, *, file: str, folder: Path | None = None, data:
 
 
 def _values(reading: Reading, key: str, top: Section) -> list[GridValue]:
-    """Return the values of a key; report those that are none, and those that are there twice."""
+    """Return the values of a key; report invalid and repeated values."""
     name, node = top.found[key]
     items = reading.scalars(node, f"a value of {key}")
     if items is not None and (not items or items[0].empty):
@@ -264,10 +263,9 @@ def train_grid(
         folders=[run.name for run in grid.runs],
         texts={GRID: grid.text},
     ) as line:
-        for _ in line.made(trained, None, without_rows(progress)):
-            pass
+        line.make(trained, None, progress)
         result = GridResult(grid, folder, tuple(load_run(folder / run.name) for run in grid.runs), line.reused)
-        line.close({TABLE: json.dumps(result.as_dict(), ensure_ascii=False, indent=1) + "\n"})
+        line.close({TABLE: json_text(result.as_dict())})
     return result
 
 

@@ -228,7 +228,7 @@ class _Batches:
 
 
 class _Clock:
-    """What a run takes, from here on, and what it took before."""
+    """The time that a run takes from here on, and the time that it took before."""
 
     def __init__(self, run: TrainingRun) -> None:
         self._before = run.seconds, run.cpu_seconds
@@ -288,7 +288,7 @@ def _found(run: TrainingRun, *, resume: bool) -> TrainingRun | None:
 
 
 def _resumed(there: TrainingRun, state: _State) -> TrainingRun:
-    """Set the state to that of the checkpoint."""
+    """Restore the state of the checkpoint."""
     found = read_checkpoint(there.folder or Path())
     found.into(state.model, state.optimiser)
     state.step, state.sums, state.since = there.steps, list(found.sums), list(found.since)

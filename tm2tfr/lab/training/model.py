@@ -38,7 +38,7 @@ class Memory:
         self._kept: dict[int, tuple[Tensor, Tensor]] = {}
 
     def extended(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of the next positions, and return all so far."""
+        """Add the keys and values of the next positions, and return all so far."""
         if layer not in self._kept:
             shape = (self.batch, keys.shape[1], self.positions, keys.shape[3])
             self._kept[layer] = keys.new_zeros(shape), values.new_zeros(shape)
@@ -202,7 +202,7 @@ def position_embedding(options: ModelOptions, positions: int) -> nn.Parameter:
 
 # ── Greedy answers, and how many are exactly right.
 AT_ONCE = 1_000
-"""So many sequences are answered at once."""
+"""The number of sequences that are answered at once."""
 
 
 class Matches(NamedTuple):
@@ -234,7 +234,7 @@ def exact_matches(model: nn.Module, examples: Examples, some: Sequences | None =
 
 @torch.no_grad()
 def answered(model: nn.Module, some: Sequences, *, labels: bool = False) -> TokenArray:
-    """Return what a model answers at each position: (N, L); with `labels` in one go, otherwise token by token.
+    """Return the answers of a model at each position: (N, L); with `labels` in one pass, otherwise token by token.
 
     A token that it answers from the last one of the prompt on is fed next. A model with `memory` and `following`, see
     `tm2tfr.lab.training.model.Transformer`, computes each position once; any other one from the start for each token.

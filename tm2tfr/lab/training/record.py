@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from tm2tfr.base.errors import TrainingError, counted, did_you_mean, first_line
 from tm2tfr.base.files import write_text
-from tm2tfr.base.text.shown import aligned
+from tm2tfr.base.text.shown import aligned, json_text
 from tm2tfr.contract.shown import PlainData
 
 # ── What a training run is asked for: the model, and how it is trained.
@@ -247,7 +247,7 @@ class TrainingRun:
 
     def json(self) -> str:
         """Return it as JSON."""
-        return json.dumps(self.as_dict(), ensure_ascii=False, indent=1) + "\n"
+        return json_text(self.as_dict())
 
     def write(self) -> None:
         """Write it into its folder, if it has one.

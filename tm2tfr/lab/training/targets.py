@@ -24,14 +24,14 @@ from tm2tfr.lab.training.examples import TASK
 from tm2tfr.lab.training.record import REGIMES, TrainingRun
 from tm2tfr.runs.choose import truth_of
 from tm2tfr.sources import registry
-from tm2tfr.sources.circuit.library.arithmetic import binary_adder
+from tm2tfr.sources.circuit.arithmetic import binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.tables.scores import attention_map
 from tm2tfr.transformer.weights import Decoder
 
 BACK = 3
-"""So many steps back ancestors are sought."""
+"""The number of steps back in which ancestors are sought."""
 MOST_RUN = 100_000
 
 AttentionWeights = NDArray[np.float64]
@@ -219,7 +219,7 @@ def _of_word(
 
 
 def _as_learned(truth: Truth, decoder: Decoder) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield what a model may have been fed of a run: the number of positions that stand before it, and its tokens."""
+    """Yield the parts of a run that a model may have been fed: the number of positions before the part, and its tokens."""
     if decoder.labeller:
         tokens = tuple(truth.prompt)
         yield 0, tokens
@@ -234,7 +234,7 @@ def _as_learned(truth: Truth, decoder: Decoder) -> Iterator[tuple[int, tuple[str
 
 
 def _targets(truth: Truth, decoder: Decoder, before: int, length: int, first: int) -> Iterator[AttentionTarget]:
-    """Yield the targets of all heads but those that attend to everything."""
+    """Yield the targets of all heads, except those that attend to everything."""
     specification = truth.specification(before + length)
     for layer in decoder.layers:
         for head in layer.heads:

@@ -1,4 +1,4 @@
-"""What is to be learned, as it is asked for: the paper's sums, a data set of any source, or a folder of one."""
+"""The task of a training run: the paper's sums, a data set of any source, or the folder of a data set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error
 from tm2tfr.lab.training.examples import TASK, Examples, Intermediates, TokenExample, adder_examples, examples_of
 from tm2tfr.lab.training.record import REGIMES, Regime, TrainingRun, one_of
-from tm2tfr.sources.circuit.library.arithmetic import Order
+from tm2tfr.sources.circuit.arithmetic import Order
 
 TRAIN, TEST = "train", "test"
 _SHOWN = REGIMES["medium"]
@@ -45,7 +45,7 @@ class TaskOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class LearningTask:
-    """What a model is to learn; None: as by default. See `tm2tfr.training_examples`."""
+    """The task of a model; None: the default. See `tm2tfr.training_examples`."""
 
     spec: DatasetSpec | str | Path
     regime: Regime | None = None
@@ -165,7 +165,7 @@ class LearningTask:
 
 
 def _chosen_splits(name: str, splits: Mapping[str, Sequence[DatasetRow]]) -> tuple[str, str]:
-    """Return which splits are trained on and tested: those of these names, otherwise the first and the last."""
+    """Return the splits to train on and to test: `train` and `test`, otherwise the first and the last."""
     names = list(splits)
     if len(names) < 2:
         what = "there are examples in only one split" if names else "there are no examples"
@@ -207,7 +207,7 @@ def _folder_rows(folder: Path) -> Iterator[DatasetRow]:
 
 
 def task_of(run: TrainingRun) -> LearningTask:
-    """Return what a run has learned, so that its examples can be made again.
+    """Return the task of a run, from which its examples can be made again.
 
     Raises:
         TrainingError: if its record does not say.

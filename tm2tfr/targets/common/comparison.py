@@ -97,7 +97,7 @@ class ComparedRun:
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """The tokens of a labelled word, without what it is fed between."""
+        """The tokens of a labelled word, without the tokens around it."""
         frame = self.frame or WordFrame()
         return self.tokens[len(frame.before) : len(self.tokens) - len(frame.after)]
 
@@ -200,7 +200,7 @@ def first_divergence(
 
 
 def words(right: ExportReference, positions: int) -> list[str]:
-    """Return the inputs on which an export is tried: those that fit into `positions`.
+    """Return the inputs on which an export is tried: those of at most `positions` positions.
 
     Raises:
         ExportError: if no input can be made up.

@@ -141,7 +141,7 @@ def _no_number(constant: str) -> Any:
 
 
 ANY = frozenset({"transformers_version", "is_local", "local_files_only", "_name_or_path", "name_or_path"})
-"""What a program writes about itself and the place, and never reads back: any value is right."""
+"""Entries about a program and a place that the program writes and never reads back: any value is right."""
 
 
 class _Missing:
@@ -245,7 +245,7 @@ def _said(value: object) -> str:
 
 
 NAMES = "tm2tfr.json"
-"""The file with the names of everything, by which an export is recognised; its ``format`` is that of a target."""
+"""The file with the names of everything, by which an export is recognised; its ``format`` names the target."""
 KEY = "tm2tfr"
 """The entry of a ``config.json`` with the same data, in case a program has replaced our files with its own."""
 README = "README.md"

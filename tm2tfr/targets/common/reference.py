@@ -24,7 +24,7 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.outputs import sections
+from tm2tfr.transformer.claims import sections
 from tm2tfr.transformer.provenance import Provenance
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -53,7 +53,7 @@ def reference_of(program: object, decoder: Decoder) -> ExportReference:
 
 
 def canonical(decoder: Decoder, program: object) -> Decoder:
-    """Return `decoder` as it is exported: that of a class of machines with the names of the class, any other as it is.
+    """Return `decoder` as it is exported: a universal one with the names of its class, any other as it is.
 
     Args:
         program: what it was compiled from; of a class perhaps with a machine, whose names the decoder then has.

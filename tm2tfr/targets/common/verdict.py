@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,11 +64,6 @@ def layers_named(decoder: Decoder, first: int, about: Callable[[int, int], Plain
         }
         for n, layer in enumerate(decoder.layers)
     ]
-
-
-def as_json(value: object) -> str:
-    """Return `value` as the text of a file."""
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
 def introduction(right: ExportReference, given: str, tokenizer: str = "") -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tm2tfr._version import __version__
-from tm2tfr.base.text.shown import escaped
+from tm2tfr.base.text.shown import escaped, json_text
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.universal.names import ARROW
 from tm2tfr.targets.common.directory import KEY, NAMES
 from tm2tfr.targets.common.reference import in_prompt
-from tm2tfr.targets.common.verdict import as_json, checking, heading, layers_named, table, typed
+from tm2tfr.targets.common.verdict import checking, heading, layers_named, table, typed
 from tm2tfr.targets.common.verdict import introduction as introduction_of
 from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
 from tm2tfr.targets.gpt2.tensors import PAD, UNK, Gpt2, Translated
@@ -36,7 +36,7 @@ def documents(gpt2: Gpt2, right: ExportReference) -> dict[str, str]:
 
 def dumped(found: PlainData) -> dict[str, str]:
     """Return each value as JSON text."""
-    return {name: as_json(value) for name, value in found.items()}
+    return {name: json_text(value, indent=2) for name, value in found.items()}
 
 
 def config(gpt2: Gpt2) -> PlainData:
@@ -227,7 +227,7 @@ def sizes(made: Translated) -> dict[str, object]:
 
 
 def norm(recipe: Gpt2Recipe) -> dict[str, object]:
-    """Return what a model card says of the activation and the layer norms."""
+    """Return the sentence of a model card about the activation and the layer norms."""
     return {"activation, layer norm epsilon": f"{recipe.activation}, {recipe.epsilon:g}"}
 
 

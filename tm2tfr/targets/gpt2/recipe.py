@@ -37,7 +37,7 @@ from tm2tfr.transformer.weights import Decoder, Head
 Form = dict[str, float]
 """A linear form by the names of directions."""
 Carry = tuple[Form, Form]
-"""What a head carries: a form that is read where it attends, and the form of directions that it is added to."""
+"""A value that a head carries: the form that is read where it attends, and the form that it is added to."""
 CENTRED, CENTRED_SQUARE = "i-c", "(i-c)^2"
 """Directions that an export adds to the stream."""
 POINT, POINT_SQUARE = ("u(i)", "v(i)"), "u(i)^2+v(i)^2"
@@ -121,7 +121,7 @@ def fetched(head: Head, decoder: Decoder) -> tuple[Carry, ...]:
 
 
 def carried(head: Head, layout: Residual) -> tuple[Carry, ...]:
-    """Return what a head carries, by its components."""
+    """Return the values that a head carries, by component."""
     outputs = forms(head.output.transposed, layout)
     return tuple(zip(forms(head.value, layout), outputs, strict=True))
 
@@ -131,7 +131,7 @@ def _parts(head: Head, layout: Residual) -> list[tuple[Form, Form]]:
 
 
 def _linear_and_square(parts: Sequence[tuple[Form, Form]], features: dict[str, str]) -> tuple[Form, Form] | None:
-    """Return the queries against i and i² if `parts` are those of a lookup."""
+    """Return the queries against i and i² if `parts` are the parts of a lookup, else None."""
     place, square = features.get("i", ""), features.get("i^2", "")
     if len(parts) != 2 or {name for _, key in parts for name in key} != {place, square}:
         return None

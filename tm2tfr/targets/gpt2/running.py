@@ -40,7 +40,7 @@ required = partial(errors.required, "running a GPT-2 needs torch and transformer
 
 
 class LoadedModel(Model):
-    """A model and a tokenizer loaded from a directory, by one of the classes that find out what it is.
+    """A model and a tokenizer loaded from a directory, by one of the ``Auto`` classes of `transformers`.
 
     Raises:
         ExportError: if torch or transformers is missing, or cannot load the directory.
@@ -249,7 +249,7 @@ def fitted_labelling(decoder: Decoder, name: str, title: str, asked: Requested) 
 
 
 def _refuse_close(decoder: Decoder, name: str, title: str) -> None:
-    """Raise ExportError unless every head of weights for any length claims by how much its one best score is ahead."""
+    """Raise ExportError unless every head of weights for any length claims the gap of its one best score."""
     if not frame_of(decoder):
         what = f"{name}: weights for sequences of any length have scores that lie too close for the softmax of {title}"
         raise ExportError(f"{what}: compile them for a longest sequence, or {exports_of_labeller(decoder)}")

@@ -53,7 +53,7 @@ LARGEST = 2**31
 
 
 class Translated(Protocol):
-    """What a decoder becomes for a program: a GPT-2, or something that is made from it."""
+    """A decoder as a model of a program: a GPT-2, or a model that is made from it."""
 
     @property
     def gpt2(self) -> Gpt2: ...  # from which it is made
@@ -76,7 +76,7 @@ class Gpt2:
     recipe: Gpt2Recipe
 
     known: ClassVar[tuple[str, ...]] = (TABLE, NO_BOS)
-    """The parts that it can have, beside those of every decoder."""
+    """The optional parts of a decoder that it supports."""
     biased: ClassVar[bool] = False
     """Whether its logits can have a bias."""
     scaled: ClassVar[bool] = False  # otherwise PyTorch may use a root that is not a power of two, and round
@@ -106,7 +106,7 @@ stream holds every value twice, as x and -x: the value of a direction is scale �
     # ── sizes and names ─────────────────────────────────────────────────────────────────────────────────────
     @cached_property
     def directions(self) -> tuple[str, ...]:
-        """The directions of the stream by coordinate: the decoder's, then those of the export."""
+        """The directions of the stream by coordinate: the decoder's, then the export's."""
         points = (*POINT, POINT_SQUARE, *self.compared.directions()) if self.compared is not None else ()
         own = (CENTRED, CENTRED_SQUARE, *points, *((SINK_NAME,) if self.recipe.stock else ()))
         return (*self.decoder.layout.directions, *own)

@@ -15,7 +15,7 @@ from tm2tfr.base.errors import ExportError
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.proof.rounding import Condition
-from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
+from tm2tfr.sources.turing.universal.compiler import compile_class
 from tm2tfr.sources.turing.universal.proof.prove import ClassProof
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.targets.common.fitting import Requested
@@ -91,7 +91,7 @@ class ClassErrors(Errors):
 
     @property
     def _bit(self) -> Fraction:
-        """What a unit of layer 1 adds to the error of a bit."""
+        """The error that a unit of layer 1 adds to a bit."""
         return 2 * self.reads * self.u * (1 + self.reads * self.mean)
 
     def moves(self, n: int) -> Fraction:
@@ -363,7 +363,7 @@ def without_bias(decoder: Decoder) -> Decoder:
 
 
 def _one(decoder: Decoder, entries: dict[int, float]) -> float:
-    """Return the power of two that a direction is at every position; 0 if it is none."""
+    """Return the power of two that a direction has at every position; 0 if it has no such value."""
     found = {decoder.features[column]: value for column, value in entries.items()}
     return found["1"] if set(found) == {"1"} and abs(frexp(found["1"])[0]) == 0.5 else 0.0
 

@@ -80,12 +80,12 @@ class Native:
         return np.array([self.gpt2.scales[name] for name in self.gpt2.directions], dtype=self.gpt2.recipe.dtype)
 
     def _reads(self, columns: Array) -> Array:
-        """Return what reads values themselves, (width, n), of what reads both scaled copies, (GPT-2's width, n)."""
+        """Return the matrix that reads plain values, (width, n), for one that reads both scaled copies."""
         mirror = self.gpt2.mirror
         return (columns[: self.width] - columns[mirror : mirror + self.width]) / self._scale[:, None]
 
     def _writes(self, rows: Array) -> Array:
-        """Return what writes values themselves, (…, width), of what writes both scaled copies, (…, GPT-2's width)."""
+        """Return the matrix that writes plain values, (…, width), for one that writes both scaled copies."""
         return rows[..., : self.width] * self._scale
 
     # ── the same weight in GPT-2 ────────────────────────────────────────────────────────────────────────────
@@ -156,7 +156,7 @@ def names(native: Native) -> PlainData:
 
 
 def _labelling(decoder: Decoder) -> PlainData:
-    """Return what is set of a labeller alone: its logits are those of the outputs, and heads may see every position."""
+    """Return the settings of a labeller: the number of its logits, and the direction in which heads look."""
     return {
         "d_vocab_out": decoder.answers,
         "attention_dir": "bidirectional" if decoder.looks_ahead else "causal",

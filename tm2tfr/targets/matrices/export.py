@@ -13,16 +13,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from tm2tfr.base.errors import ExportError, ShapeError, counted
+from tm2tfr.base.text.shown import json_text
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.comparison import WITHOUT, Model
 from tm2tfr.targets.common.directory import NAMES, Array, differences, document, inherited, strangers, whole
 from tm2tfr.targets.common.fitting import Options, Recipe, Uncertified
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.common.verdict import Exported, Rehearsal, Verdict, as_json, judged, refused
+from tm2tfr.targets.common.verdict import Exported, Rehearsal, Verdict, judged, refused
 from tm2tfr.targets.matrices.contents import VERSION, described, fitted, names, tensors
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace, at
 from tm2tfr.transformer.weights import OUTER, Decoder, FeedForward, Head, Layer
 
@@ -160,7 +161,7 @@ def export(
     verify: bool = True,
     **options: Unpack[Options],
 ) -> MatricesExported:
-    """Write `decoder` for `program`; see `tm2tfr.export_to`. Without a program, the dense engine says what is right.
+    """Write `decoder` for `program`; see `tm2tfr.export_to`. Without a program, the dense engine is the reference.
 
     Args:
         machine: the program.
@@ -175,7 +176,7 @@ def export(
     named = names(decoder, recipe, program.format, right.data)
     if right.program is None:
         named = sealed(named, tensors(decoder, recipe.dtype))
-    files = {**program.files(right, recipe, named), NAMES: as_json(named)}
+    files = {**program.files(right, recipe, named), NAMES: json_text(named, indent=2)}
     look = Rehearsal(program.load, decoder.vocabulary, right, recipe.positions)
     ran = look.written(folder, files, verify=verify)
     return MatricesExported(**ran, title=program.title, decoder=decoder, recipe=recipe)
@@ -240,7 +241,7 @@ def _told(right: ExportReference, recipe: Recipe, format: str, said: PlainData) 
     decoder = right.decoder
     wanted = names(replace(decoder, provenance=said["provenance"]), recipe, format, right.data)
     version = said.get("tm2tfr")
-    told: PlainData = json.loads(as_json(wanted | ({"tm2tfr": version} if isinstance(version, str) else {})))
+    told: PlainData = json.loads(json_text(wanted | ({"tm2tfr": version} if isinstance(version, str) else {})))
     return told if right.program is not None else sealed(told, tensors(decoder, recipe.dtype))
 
 

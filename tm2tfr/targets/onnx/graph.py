@@ -185,7 +185,7 @@ def _head(graph: Graph, head: Head, path: str, x: str, dtype: np.dtype[np.floati
 
 
 def _carried(graph: Graph, path: str, shares: str, values: str) -> str:
-    """Add what a head carries, the mean of the values by their shares, and return the name of its output."""
+    """Add a head's mean of the values by their shares, and return the name of its output."""
     sums = graph.add("MatMul", shares, values, name=f"{path}.sum")  # (batch, n, d_v)
     number = graph.add("ReduceSum", shares, "axis -1", name=f"{path}.number", keepdims=1)
     return graph.applied(f"{path}.output", graph.add("Div", sums, number, name=f"{path}.mean"), f"{path}.added")

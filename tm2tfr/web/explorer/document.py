@@ -180,7 +180,7 @@ def _run(recording: Recording, page: Page, columns: PackedColumns, show: Show) -
 
 
 def _noun(recording: Recording) -> str:
-    """Return what the run is of, also where there is none to compare with and the weights only say what compiled them."""
+    """Return the noun for the program of the run; without a program, the one that the weights were compiled from."""
     trace = recording.trace
     construction = None if trace.checked else named(provenance.construction(recording.decoder.provenance))
     return trace.noun if construction is None else construction.noun
@@ -228,7 +228,7 @@ def _score(layout: Residual, head: Head) -> str:
 
 
 def _moves(layout: Residual, head: Head) -> Iterator[tuple[str, str]]:
-    """Yield what a head carries: (read at the attended position, added here), each as text with names."""
+    """Yield the values that a head carries: (read at the attended position, added here), each as text with names."""
     targets: list[dict[int, float]] = [{} for _ in range(head.output.shape[1])]
     for row, column, value in head.output.entries():
         targets[column][row] = value

@@ -139,14 +139,14 @@ def _picture(drawn: str) -> str:
 
 
 class _Named(NamedTuple):
-    """What a layer and its heads are called."""
+    """The names of a layer and of its heads."""
 
     heading: str
     heads: list[str]
 
 
 def _named(n: int, layer: Layer, called: Mapping[tuple[int, int], str]) -> _Named:
-    """Return what a layer is called, and its heads without names that nobody gave."""
+    """Return the names of a layer and of its heads, without generated names."""
     heading = f"layer {n + 1}" + (f" ({visible(layer.name)})" if layer.name else "")
     own = ["" if re.fullmatch(r"c\d+", head.name) else head.name for head in layer.heads]
     names = [visible(called.get((n, k), name)) for k, name in enumerate(own)]

@@ -46,7 +46,7 @@ class Looked:
 
 
 class Change(NamedTuple):
-    """What a layer changed at a position: a subspace by its name, and what that holds now, as text."""
+    """A change by a layer at a position: the name of a subspace, and its new value, as text."""
 
     name: str
     value: str
@@ -119,7 +119,7 @@ class Moments:
         return None if self.trace.divergence is None else self.trace.divergence.position
 
     def next_difference(self, position: int) -> int | None:
-        """Return the first position after `position` whose row differs from the reference's; None: there is none."""
+        """Return the first position after `position` whose row differs from the reference's, or None."""
         there = (i for i in range(position + 1, len(self)) if self.lines[i].wrong)
         last = self.divergence  # a run that ends in the wrong place has no wrong cell
         return next(there, last if last is not None and last > position else None)
@@ -141,7 +141,7 @@ class Moments:
         return self.trace.columns[-1].name
 
     def at(self, position: int) -> Moment:
-        """Return what there is at a position.
+        """Return the moment of a position.
 
         Raises:
             EngineError: if the run has no such position.
@@ -161,7 +161,7 @@ class Moments:
         )
 
     def _tape(self, position: int) -> tuple[Stretch | None, int, int | None]:
-        """Return the tape, the number of its first cell, and that of the cell just written; at BOS the tape to come."""
+        """Return the tape, the numbers of its first cell and of the cell just written; at BOS the tape to come."""
         tape, row = self.lines[position].tape, self.trace.rows[position]
         if tape is None and self.trace.has_tape and position == self.first and position + 1 < len(self):
             later = self.lines[position + 1].tape
@@ -192,7 +192,7 @@ class Moments:
         return found
 
     def _written(self, stage: Mapping[int, Content], standing: dict[int, str], position: int) -> tuple[Change, ...]:
-        """Return what a stage changed at a position; `standing`, what each subspace held before, is brought up to date."""
+        """Return the changes of a stage at a position, and update `standing`, the earlier value of each subspace."""
         changed = []
         for n, content in sorted(stage.items()):
             subspace = self.decoder.layout.subspaces[n]
@@ -215,7 +215,7 @@ def _nothing(subspace: Subspace) -> str:
 
 
 def _text(subspace: Subspace, content: Content, position: int) -> str:
-    """Return what a subspace holds at a position: a number, the label of a one-hot vector, or its non-zero coordinates."""
+    """Return the value of a subspace at a position: a number, the label of a one-hot vector, or its coordinates."""
     value = content.values[position]
     if subspace.labels is None:
         return f"{value + 0.0:g}"

@@ -236,7 +236,7 @@ MOST_SUGGESTED = 12
 
 @dataclass(frozen=True)
 class Ran:
-    """A run: its trace, and what there is to show of it, a recording or the finished page of a labeller."""
+    """A run: its trace, and its recording or, for a labeller, the finished page."""
 
     trace: Trace
     shown: Recording | Explorer

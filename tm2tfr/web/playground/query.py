@@ -18,9 +18,9 @@ from tm2tfr.base.text.words import title_in
 from tm2tfr.contract.options import everything
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources import names
+from tm2tfr.sources.circuit import library as circuits
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.formats.registry import by_ending
-from tm2tfr.sources.circuit.library import registry as circuits
 from tm2tfr.sources.turing.formats import bbchallenge
 from tm2tfr.sources.turing.formats.registry import by_extension
 from tm2tfr.sources.turing.library import load_with_warnings
@@ -270,7 +270,7 @@ def _text(given: str) -> tuple[str, str | None, str]:
 
 
 def _of_kind(kind: str, name: str) -> tuple[str, str, str]:
-    """Return the name in the page's list, the format and the text of what ``kind:name`` stands for."""
+    """Return the name in the page's list, the format and the text of the source ``kind:name``."""
     known = {text_kind for _, text_kind in names.TEXTS[kind]} or {(CIRCUIT, "yaml")}
     for each in shipped():
         if (each["kind"], each["format"]) in known and each["name"] in (name, f"{name}.{each['format']}"):

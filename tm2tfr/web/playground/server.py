@@ -323,7 +323,7 @@ async def _asset(request: Request) -> Response:
 
 @cache
 def _assets() -> dict[str, Traversable]:
-    """Return the files of the page by name: its own, and those that it has in common with the explorer's page."""
+    """Return the files of the page by name: its own, and those that it shares with the explorer's page."""
     folders = (files("tm2tfr.web.explorer").joinpath("assets"), files(__package__).joinpath("assets"))
     return {each.name: each for folder in folders for each in folder.iterdir() if each.is_file()}
 

@@ -217,7 +217,7 @@ class Workers:
             raise
 
     def _queue(self, client: str) -> list[asyncio.Future[_Worker]]:
-        """Return the requests of a client that wait, the oldest first; without those that were cancelled a moment ago."""
+        """Return the waiting requests of a client, the oldest first, without those just cancelled."""
         return [each for each in self._waiting.get(client, ()) if not each.done()]
 
     def _running(self, client: str) -> int:

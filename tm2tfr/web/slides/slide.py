@@ -82,7 +82,7 @@ def sentence(run: Moments, moment: Moment) -> str:
 
 
 def _outputs(run: Moments, moment: Moment) -> list[str]:
-    """Return what a labeller answers, an output each."""
+    """Return the answers of a labeller, one per output."""
     return [f"{visible(column.name)} = {moment.cells[column.name]}" for column in run.trace.columns[2:]]
 
 
@@ -232,7 +232,7 @@ def _loop(x: float, y: float, rise: float) -> tuple[tuple[float, float], ...]:
 
 
 class _Row(NamedTuple):
-    """A layer as it is drawn: its name, where its heads look, and the lines of what it writes.
+    """A layer as it is drawn: its name, where its heads look, and the lines about what it writes.
 
     The first of these is beside the heads, from `beside` on, and empty if there is no room for any of it.
     """

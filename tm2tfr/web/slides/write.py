@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # ── A slide as pixels, by Pillow, with the letters that matplotlib brings along: the same everywhere.
 FINE = 2
-"""Shapes are painted so many times larger, and reduced, so that their edges are smooth."""
+"""Shapes are painted this many times larger and then reduced, so that their edges are smooth."""
 _ANCHORS = {"start": "lm", "middle": "mm", "end": "rm"}
 
 
@@ -254,7 +254,7 @@ def write_animation(run: Moments, path: str | Path, *, seconds: float = 1.0, cou
 
 
 def _colours() -> list[int]:
-    """Return the colours of an animation, one after the other: those of all shapes, and between each and what it is on."""
+    """Return the colours of an animation, one after the other: those of all shapes, and blends of each with its ground."""
     inks = dict.fromkeys(colour for look in LOOKS.values() for colour in (look.fill, look.stroke) if colour)
     grounds = [LOOKS[kind].fill or "" for kind in ("page", "here", "token", "flag")]
     pairs = [(a, b) for b in grounds for a in inks if abs(sum(_rgb(a)) - sum(_rgb(b))) > 200]

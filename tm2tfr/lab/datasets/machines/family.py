@@ -105,7 +105,7 @@ class Family:
 
     @cached_property
     def choices(self) -> tuple[Rule | None, ...]:
-        """What a cell of δ may contain, in order."""
+        """The possible entries of δ, in order."""
         to = (*self._names, *self._end_states)
         rules = (Rule(*rule) for rule in product(to, string.digits[: self.symbols], self.moves))
         return (None, *rules) if self.partial else tuple(rules)

@@ -146,7 +146,7 @@ class _Reader(CommonReader):
 
     # ── one decoder for all ─────────────────────────────────────────────────────────────────────────────────
     def split_by(self) -> tuple[str, ...]:
-        """Return what machines may be split by; report what they are not, in prompts."""
+        """Return the keys that machines may be split by; report the keys that do not apply in prompts."""
         if "universal" not in self.top:
             return SPLIT_BY
         value = self.top.found["split by"][1] if "split by" in self.top else None
@@ -156,7 +156,7 @@ class _Reader(CommonReader):
         return IN_PROMPT_BY
 
     def sizes(self) -> dict[str, object] | None:
-        """Return the class whose sizes are written as ``8,4`` or ``[8, 4]``; None if a mapping is to say what it is."""
+        """Return the class whose sizes are written as ``8,4`` or ``[8, 4]``; None if a mapping has to describe it."""
         place, value = self.top.place("universal"), self.top.found["universal"][1]
         items = value.items if isinstance(value, List) else (value,)
         texts = [item.text for item in items if isinstance(item, Scalar) and not item.empty]

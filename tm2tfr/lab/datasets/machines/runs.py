@@ -58,7 +58,7 @@ class RunColumns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CheckedRuns:
-    """Runs of one machine that agree with the simulator's: one, or those of a batch.
+    """Runs of one machine that agree with the simulator's: a single run, or a batch.
 
     Args:
         machine: its name.
@@ -170,7 +170,7 @@ class Runs:
 # Every cell is compared, with a compiled simulator's rows. Where any differs, the runs are made again, one after the
 # other, which says what and why.
 PLAIN = 32
-"""So many runs of each job are made one after the other, and the plain simulator confirms how they end."""
+"""The number of runs of each job that are made one after the other; the plain simulator confirms how they end."""
 MOST_ROWS, MOST_RUNS, LEAST_RUNS = 2**21, 2**11, 4
 """The most rows and runs of a batch; fewer runs than the least are made one after the other."""
 
@@ -355,7 +355,7 @@ def made(job: PieceJob, making: Making[MachineHow]) -> Done:
 
 
 def checked_machines(job: PieceJob, how: MachineHow, tally: Tally) -> Iterator[tuple[Runs, CheckedRuns] | Failure]:
-    """Yield each run of a job, or many of one machine, counting those that agree."""
+    """Yield the runs of a job, one run or many runs of one machine at a time, and count those that agree."""
     runs: Runs | None = None
     for piece in job.work:
         for machine in piece.programs:
