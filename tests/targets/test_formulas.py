@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors import numpy as safetensors
 
 import tm2tfr
 from tests.targets.framed import expected, framed
+from tests.targets.matrices.programs import tampered
 from tests.targets.test_documents import BLOCK, Reader, there
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError, InputError
@@ -101,7 +101,7 @@ def test_every_node_is_the_evaluators(to: str, name: str, tmp_path: Path, monkey
     ],
 )
 def test_masks_that_a_program_does_not_have(to: str, name: str, words: str, tmp_path: Path) -> None:
-    fits = "use --to (gpt2, )?(lens, )?torch or onnx"
+    fits = r"use to='\w+'(, lens)?(, torch)? or onnx"
     with pytest.raises(ExportError, match=f"^{name.partition('.')[0]}: {words}.*: {fits}$"):
         export_to(to, subject(name), tmp_path / "x", verify=False)
     assert list(tmp_path.iterdir()) == []
@@ -145,10 +145,8 @@ def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
     given = subject("since-b.tl")
     n = next(n for n, layer in enumerate(given.decoder.layers) if layer.heads)
     folder = export_to("gpt2", given, tmp_path / "x", positions=20, verify=False).folder
-    tensors = safetensors.load_file(folder / "model.safetensors")
     where = f"transformer.h.{n}.attn.c_proj.weight"
-    tensors[where] = -tensors[where]
-    safetensors.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    tampered(folder, "gpt2", where, lambda weights: weights.__imul__(-1))
     verdict = verify_export(folder, word="abacb")
     assert not verdict.same
     assert verdict.weights[0].startswith(f"{where}[0, ")
