@@ -15,7 +15,7 @@ from tm2tfr.api.attention import attention_of
 from tm2tfr.api.batches import check_many
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.choices import CIRCUIT_VARIANTS
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 
 ORDERS = ("paper-1", "paper-2")
 

@@ -29,7 +29,7 @@ from tm2tfr.sources.circuit.compiler import compile_circuit
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate
 from tm2tfr.sources.circuit.formats import registry as formats
 from tm2tfr.sources.circuit.inputs import random_cases, read_input, shown_outputs
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.transformer.weights import Decoder

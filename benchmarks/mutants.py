@@ -50,17 +50,17 @@ def _in(folder: str, names: str) -> tuple[str, ...]:
 LONG_RUN, AGAIN = "tests/runs/test_long_run.py", "test_a_run_that_is_begun_again_finds_no_key_of_the_run_before"
 TARGETS = {
     "certificate": Target(
-        _in("tm2tfr/sources/turing/proof/", "attention cases certificate domain embedding feed_forward rounding"),
-        _in("tests/sources/turing/proof/test_", "pinned refusals guards certificate command cases rounding mutation"),
+        _in("tm2tfr/sources/turing/proof/", "attention cases certificate domain feed_forward prove rounding"),
+        _in("tests/sources/turing/proof/test_", "pinned refusals guards certificate cases rounding"),
         "large or brute or below or within or every_machine or wrong_is_certified or transformed or attack",
     ),
     "check": Target(
         _in("tm2tfr/runs/", "comparison blocks long_run"),
-        (*_in("tests/runs/test_", "check edges sabotage"), LONG_RUN),
+        (*_in("tests/runs/test_", "check columns sabotage"), LONG_RUN),
         "random or sabotage or blocks_of or residual or new_run",
     ),
     "fast": Target(
-        _in("tm2tfr/engines/fast/", "kernel attention state tail straight session plan heads"),
+        _in("tm2tfr/engines/fast/", "kernel attention arrays tail straight session plan heads"),
         (*_in("tests/engines/test_", "recognise kernel fast straight dependence"), f"{LONG_RUN}::{AGAIN}"),
         "spread or large or random_decoders or random_machines or shipped or hard or claimed or was_saved or sabotaged",
         compiled=False,  # the kernel as plain Python: nothing to compile for each mutant

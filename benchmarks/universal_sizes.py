@@ -12,8 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.run import seconds
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.universal.compiler import compile_universal
-from tm2tfr.sources.turing.universal.compiler.compiler import renamed
+from tm2tfr.sources.turing.universal.compiler import compile_universal, renamed
 from tm2tfr.sources.turing.universal.program import Universal
 
 SIZES = ((2, 2), (5, 2), (8, 4), (10, 4), (20, 6), (25, 14), (50, 20))

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import tm2tfr
 from tests.cli.lines import params
+from tests.golden import Golden
 from tests.handmade import normed, tabled
 from tests.targets.matrices.programs import needs_torch
 from tm2tfr.base.errors import CompileError, EngineError, InputError, NotFoundError, Tm2tfrError
@@ -26,7 +27,6 @@ from tm2tfr.base.native import folder
 from tm2tfr.cli import app
 from tm2tfr.cli.commands import guarded
 from tm2tfr.engines import engine
-from tm2tfr.engines.dense import Dense
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
@@ -317,26 +317,6 @@ def test_weights_of_a_circuit_without_the_circuit_are_run_and_not_checked() -> N
         with pytest.raises(CompileError, match="no circuit is stored with these weights: give a circuit, or weights"):
             function(alone)  # type: ignore[operator]
     assert tm2tfr.check(alone, "110", machine="full-adder").agrees
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"variant": "papre"}, r"unknown variant 'papre' \(did you mean 'paper'\?\): use lookup, paper-hard, paper"),
-        ({"variant": 3}, "unknown variant 3: use lookup, paper-hard, paper"),
-        ({"basis": "nand"}, r"unknown basis 'nand' .*: use nor, paper|unknown basis 'nand': use nor, paper"),
-        ({"epsilon": "much"}, "full-adder: epsilon must be a number from 0 to 1e.06, not 'much': use for example 1e-5"),
-        ({"epsilon": float("nan")}, "epsilon must be a number from 0 to 1e.06, not nan"),
-        ({"epsilon": 1e-5}, "variant lookup has no layer norms: omit epsilon, or use the variant paper"),
-        (
-            {"left_boundary": "chapter"},
-            "full-adder is a circuit, and the left boundary is that of a Turing machine's one-way",
-        ),
-    ],
-)
-def test_an_option_of_a_construction_makes_sense_or_is_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(CompileError, match=words):
-        tm2tfr.compile("full-adder", **options)
 
 
 def test_an_option_for_circuits_is_no_option_of_machines_nor_of_weights() -> None:
@@ -657,22 +637,6 @@ def test_a_weight_file_is_known_by_how_it_begins(forms: Forms, tmp_path: Path, m
         tm2tfr.check("-", "11")
 
 
-def test_a_subject_made_by_hand_checks_itself() -> None:
-    decoder = tm2tfr.compile("chapter")
-    wrong: list[dict[str, Any]] = [{}, {"source": "chapter"}, {"weights": MACHINE}]
-    for parts in wrong:
-        with pytest.raises(
-            CompileError, match="x: a subject has a Machine, a Circuit, a Program or a LogicProgram as its s"
-        ):
-            tm2tfr.Subject("x", **parts)
-    with pytest.raises(CompileError, match="x: these weights are already compiled"):
-        tm2tfr.Subject("x", weights=decoder, options={"left_boundary": "chapter"})
-    with pytest.raises(CompileError, match="unknown left boundary 'nonsense'"):
-        tm2tfr.Subject.of("chapter", left_boundary="nonsense")
-    with pytest.raises(CompileError, match="the tape is two-way and has no left boundary"):
-        tm2tfr.Subject.of("palindromes", left_boundary="chapter")
-
-
 def test_what_is_compared_with_has_no_option_of_the_construction() -> None:
     printed = tm2tfr.Subject.of("left-edge", left_boundary="chapter")
     for function in (tm2tfr.check, tm2tfr.certify, tm2tfr.measure_softness, tm2tfr.explore):
@@ -696,27 +660,5 @@ def test_an_export_is_compared_with_the_weights_that_are_given(tmp_path: Path) -
     assert not tm2tfr.verify_export(tmp_path / "out", machine=broken, word="11").same
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: tm2tfr.make_dataset(5, "x"), "5 \\(int\\) is neither a spec nor the name of one"),  # type: ignore[arg-type]
-        (lambda: tm2tfr.normal_form(0), "states must be a number, not 0: use 1 or more"),
-        (lambda: tm2tfr.sweep(None), "None \\(NoneType\\) is neither a spec"),  # type: ignore[arg-type]
-        (lambda: tm2tfr.make_dataset("palindromes", 5), "folder must be the name of a folder, not 5"),  # type: ignore[arg-type]
-        (lambda: tm2tfr.sweep("palindromes", max_steps=3.5), "max_steps must be a whole number"),  # type: ignore[arg-type]
-        (lambda: tm2tfr.sweep("palindromes", workers=0), "workers must be a number of processes, not 0"),
-        (lambda: tm2tfr.sweep("palindromes", engine="nonsense"), "unknown engine 'nonsense': use one of auto"),
-        (lambda: tm2tfr.run("chapter", keep_rows="no"), "keep_rows must be True or False"),  # type: ignore[arg-type]
-        (lambda: tm2tfr.run("chapter", progress=5), "progress must be a function, not 5"),  # type: ignore[arg-type]
-        (lambda: tm2tfr.run("chapter", engine=Dense), "is not an engine"),  # type: ignore[arg-type]
-        (lambda: tm2tfr.run("chapter", dtype=""), "'' is not the name of a dtype"),
-        (lambda: tm2tfr.run("chapter", out="a\0.csv"), "out must be the name of a file"),
-        (lambda: tm2tfr.check("chapter", checkpoint_every=5), "checkpoint_every only applies to a run with a checkpoint"),
-        (lambda: tm2tfr.export_to(["torch"], "chapter", "x"), "there is no export to \\['torch'\\]"),  # type: ignore[arg-type]
-        (lambda: tm2tfr.load("chapter", format=""), "'' is not the name of a format"),
-        (lambda: tm2tfr.table(tm2tfr.run("chapter"), "text", elide="x"), "elide must be a number"),  # type: ignore[arg-type]
-    ],
-)
-def test_arguments_of_the_wrong_type_are_refused(call: Callable[[], Any], words: str) -> None:
-    with pytest.raises(Tm2tfrError, match=words):
-        call()
+REFUSED = Golden(Path(__file__).parent / "refused.txt")
+test_calls_that_make_no_sense_are_refused = REFUSED.test()

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.cli.lines import said
 from tests.cli.test_commands import tm2tfr_here
 from tm2tfr.api.subject import Subject
 from tm2tfr.transformer.weights import matrices, replaced
@@ -52,12 +51,6 @@ def test_many_runs_are_written_a_line_each(tmp_path: Path, capsys: pytest.Captur
     assert tm2tfr_here(capsys, "check", "half-adder", "--random", "3", "-o", str(rows))[0] == 0
     (first, *others) = map(json.loads, rows.read_text(encoding="utf-8").splitlines())
     assert (len(others), list(first)) == (2, ["input", "outputs", "result", "agrees"])
-    assert said(capsys, "check", "half-adder", "--all", "-o", str(tmp_path / "x.parquet")) == (
-        f"{tmp_path}/x.parquet: many runs are written as .csv or .jsonl: name the file x.csv"
-    )
-    assert said(capsys, "check", "half-adder", "--all", "--checkpoint", str(tmp_path / "x")) == (
-        "tm2tfr check: there are many runs, and a checkpoint contains one: omit it"
-    )
 
 
 def test_the_run_that_differs_is_the_last_one_that_is_written(tmp_path: Path) -> None:
@@ -86,26 +79,12 @@ def test_many_inputs_are_checked_in_one_batch_and_reported_as_one_by_one(
     command = ("check", "binary-adder", "--bits", "4", *words)
     batched = tm2tfr_here(capsys, *command)
     as_json = [json.loads(line) for line in tm2tfr_here(capsys, *command, "--format", "json")[1]]
-    monkeypatch.setattr("tm2tfr.api.checking_many.together", lambda *_: None)
+    monkeypatch.setattr("tm2tfr.api.checking.together", lambda *_: None)
     assert tm2tfr_here(capsys, *command) == batched
     single = [json.loads(line) for line in tm2tfr_here(capsys, *command, "--format", "json")[1]]
     assert [found.pop("engine") for found in as_json] == ["fast"] * 20
     assert [found | {"engine": ""} for found in as_json] == [found | {"engine": ""} for found in single]
     assert (batched[0], len(batched[1])) == (0, 21)
-
-
-def test_bytes_of_a_file_are_the_input_of_a_circuit_that_takes_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "message"
-    path.write_bytes(b"0x61")
-    assert said(capsys, "check", "full-adder", "--file", str(path)) == (
-        "tm2tfr: full-adder takes no bytes, and --file is for circuits that do, such as sha256: use --input"
-    )
-    assert said(capsys, "trace", "full-adder", "--file", str(tmp_path / "no")).endswith("no' is not a file: name one")
-    assert said(capsys, "trace", "sha256", "--file", str(path), "--input", "a") == (
-        "tm2tfr: --input and --file cannot be combined: omit one of them"
-    )
 
 
 @pytest.mark.slow

@@ -1,18 +1,19 @@
-"""Formulas and programs of temporal logic on the command line: compiled, traced, checked, drawn, listed, converted."""
+"""Formulas and programs of temporal logic on the command line."""
 
 from __future__ import annotations
 
 import io
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tm2tfr
-from tests.cli.lines import said
-from tm2tfr.base.errors import EngineError, InputError, SpecWarning
+from tm2tfr.base.errors import EngineError, InputError, NotFoundError, SpecWarning
 from tm2tfr.cli import main
 from tm2tfr.transformer.weights import matrices, replaced
 
@@ -64,9 +65,6 @@ def test_or_as_a_file_of_which_a_definition_is_chosen(tmp_path: Path, capsys: py
         "outputs: 2 nodes: seen, Q[a]",
     ]
     assert heading[2].startswith("here: a decoder, masks future, 1 attention layer with 1 head, ")
-    assert said(capsys, "compile", str(path), "--define", "sen") == (
-        "two: nothing is defined as 'sen' (did you mean 'seen'?): the definitions are seen, later"
-    )
 
 
 def test_a_program_shows_its_values(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,11 +77,6 @@ def test_a_right_looking_operator_makes_an_encoder_and_is_refused_in_a_decoder(c
     shown = printed(capsys, "compile", "starts-110")
     assert "here: an encoder, masks none" in shown
     assert "words: of any length, from '0', '1', with BOS and EOS" in shown
-    assert said(capsys, "compile", "-f", "Q[a] & next Q[b]", "--mask", "future") == (
-        "<formula>:1:8: this operator looks at later positions, which a decoder does not see: omit --mask future\n"
-        "  Q[a] & next Q[b]\n"
-        "         ^~~~~~~~~"
-    )
 
 
 @pytest.mark.slow
@@ -161,7 +154,6 @@ def test_graph_distinguishes_attention(tmp_path: Path, capsys: pytest.CaptureFix
     assert '[label="hop_1\\n▶ [j ≤ i, before(j) = in(i)] in(j) : \'?\'" fillcolor="#e5ebfd" peripheries=2]' in shown
     printed(capsys, "graph", *ONCE[:2], "-o", str(tmp_path / "x.mmd"), warned=f"wrote {tmp_path / 'x.mmd'}\n")
     assert (tmp_path / "x.mmd").read_text(encoding="utf-8").startswith("flowchart TB\n")
-    assert "runs are drawn of RASP programs" in said(capsys, "graph", "hop-1", "--input", "abc")
 
 
 def test_formulas_are_written_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,14 +163,6 @@ def test_formulas_are_written_in_other_formats(tmp_path: Path, capsys: pytest.Ca
     path = tmp_path / "again.tl"
     printed(capsys, "convert", "since-b", "-o", str(path), warned=f"wrote {path}\n")
     assert tm2tfr.load(path).root.right.values == ("b",)
-    for name, ending, reads, right in (("since-b", "srasp", "a program", "tl"), ("hop-1", "TL", "a formula", "srasp")):
-        noun, other = tm2tfr.load(name).noun, f".{ending.lower()}"
-        assert said(capsys, "convert", name, "-o", f"z.{ending}") == (
-            f"z.{ending}: {name} is a {noun}, and a file that ends in {other} is read as {reads}: use z.{right}"
-        )
-    assert said(capsys, "convert", "since-b", "--to", "bench") == (
-        "since-b is a formula, which is not written as 'bench': use one of ascii, paper, latex, dot, mermaid"
-    )
 
 
 @pytest.mark.slow
@@ -203,14 +187,6 @@ def test_formulas_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
     ]
     facts = json.loads(printed(capsys, "list", "hop-1", "--format", "json"))
     assert (facts["kind"], facts["language"], facts["define"]) == ("program", "srasp", "hop_1")
-
-
-@pytest.mark.parametrize("command", ["trace", "table", "check", "soften", "explore", "certify"])
-@pytest.mark.parametrize("name", ["since-b", "reverse"])
-def test_what_takes_no_steps_has_no_limit_of_them(command: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, command, name, "--max-steps", "10000") == (
-        f"tm2tfr {command}: {name} answers all positions at once, and takes no steps on a tape: omit --max-steps"
-    )
 
 
 SIGNLESS = "--compare sign changes nothing: there are no two numbers that the sign head compares"
@@ -246,17 +222,6 @@ def main_warned(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         main(arguments)
     assert end.value.code == 0
     return capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("name", "word"), [("since-b", "ab"), ("reverse", "ab"), ("chapter", "11")])
-def test_all_inputs_are_looked_at_before_any_run(name: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "'z'" in said(capsys, "check", name, "-i", word, "-i", "zz")
-
-
-def test_a_position_that_is_not_there_is_told_before_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "trace", "since-b", "--at", "99") == (
-        "the run on 'BOS a b a c b' has 6 positions, and none numbered 99: use a position from 0 to 5"
-    )
 
 
 def test_a_formula_is_a_text_and_measured_as_labels() -> None:
@@ -317,3 +282,101 @@ def test_of_a_long_word_the_ends_are_shown(capsys: pytest.CaptureFixture[str]) -
     assert printed(capsys, "check", "since-b", "--input", word).splitlines() == [
         f"ok    {word[:29]} … {word[-29:]} (100 characters) → accept: 505 cells agree"
     ]
+
+
+NAMES = ("since-b", "hop-1")
+"""A formula and a program, each over a, b, c."""
+WORD = "abcab"
+FORMS = ("name", "name with ending", "path", "standard input", "weight file", "program", "decoder", "subject")
+TAKEN: dict[str, Callable[[Any, Path], Any]] = {
+    "activations": lambda s, _: tm2tfr.activations(s, WORD, 3),
+    "attention_of": lambda s, _: tm2tfr.attention_of(s, WORD).text(),
+    "check": lambda s, _: tm2tfr.check(s, WORD),
+    "compile": lambda s, _: tm2tfr.compile(s),
+    "convert": lambda s, _: tm2tfr.convert(s, "paper"),
+    "default_input": lambda s, _: tm2tfr.default_input(s),
+    "listing": lambda s, _: tm2tfr.listing(s),
+    "run": lambda s, _: tm2tfr.run(s, WORD),
+    "summary": lambda s, _: tm2tfr.summary(s),
+    "to_graph": lambda s, _: sorted(tm2tfr.to_graph(s).edges(keys=True)),
+}
+COMMANDS = {
+    "trace": ["--input", WORD],
+    "table": ["--input", WORD, "--format", "latex"],
+    "check": ["--all-up-to", "3"],
+    "compile": [],
+    "graph": [],
+    "convert": ["--to", "paper"],
+}
+
+
+def given(name: str, form: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what is given in a form."""
+    program = tm2tfr.load(name)
+    path = folder / f"{name}.{program.language}"
+    path.write_text(program.text, encoding="utf-8")
+    weights = folder / "w.safetensors"
+    if form == "weight file":
+        tm2tfr.save_weights(program, weights)
+    if form == "standard input":
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(program.text.encode())))
+    forms = {
+        "name": name,
+        "name with ending": path.name,
+        "path": str(path),
+        "standard input": "-",
+        "weight file": str(weights),
+        "program": program,
+        "decoder": tm2tfr.compile(program) if form == "decoder" else None,
+        "subject": tm2tfr.Subject.of(program),
+    }
+    return forms[form]
+
+
+def without_name(result: Any) -> Any:
+    """Return a result in which the name of what came from standard input is that of the program."""
+    return repr(result).replace("stdin", "NAME").replace(NAMES[0], "NAME").replace(NAMES[1], "NAME")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", TAKEN)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_function_takes_every_form(name: str, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    due = without_name(TAKEN[function](name, tmp_path))
+    for form in FORMS[1:]:
+        assert without_name(TAKEN[function](given(name, form, tmp_path, monkeypatch), tmp_path)) == due, form
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_takes_every_form(
+    name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = set()
+    for form in FORMS[:5]:
+        with pytest.raises(SystemExit) as end:
+            main([command, given(name, form, tmp_path, monkeypatch), *COMMANDS[command]])
+        out, err = capsys.readouterr()
+        assert (end.value.code, err) == (0, ""), form
+        shown.add(out.replace("stdin", name).replace('"', ""))
+    assert len(shown) == 1
+
+
+def test_a_file_comes_before_what_is_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "since-b.tl").write_text("once Q[z]", encoding="utf-8")
+    assert tm2tfr.load("since-b.tl").alphabet == ("z",)
+    assert tm2tfr.load("since-b").alphabet == ("a", "b", "c")
+
+
+def test_a_name_that_nothing_has_is_told_with_what_may_be_meant() -> None:
+    with pytest.raises(NotFoundError, match=r"no machine, circuit, program or formula of that name is shipped \(did you"):
+        tm2tfr.load("flip-flopz")
+
+
+def test_an_alphabet_and_a_definition_are_options_of_compiling() -> None:
+    wider = tm2tfr.compile("hop-1", alphabet="abcd", define="before")
+    assert wider.outputs[0].name == "before"
+    assert tm2tfr.check(wider, "dcd").result.values == ("?", "d", "c")
+    assert tm2tfr.Subject.of(wider).right.alphabet == ("a", "b", "c", "d")

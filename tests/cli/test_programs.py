@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
-from tests.cli.lines import said
 from tm2tfr.cli import main
 from tm2tfr.transformer.weights import matrices, replaced
 
@@ -135,13 +134,6 @@ def test_a_stream_of_which_nothing_is_compared_is_noted(tmp_path: Path, capsys: 
         "note: the residual stream is not compared, since the program is undefined on all inputs of up to 6 tokens",
         "proved for the 128 of 254 inputs of up to 7 tokens on which it is defined",
     ]
-
-
-def test_an_undefined_input_is_named_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "trace", "sort-unique", "--input", "aa") == (
-        "line 10, column 10: 'sorted' is undefined on the input 'aa' at position 0: position 0 selects 2 positions, and "
-        "texts have no mean: use another input, or define the value there"
-    )
 
 
 def test_a_wrong_weight_is_named_with_its_layer_from_the_weight_file(

@@ -2,7 +2,7 @@
 
 Most of a short command's time goes into imports, and the documentation shows some two hundred commands. What stands in
 the search path as ``tm2tfr`` hands its arguments, folder, environment and the three standard streams over, and exits as
-the copy does. That the installed program starts by itself is tested in `tests.cli.test_start`.
+the copy does. That the installed program starts by itself is tested in `tests.cli.test_process`.
 """
 
 from __future__ import annotations

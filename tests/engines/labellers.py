@@ -12,10 +12,9 @@ from tests.handmade import turned
 from tm2tfr.base.choices import Weighting
 from tm2tfr.contract.source import AnyRow, Column
 from tm2tfr.contract.specification import vector
-from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 from itertools import islice
 
 import pytest
 
+import tm2tfr
 from tm2tfr.base.errors import EngineError
 from tm2tfr.engines import ENGINES, engine, generate
-from tm2tfr.engines.decode import Engine, Step
+from tm2tfr.engines.decode import Engine, Observation, Patch, Step, run_whole
+from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.exact import Exact
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -85,12 +89,7 @@ def test_max_positions_counts_the_prompt_too(runner: Engine, most: int) -> None:
 
 def test_a_step_has_the_residual_stream_of_its_position(runner: Engine) -> None:
     steps = list(generate(CHAIN, ["a"], engine=runner))
-    assert [list(s.residual) for s in steps] == [
-        [1, 0, 0, 0, 0],
-        [0, 0, 1, 0, 1],
-        [1, 0, 0, 0, 2],
-        [0, 1, 0, 0, 3],
-    ]
+    assert [list(s.residual) for s in steps] == [[1, 0, 0, 0, 0], [0, 0, 1, 0, 1], [1, 0, 0, 0, 2], [0, 1, 0, 0, 3]]
     assert isinstance(steps[0], Step)
 
 
@@ -113,3 +112,27 @@ def test_runs_do_not_share_a_cache(runner: Engine) -> None:
     next(first)
     assert short(generate(CHAIN, [], engine=runner)) == [(0, "BOS", "a"), (1, "a", "b"), (2, "b", "STOP")]
     assert short(first) == [(1, "BOS", "a"), (2, "a", "b"), (3, "b", "STOP")]
+
+
+# ── overwriting the stream on the way: position by position and at once, in floats and in rationals
+DECODER = tm2tfr.compile("chapter")
+PATCHED_TOKENS = [DECODER.numbers[token] for token in ("1", "1", "BOS", "(q0,1,0)", "(q1,_,+1)")]
+
+
+@pytest.mark.parametrize("engine", [Dense(), Exact()], ids=["dense", "exact"])
+@pytest.mark.parametrize("stage", [(-1, "embedding"), (1, "attention"), (2, "feed_forward")])
+def test_the_stream_is_overwritten_from_there_on(engine: Dense | Exact, stage: tuple[int, str]) -> None:
+    at = DECODER.layout["h/(i+1)"].start
+    patch = Patch(*stage, at, (Fraction(1, 4),))
+    session, seen = engine.start(DECODER), Observation()
+    for token in PATCHED_TOKENS[:3]:
+        session.feed(token)
+    session.feed(PATCHED_TOKENS[3], seen, [patch])
+    found = {(layer, part): stream[at] for layer, part, stream in seen.stages}
+    assert found[stage] == Fraction(1, 4)
+    before = [where for where in found if list(found).index(where) < list(found).index(stage)]
+    assert all(found[where] != Fraction(1, 4) for where in before)
+    session.feed(PATCHED_TOKENS[4])
+    whole = run_whole(DECODER, PATCHED_TOKENS, engine=engine, patches={3: [patch]})
+    assert list(whole[4].residual) == list(session.residual)
+    assert list(whole[4].logits) == list(session.logits)

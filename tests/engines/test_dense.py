@@ -118,13 +118,7 @@ def test_being_watched_changes_nothing_and_what_is_shown_is_a_copy(name: str) ->
 @pytest.mark.parametrize("name", WATCHED)
 @pytest.mark.parametrize(
     "uniform",
-    [
-        ([], []),
-        ([{}], [{}]),
-        ([{}], [{"number": 1}]),
-        ([{"number": 1}], [{}]),
-        ([{"number": 1}, {}], [{}, {"number": 1}]),
-    ],
+    [([], []), ([{}], [{}]), ([{}], [{"number": 1}]), ([{"number": 1}], [{}]), ([{"number": 1}, {}], [{}, {"number": 1}])],
     ids=["no components", "no weights", "no query", "no key", "they never meet"],
 )
 def test_heads_whose_scores_are_all_zero_attend_everywhere(name: str, uniform: tuple[list[Linear], list[Linear]]) -> None:
@@ -217,8 +211,7 @@ def test_a_decoder_that_float32_and_float64_run_differently(dtype: str, answer: 
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype", "attended"),
-    [("exact", "rational", [0]), ("dense", "float64", [0]), ("dense", "float32", [0, 1])],
+    ("name", "dtype", "attended"), [("exact", "rational", [0]), ("dense", "float64", [0]), ("dense", "float32", [0, 1])]
 )
 def test_scores_that_float32_cannot_tell_apart_tie_there(name: str, dtype: str, attended: list[int]) -> None:
     # 2^24 + 1 + 0 at place 0, where float32 loses the 1, and 2^24 - 1 + 1 at place 1
@@ -260,22 +253,3 @@ def test_engines_by_name() -> None:
         ("exact", "rational"),
         ("fast", "float64"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "dtype", "words"),
-    [
-        ("dence", None, r"^unknown engine 'dence' \(did you mean 'dense'\?\): use one of dense, exact, fast$"),
-        ("", None, r"^unknown engine '': use one of dense, exact, fast$"),
-        ("dense", "float16", r"^the dense engine computes in float64 or float32, not in 'float16'$"),
-        ("dense", "rational", r"^the dense engine computes in float64 or float32, not in 'rational'$"),
-        (
-            "exact",
-            "float64",
-            r"^the exact engine computes with rationals, not in 'float64': omit the dtype$",
-        ),
-    ],
-)
-def test_an_unknown_engine_or_dtype_is_refused(name: str, dtype: str | None, words: str) -> None:
-    with pytest.raises(EngineError, match=words):
-        engine(name, dtype)

@@ -337,33 +337,6 @@ def test_it_computes_in_float64_only(dtype: str) -> None:
     assert (Fast().name, Fast().dtype) == ("fast", "float64")
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        (
-            {"mask": "none"},
-            "these weights have heads that look ahead, which the fast engine cannot run: use the dense engine",
-        ),
-        (
-            {"weighting": "softmax"},
-            "head 'cell h': the fast engine runs average-hard attention, not softmax: use the dense engine",
-        ),
-    ],
-)
-def test_heads_of_another_kind_are_refused(changed: dict[str, Any], words: str) -> None:
-    decoder = compile_machine(load("chapter"))
-    layers = list(decoder.layers)
-    layers[2] = dataclasses.replace(layers[2], heads=(dataclasses.replace(layers[2].heads[0], **changed),))
-    with pytest.raises(EngineError, match=f"^{words}$"):
-        Fast().start(dataclasses.replace(decoder, layers=tuple(layers)))
-
-
-def test_it_cannot_be_watched() -> None:
-    watch: Any = object()
-    with pytest.raises(EngineError, match="^the fast engine cannot be watched from the inside: use the dense engine$"):
-        Fast().start(compile_machine(load("chapter"))).feed(0, watch)
-
-
 def test_positions_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Fast().start(compile_machine(load("chapter")))
     words = r"^the fast engine runs at most 2,147,483,647 positions: use the dense or exact engine$"
@@ -375,16 +348,6 @@ def test_positions_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EngineError, match="runs at most 5 positions"):
         session.feed(0)
     assert session.position == 5
-
-
-@pytest.mark.parametrize("token", [-1, 16, 10**7])
-def test_a_token_that_there_is_not_is_refused(token: int) -> None:
-    session = Fast().start(compile_machine(load("chapter")))
-    words = rf"^there is no token number {token}: use 0 to 15$"
-    with pytest.raises(EngineError, match=words):
-        session.feed(token)
-    with pytest.raises(EngineError, match=words):
-        session.prompt([0, token])
 
 
 def test_a_stop_token_is_compared_as_a_string() -> None:

@@ -14,8 +14,8 @@ from tests.handmade import decoder as by_hand
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
+from tm2tfr.engines.fast.arrays import EARLY
 from tm2tfr.engines.fast.session import FastSession
-from tm2tfr.engines.fast.state import EARLY
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at

@@ -9,7 +9,7 @@ import pytest
 
 from tests.engines.test_fast import followed
 from tests.engines.test_recognise import LATEST, decoder_of, looking
-from tm2tfr.engines.fast import state
+from tm2tfr.engines.fast import arrays as state
 
 
 def test_the_unit_roundoff_is_that_of_float64() -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+import tm2tfr
 from tests.engines.test_dense import LAYOUT, decoder_of, layer, looking
 from tests.handmade import majority, normed
 from tm2tfr.base.errors import EngineError
@@ -21,7 +23,9 @@ from tm2tfr.engines.dense_parts import LayerNorm, Refusals
 from tm2tfr.engines.overflow import reach
 from tm2tfr.transformer.gadgets import Unit
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.weights import Decoder, Norm, replaced
+from tm2tfr.transformer.positions import POSITION_FEATURES
+from tm2tfr.transformer.soft import softened
+from tm2tfr.transformer.weights import Decoder, Norm
 
 
 def column(*numbers: float) -> Matrix:
@@ -81,14 +85,6 @@ def test_what_cannot_be_divided_by_is_refused(x: list[float], words: str) -> Non
         normalised(norm_of(len(x)), x)
 
 
-def test_a_stream_so_large_that_its_square_is_infinite_is_refused_when_it_is_met() -> None:
-    made = with_norms("attention_norm", norm_of(LAYOUT.width))
-    size = made.token_embedding
-    made = replaced(made, {"token_embedding": Matrix(size.shape, size.rows, size.columns, size.values * 1e200)})
-    with pytest.raises(EngineError, match="norm before attention, position 0: the variance is too large for float64"):
-        engine("dense").start(made).feed(0)
-
-
 def test_a_stream_without_directions_stays_empty() -> None:
     assert normalised(norm_of(0), []).tolist() == []
 
@@ -113,22 +109,6 @@ def test_a_part_reads_what_is_normalised_and_the_stream_stays(where: str, seen: 
     stream = LAYOUT.named(dict(enumerate(session.residual.tolist())))
     assert (stream["number"], stream["seen"], stream["out"]) == (3.0, seen, out)
     assert session.logits.tolist() == [logit, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("where", "called"),
-    [
-        ("attention_norm", "layer 1 (), norm before attention"),
-        ("feed_forward_norm", "layer 1 (), norm before feed-forward"),
-        ("norm", "norm before the unembedding"),
-    ],
-)
-def test_a_refusal_says_which_norm(where: str, called: str) -> None:
-    made = with_norms(where, norm_of(LAYOUT.width))
-    empty = {"token_embedding": Matrix.from_entries((LAYOUT.width, 2), {}), "layers": made.layers}
-    empty["position_embedding"] = Matrix.from_entries((LAYOUT.width, 4), {})
-    with pytest.raises(EngineError, match=f"^{re.escape(called)}, position 0: its variance and its epsilon are 0, so that"):
-        engine("dense").start(dataclasses.replace(made, **empty)).feed(0)
 
 
 def test_an_epsilon_too_large_for_the_dtype_is_refused_by_name() -> None:
@@ -172,3 +152,68 @@ def test_a_query_of_thousands_of_zeros_gives_the_same_scores() -> None:
     query = np.where(chance.random(40) < 0.2, chance.normal(size=40), 0.0)
     assert _scores(query, keys, skip=True).tolist() == _scores(query, keys, skip=False).tolist()
     assert _scores(query * 0, keys, skip=True).tolist() == [0.0] * 7
+
+
+# ── the dense engine under softmax, against a forward pass written from the definitions; who refuses it
+def forward(decoder: Decoder, tokens: list[int]) -> NDArray[Any]:
+    """Return the logits at every position, (n, vocabulary), from matrix products over the whole sequence."""
+    n = len(tokens)
+    fractions = [[POSITION_FEATURES[name](i) for i in range(n)] for name in decoder.features]
+    features = [[above / below for above, below in row] for row in fractions]
+    x = decoder.token_embedding.dense()[:, tokens] + decoder.position_embedding.dense() @ np.array(features)
+    for part in decoder.layers:
+        added = np.zeros_like(x)
+        for head in part.heads:
+            scores = (head.query.dense() @ x).T @ (head.key.dense() @ x)
+            scores[np.triu_indices(n, 1)] = -np.inf
+            powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+            weights = powers / powers.sum(axis=1, keepdims=True)
+            added += head.output.dense() @ (head.value.dense() @ x) @ weights.T
+        x = x + added
+        if (f := part.feed_forward) is not None:
+            x = x + f.output.dense() @ np.maximum(f.input.dense() @ x + f.input_bias.dense(), 0) + f.output_bias.dense()
+    return (decoder.unembedding.dense() @ x + decoder.unembedding_bias.dense()).T
+
+
+@pytest.mark.parametrize("name", ["chapter", "busy-beaver-3", "left-edge"])
+@pytest.mark.parametrize("temperature", [3.0, 0.3, 0.03, 1e-4])
+@pytest.mark.parametrize(("dtype", "slack"), [("float64", 1e-9), ("float32", 2e-2)])
+def test_dense_is_the_definition(name: str, temperature: float, dtype: str, slack: float) -> None:
+    decoder = softened(tm2tfr.compile(name), temperature)
+    tokens = [int(t) for t in np.random.default_rng(1).integers(0, len(decoder.vocabulary), 25)]
+    session, found = engine("dense", dtype).start(decoder), []
+    for token in tokens:
+        session.feed(token)
+        found.append(session.logits.copy())
+    wanted = forward(decoder, tokens)
+    if dtype == "float32" and temperature < 1e-2:
+        return  # scores near 10^6: their roundings alone move the weights
+    assert np.abs(np.array(found) - wanted).max() <= slack * max(1.0, np.abs(wanted).max())
+
+
+def test_uniform_heads_stay_exactly_uniform() -> None:
+    hard = tm2tfr.compile("busy-beaver-3")
+    soft = softened(hard, 1e-6)
+    place = hard.layout["h/(i+1)"]
+    one, two = engine("dense").start(hard), engine("dense").start(soft)
+    for token in range(8):
+        one.feed(token % len(hard.vocabulary))
+        two.feed(token % len(hard.vocabulary))
+        assert one.residual[place] == two.residual[place]
+
+
+def test_a_cold_run_is_the_hard_run_bit_for_bit() -> None:
+    hard = tm2tfr.compile("palindromes")
+    one, two = engine("dense").start(hard), engine("dense").start(softened(hard, 2.0**-17))
+    for token in [0, 1, 1, 0, hard.vocabulary.index("BOS"), 4, 5, 6]:
+        assert one.feed(token) == two.feed(token)
+        assert (one.residual == two.residual).all()
+
+
+@pytest.mark.parametrize(("name", "words"), [("exact", "softmax weights are not rational"), ("fast", "not softmax")])
+def test_the_others_refuse_softmax_and_name_the_dense_engine(name: str, words: str) -> None:
+    decoder = softened(tm2tfr.compile("chapter"), 0.01)
+    with pytest.raises(EngineError, match=f"^head 'sum of moves'.*{words}.*: use the dense engine$"):
+        engine(name).start(decoder)
+    assert tm2tfr.check(decoder, "11").engine == "dense"
+    assert tm2tfr.check(decoder, "11", max_steps=None).engine == "dense"

@@ -21,7 +21,6 @@ from tm2tfr.engines import engine
 from tm2tfr.engines.decode import generate
 from tm2tfr.engines.fast import Fast
 from tm2tfr.engines.overflow import check_weights, nearest, reach
-from tm2tfr.runs.rows import activations
 from tm2tfr.sources.turing.library import shipped
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.storage import save
@@ -256,8 +255,3 @@ def test_no_command_crashes(
         assert code != 2 or ": " in err, (command, out, err)
         if "json" in command and code < 2:
             assert not {"NaN", "Infinity"} & set(out.replace(",", " ").replace(":", " ").split()), out
-
-
-def test_activations_say_what_overflowed() -> None:
-    with pytest.raises(EngineError, match="head 'mute', position 0: a score is too large for float64"):
-        activations(mute(1e300), "11", 3, engine="dense")

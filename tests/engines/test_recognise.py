@@ -25,10 +25,7 @@ FEATURES = tuple(POSITION_FEATURES)
 LAYOUT = Residual(tuple(map(Subspace, (*FEATURES, "k", "k^2", "l", "l^2", "n", "j", "moving", "seen", "other"))))
 KEYS = (2.0, 5.0, -1.0, 3.0, 2.0)
 POSITION: tuple[list[Linear], list[Linear]] = ([{"n": 2}, {"1/(i+1)": -1}], [{"i": 1}, {"i^2": 1}])
-LATEST: tuple[list[Linear], list[Linear]] = (
-    [{"n": 2}, {"1": -1}, {"1/(i+1)": 0.5}],
-    [{"k": 1}, {"k^2": 1}, {"i": 1}],
-)
+LATEST: tuple[list[Linear], list[Linear]] = ([{"n": 2}, {"1": -1}, {"1/(i+1)": 0.5}], [{"k": 1}, {"k^2": 1}, {"i": 1}])
 
 
 def decoder_of(*heads: Head, keys: Sequence[float] = KEYS, other: Sequence[float] | None = None) -> Decoder:

@@ -18,9 +18,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tm2tfr.engines import Engine, engine
-from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.gadgets import head, stacked
+from tm2tfr.transformer.matrix import Matrix, rational
 from tm2tfr.transformer.positions import POSITION_FEATURES
-from tm2tfr.transformer.residual import Residual, Subspace
+from tm2tfr.transformer.residual import Linear, Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer
 
 Array = np.ndarray[Any, Any]
@@ -53,12 +54,12 @@ def forward(
     stages = [(-1, "embedding", x.T.tolist())]
     for number, layer in enumerate(decoder.layers):
         new = x
-        for k, head in enumerate(layer.heads):
-            q, key, value = (weights(m) @ x for m in (head.query, head.key, head.value))
+        for k, own in enumerate(layer.heads):
+            q, key, value = (weights(m) @ x for m in (own.query, own.key, own.value))
             scores = [[sum(q[:, i] * key[:, j]) for j in range(i + 1)] for i in range(n)]
             hits = [[j for j, s in enumerate(row) if s == max(row)] for row in scores]
             means = np.array([value[:, at].sum(axis=1) / len(at) for at in hits]).T.reshape(len(value), n)
-            new = new + weights(head.output) @ means
+            new = new + weights(own.output) @ means
             looks[number, k] = [(scores[i], hits[i]) for i in range(n)]
         x = new
         stages.append((number, "attention", x.T.tolist()))
@@ -127,13 +128,7 @@ def agree(decoder: Decoder, tokens: Sequence[int], name: str, dtype: str | None 
 
 # ── random decoders ─────────────────────────────────────────────────────────────────────────────────────────
 def random_decoder(
-    seed: int,
-    *,
-    layers: int,
-    features: tuple[str, ...],
-    carried: float = 1,
-    halves: bool = False,
-    dense: bool = True,
+    seed: int, *, layers: int, features: tuple[str, ...], carried: float = 1, halves: bool = False, dense: bool = True
 ) -> Decoder:
     """Return a decoder of small integer weights (or with halves); values are `carried` times as large."""
     rng = np.random.default_rng(seed)
@@ -291,3 +286,63 @@ def test_no_position_sees_what_comes_after_it(
     again = watched(decoder, [*prefix, *other], engine(name))
     assert [rows[: len(prefix)] for _, _, rows in again[0]][-1] == [x for _, x, _, _ in kept]
     assert list(second.residual) == again[0][-1][2][-1]
+
+
+# ── the exact engine: nothing is ever rounded, so ties are true ties. (Its answers: `test_reference`.)
+LAYOUT = Residual(tuple(map(Subspace, ("1", "1/(i+1)", "seen"))))
+
+
+def decoder_of(heads: tuple[Head, ...], logits: list[Linear]) -> Decoder:
+    return Decoder(
+        layout=LAYOUT,
+        vocabulary=("a", "b"),
+        bos="a",
+        stop=(),
+        features=("1", "1/(i+1)"),
+        token_embedding=Matrix.from_entries((3, 2), {}),
+        position_embedding=Matrix.from_entries((3, 2), {(0, 0): 1.0, (1, 1): 1.0}),
+        layers=(Layer(name="", meaning="", source="", heads=heads),),
+        unembedding=stacked(LAYOUT, logits),
+        unembedding_bias=Matrix.from_entries((2, 1), {}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [(2.0, 2), (-0.0, 0), (0.5, Fraction(1, 2)), (0.1, Fraction(3602879701896397, 2**55)), (1e300, int(1e300))],
+)
+def test_a_weight_is_the_very_number_that_the_float_is(value: float, number: Fraction | int) -> None:
+    assert rational(value) == number
+    assert type(rational(value)) is type(number)
+
+
+def test_a_weight_of_one_tenth_is_not_rounded_along_the_way() -> None:
+    session = engine("exact").start(decoder_of((), [{"1": 0.1, "1/(i+1)": 0.2}, {"1": 0.3}]))
+    session.feed(0)
+    assert session.logits == [Fraction(0.1) + Fraction(0.2), Fraction(0.3)]
+    assert session.logits[0] != session.logits[1]
+
+
+@pytest.mark.parametrize(("name", "first_b"), [("exact", 49), ("dense", 48)])
+def test_floats_break_a_tie_of_logits_that_rationals_keep(name: str, first_b: int) -> None:
+    # 49/(i+1) against 1: equal at i = 48, where the first token wins; but in float64 1/49 · 49 < 1
+    session = engine(name).start(decoder_of((), [{"1/(i+1)": 49}, {"1": 1}]))
+    answers = [session.feed(0) for _ in range(60)]
+    assert answers == [0] * first_b + [1] * (60 - first_b)
+
+
+def test_the_mean_of_thirds_is_a_third() -> None:
+    # means of 1/(i+1) are the harmonic numbers H_n / n; all of them kept exactly
+    uniform = head(LAYOUT, "mean", "", query=[], key=[], carries=[({"1/(i+1)": 1}, {"seen": 1})])
+    session, seen = engine("exact").start(decoder_of((uniform,), [{}, {}])), []
+    for _ in range(30):
+        session.feed(0)
+        seen.append(session.residual[2])
+    assert seen == [sum(Fraction(1, k) for k in range(1, n + 1)) / n for n in range(1, 31)]
+
+
+def test_whole_numbers_are_kept_as_integers_so_that_long_runs_stay_fast() -> None:
+    session = engine("exact").start(decoder_of((), [{}, {}]))
+    for i in range(3):
+        session.feed(0)
+        assert [type(x) for x in session.residual] == [int, Fraction if i else int, int]

@@ -18,8 +18,8 @@ from tests.sources.turing.universal.cases import compiled, random_prompt
 from tests.strategies import tries
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast, fresh
+from tm2tfr.engines.fast.arrays import ENTRIES
 from tm2tfr.engines.fast.session import FastSession
-from tm2tfr.engines.fast.state import ENTRIES
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.transformer.weights import Decoder
 

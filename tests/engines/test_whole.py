@@ -22,8 +22,8 @@ from tm2tfr.engines.dense import Dense, DenseDecoder
 from tm2tfr.engines.dense_parts import LinearMap
 from tm2tfr.engines.exact import Exact
 from tm2tfr.transformer.attention import in_sight, softmax
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head, Norm, matrices, replaced
 
@@ -318,45 +318,6 @@ def test_the_fast_engine_does_not_run_a_sequence_at_once() -> None:
         engine("fast").start(labeller())
     with pytest.raises(EngineError, match="^these weights have outputs by name, which the fast engine cannot run: use"):
         engine("fast").start(causal())
-
-
-def test_exact_refuses_what_is_not_rational() -> None:
-    with pytest.raises(EngineError, match="^head 'next': the exact engine runs average-hard attention only, and softmax"):
-        run_whole(soft(labeller()), [0], engine=Exact())
-    with pytest.raises(EngineError, match="^these weights have layer norms, which the exact engine cannot run: square"):
-        run_whole(normed(), [0], engine=Exact())
-
-
-@pytest.mark.parametrize("name", ["dense", "exact", "batched"])
-def test_there_is_no_position_beyond_the_table(name: str) -> None:
-    decoder = scrambled(1, positions=3)
-    run = (
-        DenseDecoder(decoder).run if name == "batched" else lambda batch: run_whole(decoder, batch[0], engine=engine(name))
-    )
-    with pytest.raises(EngineError, match="^position 3: these weights have 3 positions: stop before it$"):
-        run([[0] * 5])
-
-
-@pytest.mark.parametrize(
-    ("tokens", "words"),
-    [
-        (
-            [0, 1],
-            r"^tokens of shape \(2,\) and dtype int64 are not a batch of sequences: give numbers of tokens",
-        ),
-        ([[0.5]], r"^tokens of shape \(1, 1\) and dtype float64 are not a batch"),
-        ([[0, 3]], "^there is no token with the number 3: use numbers from 0 to 2$"),
-        ([[0, -1]], "^there is no token with the number -1: use numbers from 0 to 2$"),
-    ],
-)
-def test_a_batch_is_checked(tokens: Any, words: str) -> None:
-    with pytest.raises(EngineError, match=words):
-        DenseDecoder(labeller()).run(tokens)
-
-
-def test_only_floats_at_once() -> None:
-    with pytest.raises(EngineError, match="^the dense engine computes in float64 or float32, not in 'float16'"):
-        DenseDecoder(labeller(), "float16")  # type: ignore[arg-type]
 
 
 HUGE = {

@@ -28,7 +28,7 @@ EXAMPLES = {
     "check": ("check", "palindromes"),
     "check --random": ("check", "palindromes", "--random", "5"),
     "check of a circuit": ("check", "parity"),
-    "check of a program": ("check", "sort", "--all-up-to", "2"),
+    "check of a program": ("check", "reverse", "--max-length", "2"),
     "check of a formula": ("check", "--formula", "once Q[a]", "--alphabet", "ab", "--all-up-to", "3"),
     "certify": ("certify", "chapter"),
     "certify of a circuit": ("certify", "full-adder"),
@@ -37,11 +37,11 @@ EXAMPLES = {
     "compile": ("compile", "chapter", "-o", "chapter.safetensors"),
     "prompt": ("prompt", "chapter"),
     "export": ("export", "chapter", "--to", "torch", "--no-verify", "-o", "exported"),
-    "dataset": ("dataset", "palindromes", "-o", "data", "--workers", "1"),
+    "dataset": ("dataset", "half-adder", "-o", "data", "--workers", "1"),
     "sweep": ("sweep", "palindromes", "--max-steps", "2", "--workers", "1"),
     "labels": ("labels", "chapter", "--all-up-to", "2", "-o", "labels", "--workers", "1"),
     "intervene": ("intervene", "chapter", "--input", "11", "--random", "3"),
-    "disguise": ("disguise", "chapter", "-o", "hidden.safetensors", "--key", "key.json"),
+    "disguise": ("disguise", "half-adder", "--grade", "1", "-o", "hidden.safetensors", "--key", "key.json"),
     "score --template": ("score", "key.json", "--template"),
 }
 """What is done -> the command."""
@@ -82,7 +82,7 @@ def test_a_command_makes_one_call_of_the_library(what: str, tmp_path: Path, monk
     assert len(found) == (what != "graph"), found
 
 
-ELSEWHERE = {"list", "convert", "playground", "verify-export", "train", "compare", "score"}
+ELSEWHERE = {"list", "convert", "playground", "rasp", "verify-export", "train", "compare", "score"}
 """Commands that describe sources, serve a page, or read a folder that another command made: of these the text is read."""
 
 

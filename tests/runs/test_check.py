@@ -1,20 +1,26 @@
-"""The check and the specification behind it."""
+"""Checks of single runs, and by a plan: what ``tm2tfr check`` is asked for, with the same refusals."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
+import tm2tfr
 import tm2tfr as api
+from tests.cli.test_commands import tm2tfr_here
 from tests.runs.checking import check
 from tests.strategies import machines_with_inputs
-from tm2tfr.base.errors import CompileError, EngineError, InputError
+from tm2tfr.base.errors import CompileError, EngineError, InputError, for_command_line
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.exact import Exact
 from tm2tfr.runs.cause import find_cause
 from tm2tfr.runs.comparison import run
+from tm2tfr.runs.plan import Finding, Plan, RunOptions, Soft, Watcher
 from tm2tfr.runs.rows import activations
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -117,3 +123,77 @@ def test_the_chapters_vectors_by_name() -> None:
     assert "e_a" not in found["H(4)"]
     with pytest.raises(EngineError, match="has 9 positions, and none numbered 9: use a position from 0 to 8"):
         activations(compile_machine(load("chapter")), "11", 9)
+
+
+ASKED: dict[str, tuple[tuple[str, ...], str, Plan]] = {
+    "examples": (("palindromes",), "palindromes", Plan()),
+    "inputs": (("chapter", "--input", "11", "--input", "1"), "chapter", Plan(inputs=("11", "1"))),
+    "random": (("palindromes", "--random", "4", "--seed", "2"), "palindromes", Plan(random=4, seed=2)),
+    "up to": (("left-edge", "--all-up-to", "3", "--engine", "dense"), "left-edge", Plan(all_up_to=3, engine="dense")),
+    "all": (("full-adder", "--all"), "full-adder", Plan(every=True)),
+    "a circuit": (("half-adder", "--engine", "exact"), "half-adder", Plan(engine="exact")),
+    "a program": (("sort", "--all-up-to", "3"), "sort", Plan(all_up_to=3)),
+    "one word": (("sort", "--input", "cab"), "sort", Plan(inputs=("cab",))),
+    "softly": (("chapter", "--attention", "softmax"), "chapter", Plan(soft=Soft("softmax"))),
+    "cut off": (("chapter", "--max-steps", "3"), "chapter", Plan(max_steps=3)),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_the_library_says_what_the_command_says(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, subject, plan = ASKED[asked]
+    with for_command_line():
+        report = tm2tfr.check(subject, plan)
+    code, lines = tm2tfr_here(capsys, "check", *arguments)
+    assert (code, lines) == (0 if report.passed else 1, str(report).splitlines())
+    _, data = tm2tfr_here(capsys, "check", *arguments, "--format", "json")
+    assert [json.loads(line) for line in data] == report.as_dicts()
+
+
+def test_a_report_says_whether_it_passed() -> None:
+    good, bad = tm2tfr.check("chapter", Plan()), tm2tfr.check("chapter", Plan(max_steps=3))
+    assert (good.passed, bad.passed) == (True, False)
+    assert repr(good).startswith("<CheckReport: passed, ")
+    assert repr(bad).startswith("<CheckReport: FAILED, ")
+
+
+def test_weights_that_are_wrong_fail() -> None:
+    decoder = tm2tfr.compile("left-edge", left_boundary="chapter")
+    assert not tm2tfr.check(decoder, Plan(), watch=Watcher()).passed
+
+
+def test_whoever_watches_hears_each_finding_as_it_comes() -> None:
+    heard: list[Finding] = []
+
+    class Ears(Watcher):
+        def hear(self, said: Finding) -> None:
+            heard.append(said)
+
+    report = tm2tfr.check("palindromes", Plan(inputs=("ab", "a")), watch=Ears())
+    assert tuple(heard) == report.said
+
+
+@pytest.mark.parametrize(
+    "beside", [{"engine": "exact"}, {"max_steps": 3}, {"keep_rows": False}, {"out": "rows.csv"}, {"machine": "chapter"}]
+)
+def test_nothing_beside_a_plan_is_ignored(beside: dict[str, Any]) -> None:
+    with pytest.raises(tm2tfr.Tm2tfrError, match=f"{next(iter(beside))} cannot stand beside a plan"):
+        tm2tfr.check("chapter", Plan(), **beside)
+
+
+def test_a_plan_for_another_source_is_refused() -> None:
+    for subject, plan, said in (
+        ("palindromes", Plan(every=True), "not a circuit"),
+        ("half-adder", Plan(all_up_to=3), "all have one length"),
+        ("sort", Plan(every=True), "every is for circuits"),
+        ("chapter", Plan(random=3, out=Path("rows.csv")), "-o records a single run"),
+        ("half-adder", Plan(max_steps=3), "a circuit without examples has many"),
+    ):
+        with pytest.raises(tm2tfr.Tm2tfrError, match=said):
+            tm2tfr.check(subject, plan)
+
+
+def test_a_plan_is_how_its_runs_are_made() -> None:
+    assert isinstance(Plan(engine="exact"), RunOptions)
+    assert Plan(inputs=["a"]).inputs == ("a",)  # type: ignore[arg-type]
+    assert Plan(soft=("softmax", None)).soft == Soft("softmax")  # type: ignore[arg-type]

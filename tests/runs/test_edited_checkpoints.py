@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.cli.test_commands import tm2tfr
-from tests.runs.test_universal_runs import in_the_prompt
+from tests.runs.test_universal import in_the_prompt
 from tests.strategies import tries
 from tm2tfr.base.errors import CheckpointError, Tm2tfrError
 from tm2tfr.engines.fast import session

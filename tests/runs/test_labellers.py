@@ -24,8 +24,8 @@ from tm2tfr.runs.choose import engines
 from tm2tfr.runs.comparison import check, run
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.rows import activations, columns_of, row_type, rows
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder, Mask, matrices, replaced
 

@@ -16,7 +16,7 @@ from tests.strategies import machines_with_inputs
 from tm2tfr.base.errors import EngineError, InputError
 from tm2tfr.engines.dense import Dense
 from tm2tfr.engines.fast import Fast
-from tm2tfr.engines.fast.state import ENTRIES
+from tm2tfr.engines.fast.arrays import ENTRIES
 from tm2tfr.runs import long_run
 from tm2tfr.runs.blocks import RowBlock, as_rows
 from tm2tfr.runs.comparison import Trace

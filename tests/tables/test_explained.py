@@ -82,7 +82,7 @@ def test_programs_and_formulas_have_equations_in_their_notation(
 
 @pytest.mark.similar
 @pytest.mark.slow
-@pytest.mark.parametrize("name", of_kind("program") + of_kind("formula"))
+@pytest.mark.parametrize("name", [f"{kind}:{name}" for kind in ("program", "formula") for name in of_kind(kind)])
 def test_every_shipped_program_has_an_equation_for_all_that_its_weights_hold(name: str) -> None:
     found = tm2tfr.explain(name)
     decoder = tm2tfr.compile(name)

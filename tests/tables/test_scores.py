@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import tm2tfr
-from tests.cli.lines import said
 from tests.handmade import majority
 from tm2tfr.base.errors import EngineError, OutputError, ShapeError
 from tm2tfr.cli import main
 from tm2tfr.engines import engine
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.read import formula
 from tm2tfr.tables.scores import (
@@ -75,27 +74,6 @@ def test_shares_are_written_as_fractions() -> None:
     assert [share(w) for w in (1.0, 0.5, 1 / 3, 1 / 97, 0.75, 0.1234, 0.9999)] == [
         *("1", "1/2", "1/3", "1/97", "0.75", "0.12", "0.9999"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--position", "50"], "there is no position 50: the run has 9 positions: use one from 0 to 8"),
-        (
-            ["--head", "sum of move"],
-            "no head is called 'sum of move' (did you mean 'sum of moves'?): use one of sum of moves, ",
-        ),
-        (["--head", "1.1"], "there is no head 1: layer 1 has 0 heads: use one of layer 2, 3 or 4"),
-        (["--head", "4.2"], "there is no head 2: layer 4 has 1 head: use one from 1 to 1"),
-        (
-            ["--all", "--position", "3"],
-            "tm2tfr plot: --all is about the rows of a map, and --position shows one: omit one of ",
-        ),
-        (["-o", "run.gif"], "run.gif: plots are written as .png, .svg, .pdf: name the file run.png"),
-    ],
-)
-def test_what_cannot_be_plotted_is_refused(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "plot", "chapter", "--input", "11", *arguments).startswith(why)
 
 
 def test_values_check_themselves() -> None:

@@ -25,7 +25,6 @@ from tests.recordings import recorded_text
 from tests.strategies import machines_with_inputs
 from tests.tables.examples import CASES, GOLDEN, NASTY_SYMBOLS, SUFFIXES, broken, chapter, made, nasty, traced
 from tm2tfr import run
-from tm2tfr.base.errors import OutputError
 from tm2tfr.base.text import tex
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.turing.columns import COLUMNS
@@ -201,9 +200,6 @@ def test_gaps_in_each_format() -> None:
     assert "| ⋮ | (1 497 rows) |  |  |  |  |  |  |  |\n" in table(trace, "markdown", elide=4)
     assert '<tr><td colspan="9">⋮ (1 497 rows)</td></tr>\n' in table(trace, "html", elide=4)
     assert r"\multicolumn{9}{l}{$\vdots$ (1\,497 rows)} \\" in table(trace, "latex", elide=4)
-    for format in ("csv", "json", "jsonl"):
-        with pytest.raises(OutputError, match=f"{format} is for programs and has no place for rows left out: omit elide"):
-            table(trace, format, elide=4)
 
 
 # ── what is wrong ───────────────────────────────────────────────────────────────────────────────────────────
@@ -264,17 +260,6 @@ def test_captions() -> None:
     latex = table(trace, "latex", caption="100% of q_0").splitlines()
     assert latex[1:4] == [r"\begin{table}", r"\centering", r"\caption{100\% of q\_0}"]
     assert latex[-2:] == [r"\end{tabular}", r"\end{table}"]
-    for format in ("csv", "json", "jsonl"):
-        with pytest.raises(OutputError, match=f"{format} is for programs and has no place for captions: omit caption"):
-            table(trace, format, caption="Table 1")
-
-
-def test_a_table_is_of_a_trace() -> None:
-    words = r"a table is of a trace, not of 'chapter' \(str\): use tm2tfr.table\(tm2tfr.check"
-    with pytest.raises(OutputError, match=words):
-        table("chapter", "text")  # type: ignore[arg-type]
-    with pytest.raises(OutputError, match=r"use tm2tfr.table\(tm2tfr.check\(..., '11'\)\)$"):
-        table("chapter", "11")  # type: ignore[arg-type]
 
 
 def test_every_format_ends_with_one_line_break() -> None:
@@ -282,14 +267,6 @@ def test_every_format_ends_with_one_line_break() -> None:
         for trace in (traced(chapter(), "11"), replace(made([0]), rows=())):
             text = table(trace, format)
             assert text == "" or (text.endswith("\n") and not text.endswith("\n\n"))
-
-
-def test_an_unknown_format() -> None:
-    with pytest.raises(OutputError) as caught:
-        table(made([0]), "latx")
-    assert str(caught.value) == (
-        "unknown table format 'latx' (did you mean 'latex'?): use one of text, markdown, latex, csv, json, jsonl, html"
-    )
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from tests.handmade import turned
-from tm2tfr.transformer.claims import Claim, Over
+from tm2tfr.transformer.claims import Claim, Output, Over
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.weights import Decoder, Layer
 

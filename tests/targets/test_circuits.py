@@ -20,7 +20,7 @@ from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.choices import CIRCUIT_VARIANTS
 from tm2tfr.base.errors import CompileError, ExportError, InputError
 from tm2tfr.sources.circuit.evaluate import evaluate
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.targets.common import fitting
 from tm2tfr.targets.common.comparison import compared

@@ -23,7 +23,7 @@ from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule
 from tm2tfr.sources.turing.truth import reference_rows
-from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal
+from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.verdict import argument, typed

@@ -190,9 +190,7 @@ LOOKUP = lookup(
     LAYOUT, "lookup", "", scaled={"h/(i+1)": 1}, carries=[({"i": 1}, {"seen": 1}), ({"i^2": 1}, {"seen^2": -1})]
 )
 LOOKED_UP = decoder_of(
-    LAYOUT,
-    [{"k": k, "k^2": k * k} for k in NUMBERS],
-    (attention("mean", (MEAN,)), attention("lookup", (LOOKUP,))),
+    LAYOUT, [{"k": k, "k^2": k * k} for k in NUMBERS], (attention("mean", (MEAN,)), attention("lookup", (LOOKUP,)))
 )
 
 
@@ -316,11 +314,6 @@ def test_a_feed_forward_layer_has_one_row_a_unit() -> None:
     layer = feed_forward(layout, iter([Unit("u", {"a": 1, "b": -1}, {"b": 2}, bias=-1), Unit("v", {}, {"a": 1})]))
     assert layer.units == ("u", "v")
     parts = (layer.input, layer.input_bias, layer.output, layer.output_bias)
-    assert [m.dense().tolist() for m in parts] == [
-        [[1, -1], [0, 0]],
-        [[-1], [0]],
-        [[0, 1], [2, 0]],
-        [[0], [0]],
-    ]
+    assert [m.dense().tolist() for m in parts] == [[[1, -1], [0, 0]], [[-1], [0]], [[0, 1], [2, 0]], [[0], [0]]]
     assert feed_forward(layout, []).input.shape == (0, 2)
     assert stacked(layout, []).shape == (0, 2)

@@ -11,15 +11,14 @@ import pytest
 from safetensors.numpy import load as load_tensors
 
 import tm2tfr
-from tests.engines.labellers import LETTERS, OUTPUTS, causal, labeller, scrambled, soft
+from tests.engines.labellers import LETTERS, causal, labeller, scrambled, soft
 from tests.handmade import bigrams, majority, tabled
 from tests.transformer.test_storage import document
 from tests.transformer.test_storage_errors import refusal, signed
-from tm2tfr.base.errors import ShapeError
 from tm2tfr.sources.logic.read import formula
+from tm2tfr.transformer.claims import Output, sections
 from tm2tfr.transformer.gadgets import head
 from tm2tfr.transformer.listing import html_summary, listing, summary
-from tm2tfr.transformer.outputs import Output, sections
 from tm2tfr.transformer.parts import AHEAD, NO_BOS, TABLE, parts
 from tm2tfr.transformer.parts import OUTPUTS as NAMED
 from tm2tfr.transformer.residual import Residual, Subspace
@@ -53,70 +52,11 @@ def test_a_head_has_the_mask_that_it_is_given() -> None:
     assert head(layout, "h", "", query=[], key=[], carries=[]).mask == "future"
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"mask": "futur"}, "head 'next' has the unknown mask 'futur' (did you mean 'future'?): use future, past, none"),
-        ({"mask": None}, "head 'next' has the unknown mask None: use future, past, none"),
-        (
-            {"weighting": "hard"},
-            "head 'next' has the unknown weighting 'hard': use average-hard, softmax",
-        ),
-    ],
-)
-def test_a_head_checks_itself(changed: dict[str, Any], words: str) -> None:
-    with pytest.raises(ShapeError, match=f"^{re.escape(words)}$"):
-        dataclasses.replace(labeller().layers[0].heads[0], **changed)
-
-
-@pytest.mark.parametrize(
-    ("name", "labels", "words"),
-    [
-        ("y", ("a", "b", "a"), "output 'y' has the label 'a' twice: list each label once"),
-        ("y", (), "output 'y' has no labels: list them, or use None for a number"),
-        ("y", ("a", 1), "the names and labels of outputs are text, and 1 is not: use '1'"),
-        (3, None, "the names and labels of outputs are text, and 3 is not: use '3'"),
-    ],
-)
-def test_an_output_checks_itself(name: Any, labels: Any, words: str) -> None:
-    with pytest.raises(ShapeError, match=f"^{re.escape(words)}$"):
-        Output(name, labels)
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        (
-            {"outputs": (*OUTPUTS, Output("share", None))},
-            "two outputs are called 'share': give each output a name of its own",
-        ),
-        ({"bos": "a"}, "a decoder with outputs generates nothing, so it has no BOS: use None, not 'a'"),
-        ({"stop": ("a", "b")}, "a decoder with outputs generates nothing, so it has no stop tokens: remove a, b"),
-        ({"outputs": OUTPUTS[:2]}, r"unembedding has shape (6, 10), expected (4, 10)"),
-        ({"outputs": ()}, r"unembedding has shape (6, 10), expected (3, 10)"),
-    ],
-)
-def test_outputs_fit_their_decoder(changed: dict[str, Any], words: str) -> None:
-    words = words.replace("10", str(labeller().layout.width))
-    with pytest.raises(ShapeError, match=f"^{re.escape(words)}$"):
-        dataclasses.replace(labeller(), **changed)
-
-
 def test_lists_become_tuples() -> None:
     made = labeller()
     assert Output("y", ["a"]) == Output("y", ("a",))  # type: ignore[arg-type]
     assert dataclasses.replace(made, outputs=list(made.outputs)) == made
     assert Subspace("x", since=[0, "attention"]).since == (0, "attention")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "since",
-    [(0, "embedding"), (-1, "attention"), (-2, "embedding"), (0, "head"), (0,), (0, "attention", 1), ("0", "attention")],
-)
-def test_a_subspace_checks_since_when_it_holds_its_value(since: Any) -> None:
-    words = "use (-1, 'embedding'), (n, 'attention') or (n, 'feed_forward') with n from 0 on"
-    with pytest.raises(ShapeError, match=f"^subspace 'x' cannot hold its value since .*: {re.escape(words)}$"):
-        Subspace("x", since=since)
 
 
 def test_a_subspace_holds_its_value_since_a_stage() -> None:

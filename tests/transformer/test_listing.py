@@ -10,7 +10,6 @@ import pytest
 
 from tests.engines.lookups import looking, random_looks
 from tests.handmade import majority, normed, tabled
-from tm2tfr.base.errors import ShapeError
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, mean
 from tm2tfr.transformer.listing import TABLED, coefficient, form, html_summary, layer_number, listing, summary
 from tm2tfr.transformer.matrix import Matrix
@@ -90,21 +89,6 @@ def test_the_whole_listing() -> None:
 def test_one_layer_by_number_or_by_name(layer: str, text: str) -> None:
     assert listing(DECODER, layer) == text
     assert layer_number(DECODER, layer) == int(text[6])
-
-
-@pytest.mark.parametrize(
-    ("layer", "close"),
-    [("0", ""), ("4", ""), ("-1", ""), ("²", ""), ("", ""), ("lok", r" \(did you mean 'look'\?\)")],
-)
-def test_a_layer_that_is_not_there(layer: str, close: str) -> None:
-    with pytest.raises(ShapeError, match=f"^there is no layer '{layer}'{close}: the layers are 1 look, 2 2 think, 3 rest$"):
-        listing(DECODER, layer)
-
-
-def test_a_name_of_several_layers_is_no_choice() -> None:
-    twice = dataclasses.replace(DECODER, layers=(*DECODER.layers, DECODER.layers[0]))
-    with pytest.raises(ShapeError, match="^2 layers are called 'look': use the number of one, 1 or 4$"):
-        layer_number(twice, "look")
 
 
 def test_every_single_weight_shows() -> None:

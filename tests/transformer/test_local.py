@@ -19,10 +19,9 @@ from tm2tfr.base.errors import CompileError
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.lab.softness.temperature import one_temperature, parsed_word, softened_by
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.claims import Claim, Over
+from tm2tfr.transformer.claims import Claim, Output, Over
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Linear, Residual, Subspace, at
 from tm2tfr.transformer.soft import (
     BITS,
@@ -224,15 +223,6 @@ def test_a_gap_that_shrinks_needs_a_temperature() -> None:
     ):
         softened_by(numbers, "none", 5)
     assert needed(numbers.layers[0].heads[0], 10) == (math.log(4) + 2 * math.log(10)) / 3
-
-
-def test_soft_weights_are_not_softened_again() -> None:
-    with pytest.raises(
-        CompileError, match="^these weights already have softmax attention: soften the weights they were made"
-    ):
-        locally_softened(locally_softened(latest_is_a(), 5), 5)
-    with pytest.raises(CompileError, match=r"^the queries of head 'latest' times .* are too large: use a shorter length$"):
-        locally_softened(claimed(latest_is_a(), gap=1e-308), 5)
 
 
 def test_words_for_temperatures() -> None:

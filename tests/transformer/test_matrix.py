@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from tm2tfr.base.errors import ShapeError
 from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.residual import Residual, Subspace, at, total
 
 TABLE = [[0.0, 2.0, 0.0], [-1.0, 0.0, 0.5]]
 SPARSE = Matrix((2, 3), np.array([1, 0, 1]), np.array([2, 1, 0]), np.array([0.5, 2.0, -1.0]))
@@ -31,22 +32,6 @@ def sparse(shape: tuple[int, int], rows: list[int], columns: list[int], values: 
 
 
 # ── checks ──────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(
-    ("rows", "columns", "values"),
-    [([0], [0], [1.0, 2.0]), ([0], [0, 1], [1.0]), ([0, 1], [0], [1.0]), ([[0]], [[0]], [[1.0]])],
-)
-def test_rows_columns_and_values_go_together(rows: list[int], columns: list[int], values: list[float]) -> None:
-    with pytest.raises(ShapeError, match="needs equally many rows, columns and values, each as a vector"):
-        sparse((2, 2), rows, columns, values)
-
-
-@pytest.mark.parametrize("place", [(2, 0), (0, 3), (-1, 0), (0, -1)])
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_an_entry_outside_is_refused_even_if_it_is_zero(place: tuple[int, int], value: float) -> None:
-    with pytest.raises(ShapeError, match=rf"entry \({place[0]}, {place[1]}\) lies outside .* shape \(2, 3\)"):
-        Matrix.from_entries((2, 3), {(1, 1): 1.0, place: value})
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_a_weight_that_is_not_finite_is_refused(value: float) -> None:
     with pytest.raises(ShapeError, match="not a finite number: weights must be finite"):
@@ -57,21 +42,10 @@ def test_a_weight_that_is_not_finite_is_refused(value: float) -> None:
         SPARSE.with_entry(0, 0, value)
 
 
-def test_two_entries_in_one_place_are_refused() -> None:
-    with pytest.raises(ShapeError, match="two entries in one place"):
-        sparse((2, 2), [0, 1, 0], [1, 1, 1], [1.0, 2.0, 1.0])
-
-
 @pytest.mark.parametrize("array", [np.zeros(3), np.zeros((1, 1, 1))])
 def test_a_matrix_has_two_dimensions(array: np.ndarray) -> None:
     with pytest.raises(ShapeError, match=f"a matrix has two dimensions, not {array.ndim}"):
         Matrix.from_dense(array)
-
-
-@pytest.mark.parametrize("place", [(2, 0), (0, 3), (-1, 0), (0, -1)])
-def test_with_entry_refuses_a_place_outside(place: tuple[int, int]) -> None:
-    with pytest.raises(ShapeError, match=rf"entry \({place[0]}, {place[1]}\) lies outside .* shape \(2, 3\)"):
-        SPARSE.with_entry(*place, 1.0)
 
 
 # ── forms ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -183,3 +157,58 @@ def test_rows_of_a_matrix_are_in_order_whatever_theirs_is() -> None:
     assert Matrix.from_rows([{2: 1.0, 0: 2.0}, {}, {1: 0.0, 2: 3.0}], 3) == Matrix(
         (3, 3), np.array([0, 0, 2]), np.array([0, 2, 2]), np.array([2.0, 1.0, 3.0])
     )
+
+
+# ── the residual stream by name: slices, directions, linear forms, and every refusal with its words
+LAYOUT = Residual((Subspace("h"), Subspace("e_q", ("q0", "q1")), Subspace("none", ()), Subspace("1/(i+1)")))
+
+
+def test_directions_stand_one_after_the_other() -> None:
+    assert LAYOUT.directions == ("h", "e_q[q0]", "e_q[q1]", "1/(i+1)")
+    assert LAYOUT.width == 4
+    assert [LAYOUT.index(d) for d in LAYOUT.directions] == [0, 1, 2, 3]
+    assert at("e_q", "q0") == "e_q[q0]"
+
+
+def test_a_subspace_is_a_slice() -> None:
+    x = np.arange(4)
+    assert [x[LAYOUT[s.name]].tolist() for s in LAYOUT.subspaces] == [[0], [1, 2], [], [3]]
+    assert LAYOUT.subspace("e_q") == Subspace("e_q", ("q0", "q1"))
+    assert [s.width for s in LAYOUT.subspaces] == [1, 2, 0, 1]
+    assert [name in LAYOUT for name in ("e_q", "none", "e_q[q0]", "q0")] == [True, True, False, False]
+
+
+def test_a_linear_form_by_coordinates() -> None:
+    assert LAYOUT.form({"h": 2.0, "e_q[q1]": -1.0}) == {0: 2.0, 2: -1.0}
+    assert LAYOUT.form({}) == LAYOUT.named({}) == {}
+    assert LAYOUT.named({0: 2, 2: Fraction(-1, 3)}) == {"h": 2, "e_q[q1]": Fraction(-1, 3)}
+    assert total(["h", "e_q[q1]"]) == {"h": 1.0, "e_q[q1]": 1.0}
+    assert total([]) == {}
+
+
+def test_subspaces_are_found_by_what_they_are_claimed_to_hold() -> None:
+    layout = Residual((Subspace("a", holds="h"), Subspace("h", ("x",), holds="e_q"), Subspace("b")))
+    assert layout.holder("h") is layout.holding("h") is layout.subspace("a")
+    assert layout.holder("e_q").name == "h"
+    assert layout.holding("b") is None
+    assert layout.holding("") is None
+    with pytest.raises(ShapeError, match=r"^no subspace is claimed to hold 'b': compile the machine again$"):
+        layout.holder("b")
+
+
+def test_frozen_equal_and_hashable() -> None:
+    same = Residual(LAYOUT.subspaces)
+    assert same == LAYOUT
+    assert hash(same) == hash(LAYOUT)
+    assert Residual(LAYOUT.subspaces[::-1]) != LAYOUT
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        LAYOUT.subspaces = ()  # type: ignore[misc]
+
+
+@given(st.lists(st.one_of(st.none(), st.lists(st.integers(0, 9), unique=True, max_size=4)), max_size=6))
+def test_slices_tile_the_stream(shapes: list[list[int] | None]) -> None:
+    spaces = tuple(Subspace(f"s{n}", None if t is None else tuple(map(str, t))) for n, t in enumerate(shapes))
+    layout = Residual(spaces)
+    coordinates = [c for s in spaces for c in range(layout.width)[layout[s.name]]]
+    assert coordinates == list(range(layout.width))
+    assert layout.directions == tuple(d for s in spaces for d in s.directions)

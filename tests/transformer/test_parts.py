@@ -16,22 +16,18 @@ from tm2tfr.base.errors import EngineError, ExportError
 from tm2tfr.engines import engine
 from tm2tfr.lab.softness.measure import measure
 from tm2tfr.lab.softness.run import soft_run
-from tm2tfr.runs.long_run import LongRun
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load as load_circuit
+from tm2tfr.sources.circuit.library import load as load_circuit
 from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof.prove import prove
 from tm2tfr.tables.scores import attention_map
 from tm2tfr.targets.common.reference import reference_of
-from tm2tfr.targets.gpt2.documents import tokenizer
-from tm2tfr.targets.gpt2.recipe import Gpt2Recipe
-from tm2tfr.targets.gpt2.translated import translated
 from tm2tfr.targets.lens.target import lens_recipe
 from tm2tfr.targets.matrices.contents import fitted
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import NO_BOS, NORMS, TABLE, parts
 from tm2tfr.transformer.weights import Decoder, Norm
 from tm2tfr.web.explorer.record import record
@@ -92,14 +88,6 @@ def test_a_turing_machine_with_such_a_part_is_not_certified_and_not_exported(
         export_gpt2(decoder, tmp_path / "export", machine=machine, verify=False)
 
 
-def test_a_run_in_blocks_is_refused() -> None:
-    machine = load("parity")
-    with pytest.raises(
-        EngineError, match="^these weights have a position table, which a long run cannot run: use the dense"
-    ):
-        LongRun(_with_table(compile_machine(machine)), "", machine=machine)
-
-
 def test_the_exact_scores_of_a_head_behind_a_norm_are_not_looked_at() -> None:
     machine = load("chapter")
     decoder = compile_machine(machine)
@@ -113,17 +101,6 @@ def test_the_exact_scores_of_a_head_behind_a_norm_are_not_looked_at() -> None:
     assert trace.divergence.cause.why == (
         "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding"
     )
-
-
-def test_gpt2_refuses_what_it_lacks() -> None:
-    recipe = Gpt2Recipe(positions=8, max_head=1, dtype="float64")
-    with pytest.raises(ExportError, match="^the weights have an unembedding bias, which GPT-2 does not have"):
-        tokenizer(translated(normed(), recipe))
-    plain = compile_machine(load("parity"))
-    gain = Matrix.from_entries((plain.layout.width, 1), {(0, 0): 1.0})
-    one = dataclasses.replace(plain, norm=Norm(gain=gain, bias=Matrix.from_entries(gain.shape, {})))
-    with pytest.raises(ExportError, match="^GPT-2 has these weights as they are if every layer has one head with softmax"):
-        tokenizer(translated(one, recipe))
 
 
 # ── heads that look ahead, and outputs by name ──────────────────────────────────────────────────────────────

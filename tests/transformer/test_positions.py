@@ -20,9 +20,9 @@ from tm2tfr.engines.overflow import reach
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.choose import engines
 from tm2tfr.runs.plan import RunOptions
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.gadgets import head, stacked
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.positions import POSITION_FEATURES, feature
 from tm2tfr.transformer.residual import Linear, Residual, Subspace
 from tm2tfr.transformer.soft import largest_entry

@@ -45,11 +45,7 @@ def digest(about: dict[str, Any], tensors: dict[str, Any]) -> str:
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
     for name in sorted(tensors):
         array = tensors[name]
-        text += b"\n%s %s %s\n" % (
-            name.encode(),
-            array.dtype.name.encode(),
-            " ".join(str(n) for n in array.shape).encode(),
-        )
+        text += b"\n%s %s %s\n" % (name.encode(), array.dtype.name.encode(), " ".join(str(n) for n in array.shape).encode())
         text += array.tobytes()
     return hashlib.sha256(text).hexdigest()
 

@@ -107,10 +107,7 @@ FOREIGN = f"w: this safetensors file is from another program (its metadata has n
             (2**62).to_bytes(8, "little") + b"{}",
             f"w: its header claims to be {2**62} bytes long, so it is damaged: {AGAIN}",
         ),
-        (
-            (1000).to_bytes(8, "little") + b"{}",
-            f"w: it ends in the middle of its header, so it is truncated: {AGAIN}",
-        ),
+        ((1000).to_bytes(8, "little") + b"{}", f"w: it ends in the middle of its header, so it is truncated: {AGAIN}"),
         (framed({}), FOREIGN),
         (framed({"__metadata__": {"format": "pt"}}), FOREIGN),
         (framed({"__metadata__": {"tm2tfr": 3}}), FOREIGN),
@@ -333,10 +330,7 @@ SPARSE: list[tuple[Change, str]] = [
     (_set("sparse", QUERY, [DENSE, "2"]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is text"),
     (_set("sparse", QUERY, [DENSE, 2.0]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is a number"),
     (_set("sparse", QUERY, [DENSE, True]), f"sparse.{QUERY}[1] in the metadata should be a whole number, is true or false"),
-    (
-        _set("sparse", QUERY, [-1, 2]),
-        f"sparse.{QUERY}[0] in the metadata should be a number from 0 to 16777216, is -1",
-    ),
+    (_set("sparse", QUERY, [-1, 2]), f"sparse.{QUERY}[0] in the metadata should be a number from 0 to 16777216, is -1"),
     (
         _set("sparse", QUERY, [HUGE, 2]),
         f"sparse.{QUERY}[0] in the metadata should be a number from 0 to 16777216, is {HUGE}",

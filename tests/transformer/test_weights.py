@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import dataclasses
 import pickle
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tm2tfr
 from tm2tfr.base.errors import ShapeError
+from tm2tfr.transformer import provenance
 from tm2tfr.transformer.attention import average_hard
 from tm2tfr.transformer.claims import OVER, Claim
 from tm2tfr.transformer.matrix import Matrix
@@ -24,20 +26,9 @@ def filled(rows: int, columns: int, start: int = 1) -> Matrix:
     return Matrix.from_dense(np.arange(start, start + rows * columns).reshape(rows, columns))
 
 
-HEAD = Head(
-    name="head",
-    source="here",
-    query=filled(1, 4),
-    key=filled(1, 4),
-    value=filled(2, 4),
-    output=filled(4, 2),
-)
+HEAD = Head(name="head", source="here", query=filled(1, 4), key=filled(1, 4), value=filled(2, 4), output=filled(4, 2))
 FFN = FeedForward(
-    input=filled(5, 4),
-    input_bias=filled(5, 1),
-    output=filled(4, 5),
-    output_bias=filled(4, 1),
-    units=tuple("abcde"),
+    input=filled(5, 4), input_bias=filled(5, 1), output=filled(4, 5), output_bias=filled(4, 1), units=tuple("abcde")
 )
 DECODER = Decoder(
     layout=Residual((Subspace("e", ("a", "b", "c")), Subspace("1"))),
@@ -125,35 +116,6 @@ def test_a_matrix_with_a_row_too_many_is_refused(path: str) -> None:
         replaced(DECODER, {path: Matrix.from_entries((rows + 1, columns), {})})
 
 
-@pytest.mark.parametrize("path", ["layers.0.heads.0.query", "layers.1.heads.2.query", "query", "layers.2.heads"])
-def test_an_unknown_path_is_refused(path: str) -> None:
-    with pytest.raises(ShapeError, match=f"^no weight matrix is called '{path}'$"):
-        replaced(DECODER, {path: filled(1, 4)})
-
-
-def test_as_many_units_as_hidden_rows() -> None:
-    layer = dataclasses.replace(DECODER.layers[1], feed_forward=dataclasses.replace(FFN, units=("a",)))
-    with pytest.raises(ShapeError, match=r"^layers.1.feed_forward.input has shape \(5, 4\), expected \(1, 4\)"):
-        dataclasses.replace(DECODER, layers=(layer,))
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"vocabulary": ("a", "BOS", "a")}, "the vocabulary contains a token twice"),
-        ({"bos": "bos"}, "'bos' is a special token but not in the vocabulary"),
-        ({"stop": ("b", "ACC")}, "'ACC' is a special token but not in the vocabulary"),
-        ({"features": ("1", "i^3")}, r"unknown position feature 'i\^3': use 1/\(i\+1\), 1, i, i\^2, "),
-        ({"features": ("1",)}, r"position_embedding has shape \(4, 2\), expected \(4, 1\)"),
-        ({"vocabulary": ("a", "b", "BOS", "c")}, r"token_embedding has shape \(4, 3\), expected \(4, 4\)"),
-        ({"layout": Residual((Subspace("1"),))}, r"token_embedding has shape \(4, 3\), expected \(1, 3\)"),
-    ],
-)
-def test_what_does_not_fit_is_refused(changed: dict[str, object], words: str) -> None:
-    with pytest.raises(ShapeError, match=words):
-        dataclasses.replace(DECODER, **changed)
-
-
 # ── equality, and nothing changes ───────────────────────────────────────────────────────────────────────────
 def test_provenance_takes_no_part_in_equality() -> None:
     other = dataclasses.replace(DECODER, provenance={})
@@ -175,36 +137,6 @@ def test_claims_take_part_in_equality_and_not_in_the_digest() -> None:
         assert other != DECODER
         assert digest(other) == digest(DECODER)
     assert (claim.gap, type(claim.gap)) == (1.0, float)
-
-
-@pytest.mark.parametrize(
-    ("gap", "lookup", "words"),
-    [
-        (None, True, "^a lookup has a gap: claim it, or claim no lookup$"),
-        (0, False, "^a claimed gap must be a positive number, not 0: claim none for uniform attention$"),
-        (-1.5, True, "a positive number, not -1.5"),
-        (float("inf"), False, "a positive number, not inf"),
-        (float("nan"), False, "a positive number, not nan"),
-    ],
-)
-def test_a_claim_checks_itself(gap: float | None, lookup: bool, words: str) -> None:
-    with pytest.raises(ShapeError, match=words):
-        Claim(attends="h", gap=gap, lookup=lookup)
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"over": "width"}, "^a claimed gap cannot be over 'width': use 'position', 'square', 'length', 'constant'$"),
-        ({"gap": None, "over": "length"}, "^a gap over the length has a gap: claim it, or claim no gap over the length$"),
-        ({"gap": None, "margin": 4}, "^a margin has a gap: claim it, or claim no margin$"),
-        ({"margin": 1}, "^a claimed margin must be above 1, not 1: claim none where there is no proof$"),
-        ({"margin": float("inf")}, "^a claimed margin must be above 1, not inf: "),
-    ],
-)
-def test_a_claim_checks_what_its_gap_is_over_and_its_margin(more: dict[str, Any], words: str) -> None:
-    with pytest.raises(ShapeError, match=words):
-        Claim(**{"attends": "h", "gap": 1, **more})
 
 
 def test_a_gap_at_a_position_of_a_run() -> None:
@@ -317,3 +249,75 @@ def test_sequences_become_tuples_and_words_are_text() -> None:
     assert dataclasses.replace(decoder, vocabulary=list(decoder.vocabulary), layers=list(decoder.layers)) == decoder
     with pytest.raises(ShapeError, match="tokens, features and provenance are text, and 1 is not: use '1'"):
         dataclasses.replace(decoder, provenance={"name": 1})  # type: ignore[dict-item]
+
+
+# ── where weights come from, as far as they say so; and that nobody else spells the keys
+SAID = provenance.stated("turing", source="a: b", name="x", options={"left_boundary": "chapter", "sop": "3"})
+
+
+def test_what_is_stated_can_be_asked_for() -> None:
+    assert {
+        "construction": "turing",
+        "option.left_boundary": "chapter",
+        "option.sop": "3",
+        "source": "a: b",
+        "name": "x",
+        "tm2tfr": tm2tfr.__version__,
+    } == SAID
+    assert provenance.construction(SAID) == "turing"
+    assert provenance.source(SAID) == "a: b"
+    assert provenance.name(SAID) == "x"
+    assert provenance.option(SAID, "left_boundary") == "chapter"
+    assert provenance.options(SAID) == {"left_boundary": "chapter", "sop": "3"}
+    assert provenance.temperature(SAID) is None
+    soft = provenance.softened(SAID, 0.25)
+    assert soft == {**SAID, "attention": "softmax", "temperature": "0.25"}
+    assert provenance.temperature(soft) == 0.25
+
+
+def test_what_is_not_stated_is_nothing() -> None:
+    for said in ({}, {"source": ""}):
+        assert provenance.source(said) is None
+        assert provenance.construction(said) is None
+        assert provenance.option(said, "left_boundary") is None
+        assert provenance.options(said) == {}
+    assert provenance.name({}) == "weights"
+    assert provenance.name({}, "decoder") == "decoder"
+    assert provenance.temperature({"temperature": "warm"}) is None
+    assert provenance.covered(provenance.locally_softened({}, 50)) == 50
+    for said in ({"length": "50"}, {"temperature": "local", "length": "-5"}, provenance.locally_softened({}, None)):
+        assert provenance.covered(said) is None
+    assert provenance.words_for_temperature({"temperature": "local"}) == "local"
+    assert provenance.words_for_temperature({"temperature": "warm"}) is None
+
+
+def test_version_1_is_translated() -> None:
+    old = {"construction": "turing", "left_boundary": "chapter", "machine": "a: b", "name": "x", "tm2tfr": "0.1"}
+    assert provenance.is_version_1(old)
+    assert not provenance.is_version_1(SAID)
+    assert provenance.from_version_1(old, ("left_boundary",)) == {
+        "construction": "turing",
+        "option.left_boundary": "chapter",
+        "source": "a: b",
+        "name": "x",
+        "tm2tfr": "0.1",
+    }
+
+
+@pytest.mark.slow
+def test_nobody_else_spells_a_key() -> None:
+    """No subscript and no `get` with a text on anything that is called provenance."""
+    root = Path(tm2tfr.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        if path == root / "transformer" / "provenance.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Subscript):
+                asked, owner = [node.slice], node.value
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+                asked, owner = node.args, node.func.value
+            else:
+                continue
+            if ast.unparse(owner).split(".")[-1].strip("'\"[]") == "provenance":
+                texts = [a for a in asked if isinstance(a, ast.Constant)]
+                assert not texts, f"{path.name}:{node.lineno}: ask tm2tfr.transformer.provenance"

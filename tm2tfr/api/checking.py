@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.api.tracing import beyond_certificate, certified, traced, written
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import OutputError, UsageError, counted, indented, shortened, visible
-from tm2tfr.runs.plan import MAX_STEPS, NOBODY, CheckReport, Finding, Plan, RunOptions, path
+from tm2tfr.contract.shown import PlainData
+from tm2tfr.runs.plan import HARD, MAX_STEPS, NOBODY, CheckReport, Finding, Plan, RunOptions, path
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -37,7 +38,7 @@ class MachineList:
 
     name: str
     machines: Sequence[ListedMachine]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @overload
@@ -112,22 +113,6 @@ def check(
     """
     from tm2tfr.runs.run import carried_out
 
-    if isinstance(word, Plan):
-        beside: dict[str, object] = {
-            "machine": machine,
-            "dtype": dtype,
-            "left_boundary": left_boundary,
-            "checkpoint": checkpoint,
-        }
-        beside |= {"checkpoint_every": checkpoint_every, "resume": resume, "out": out, "progress": progress}
-        beside |= {"engine": None if engine == AUTO else engine, "keep_rows": None if keep_rows else keep_rows}
-        beside |= {"max_steps": None if max_steps == MAX_STEPS else max_steps}
-        if (given := next((name for name, value in beside.items() if value is not None), None)) is not None:
-            raise UsageError(f"{given} cannot stand beside a plan: Plan({given}=...) says it, or omit it")
-        return _checked(subject if isinstance(subject, MachineList) else Subject.of(subject), word, watch)
-    if isinstance(subject, MachineList):
-        raise UsageError(f"{subject.name} is a list of machines: check it by a plan, tm2tfr.Plan(inputs=...)")
-    found, judge = judged(recompiled(subject, left_boundary), machine)
     options = RunOptions(
         engine=engine,
         dtype=dtype,
@@ -139,8 +124,16 @@ def check(
         out=path(out, "out"),
         progress=progress,
     )
-    right = judge.right
-    return carried_out(found.decoder, judge.word(word), right, options)
+    if isinstance(word, Plan):
+        beside, default = {"machine": machine, "left_boundary": left_boundary, **vars(options)}, RunOptions()
+        given = next((name for name, value in beside.items() if value != getattr(default, name, None)), None)
+        if given is not None:
+            raise UsageError(f"{given} cannot stand beside a plan: Plan({given}=...) says it, or omit it")
+        return _checked(subject if isinstance(subject, MachineList) else Subject.of(subject), word, watch)
+    if isinstance(subject, MachineList):
+        raise UsageError(f"{subject.name} is a list of machines: check it by a plan, tm2tfr.Plan(inputs=...)")
+    found, judge = judged(recompiled(subject, left_boundary), machine)
+    return carried_out(found.decoder, judge.word(word), judge.right, options)
 
 
 def _checked(subject: Subject | MachineList, plan: Plan, watch: Watcher) -> CheckReport:
@@ -155,16 +148,14 @@ def _checked(subject: Subject | MachineList, plan: Plan, watch: Watcher) -> Chec
 def _findings(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     """Yield what is said of a subject, by the route that its inputs take."""
     _ = subject.right  # weights that say nothing of theirs are refused as that, whatever is asked of them
-    for word in plan.inputs:  # what is no input is refused before any run
+    for word in plan.inputs:  # invalid inputs are refused before any run
         given = subject.word(word)
         if subject.machine is not None:
             subject.machine.check_input(given)
-    if subject.labeller:
-        from tm2tfr.api.checking_words import of_words
-
-        return of_words(subject, plan, watch)
     from tm2tfr.api import checking_many
 
+    if subject.labeller:
+        return checking_many.of_words(subject, plan, watch)
     if plan.all_up_to is not None or (plan.random is not None and subject.machine is not None):
         return checking_many.of_inputs(subject, plan, watch)
     return checking_many.of_bits(subject, plan, watch) or _one_by_one(subject, plan, watch)
@@ -172,73 +163,106 @@ def _findings(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
 
 def _one_by_one(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     """Yield a line for each input or example, and a summary."""
-    runs = examples_of(subject, plan)
+    runs = _runs_of(subject, plan)
     refuse_several(plan, len(runs))
     tally = RunLines(visible(subject.right.name))
-    for (example, has_result), done in _traces(subject, runs, plan, watch):
-        if isinstance(done, str):
-            yield Finding(text=done, note=True)
-        else:
-            yield tally.line(done, subject, example if has_result else None)
+    for run, trace, warnings in _traces(subject, runs, plan, watch):
+        yield from (Finding(text=warning, note=True) for warning in warnings)
+        yield tally.line(trace, subject, run.example)
     for note in written(subject, plan):
         yield Finding(text=note, note=True)
     yield Finding(text=tally.summary())
 
 
 def _traces(
-    subject: Subject, runs: Sequence[tuple[Any, bool]], plan: Plan, watch: Watcher
-) -> Iterator[tuple[tuple[Any, bool], Trace | str]]:
-    """Yield each run of a check with its example, and warnings as text: in a few calls of compiled code, or one by one."""
-    limits = {example.max_steps for example, _ in runs}
-    if plan.soft == (None, None) and len(limits) == 1:
-        from tm2tfr.api.checking_many import together
-
-        several = together(subject, [example.input for example, _ in runs], plan, limits.pop(), watch)
+    subject: Subject, runs: Sequence[CheckedRun], plan: Plan, watch: Watcher
+) -> Iterator[tuple[CheckedRun, Trace, Sequence[str]]]:
+    """Yield each run of a check with its trace and warnings: in a few calls of compiled code, or one by one."""
+    limits = {run.max_steps for run in runs}
+    if plan.soft == HARD and len(limits) == 1:
+        several = together(subject, [run.word for run in runs], plan, limits.pop(), watch)
         if several is not None:
             for run, trace in zip(runs, several, strict=True):
-                if trace.agrees and (warning := beyond_certificate(trace, subject)) is not None:
-                    yield run, warning
-                yield run, trace
+                warning = beyond_certificate(trace, subject) if trace.agrees else None
+                yield run, trace, () if warning is None else (warning,)
             return
     for run in runs:
-        limited = replace(plan, max_steps=run[0].max_steps, keep_rows=False)
-        done = traced(subject, run[0].input, limited, soft=plan.soft, must_compare=True, watch=watch)
-        yield from ((run, warning) for warning in done.warnings)
-        yield run, done.trace
+        limited = replace(plan, max_steps=run.max_steps, keep_rows=False)
+        done = traced(subject, run.word, limited, soft=plan.soft, must_compare=True, watch=watch)
+        yield run, done.trace, done.warnings
 
 
-@dataclass(frozen=True)
-class CircuitRun:
-    """A run of a circuit: its input, the most gates, and the bits of outputs that are expected, by name."""
+class CheckedRun(NamedTuple):
+    """A run of a check: its input, the most steps, and the author's example with the expected result, if there is one."""
 
-    input: str
+    word: str
     max_steps: int
-    outputs: Mapping[str, str] = field(default_factory=dict)
+    example: Any = None
 
 
-def examples_of(subject: Subject, plan: Plan) -> list[tuple[Any, bool]]:
-    """Return the runs of a check, each with whether it has an expected result.
+def _runs_of(subject: Subject, plan: Plan) -> list[CheckedRun]:
+    """Return the runs of a check: the inputs of the plan, or the program's examples, or its default input.
 
-    These are the given inputs, or the program's examples (only they have expected results), or its default input. A
-    given limit overrides an example's own; an example that was to be cut off then has no expected result.
+    A limit of the plan overrides an example's own; an example that was to be cut off then has no expected result.
     """
-    from tm2tfr.sources.turing.spec import Example
-
-    machine, limit = subject.machine, plan.max_steps
-    if not plan.inputs and machine is not None and machine.examples:
-        limits = [e.max_steps or MAX_STEPS if limit is None else limit for e in machine.examples]
-        judged = [limit is None or e.outcome != "limit" for e in machine.examples]
-        limited = [replace(e, max_steps=limit) for e, limit in zip(machine.examples, limits, strict=True)]
-        return list(zip(limited, judged, strict=True))
-    most = MAX_STEPS if limit is None else limit
-    if not plan.inputs and subject.examples:
-        return [(CircuitRun(e.input, most, e.outputs), True) for e in subject.examples]
-    given = plan.inputs or (subject.word(None),)
-    if machine is None:
-        return [(CircuitRun(word, most), False) for word in given]
-    return [(Example(input=word, outcome="limit", max_steps=most), False) for word in given]
+    most = MAX_STEPS if plan.max_steps is None else plan.max_steps
+    examples = subject.examples if subject.machine is None else subject.machine.examples
+    if plan.inputs or not examples:
+        return [CheckedRun(word, most) for word in plan.inputs or (subject.word(None),)]
+    if subject.machine is None or plan.max_steps is not None:
+        kept = [None if getattr(example, "outcome", "") == "limit" else example for example in examples]
+        return [CheckedRun(each.input, most, example) for each, example in zip(examples, kept, strict=True)]
+    return [CheckedRun(each.input, each.max_steps or MAX_STEPS, each) for each in examples]
 
 
+# ── many runs in a few calls of compiled code ───────────────────────────────────────────────────────────────
+MANY = 16
+"""From this many inputs on, ``auto`` is fast for all of them, whatever their length."""
+MOST_ROWS = 2**22
+"""The most rows of one batch."""
+
+
+def together(
+    subject: Subject, words: Sequence[str], run: RunOptions, max_steps: int, watch: Watcher
+) -> Iterator[Trace] | None:
+    """Return the runs on many inputs, made in a few calls and compared; None: they have to be made one by one."""
+    from tm2tfr.runs.choose import for_cases
+    from tm2tfr.runs.rows import is_turing
+
+    words = [subject.word(word) for word in words]
+    few = len(words) < (MANY if run.engine == AUTO else 2)
+    size = MOST_ROWS // (subject.decoder.positions or max(map(len, words), default=0) + max_steps + 2)
+    known = subject.machine is None or is_turing(subject.decoder.layout)  # what generates, and has batches
+    if few or size < 2 or not known or run.recorded:
+        return None
+    if subject.decoder.soft or for_cases(subject.decoder, run.engine, run.dtype).name != "fast":
+        return None
+    return _together(subject, words, max_steps, size, watch)
+
+
+def _together(subject: Subject, words: Sequence[str], max_steps: int, size: int, watch: Watcher) -> Iterator[Trace]:
+    """Yield the runs, `size` in one batch."""
+    from tm2tfr.runs.batches.checked import traces
+    from tm2tfr.runs.batches.generated import batches_of
+    from tm2tfr.runs.choose import cores
+
+    with watch.inputs() as progress:
+        batches = batches_of(
+            subject.decoder,
+            subject.right,
+            words,
+            checked=True,
+            max_steps=max_steps,
+            workers=cores(),
+            keep_rows=False,
+            at_once=size,
+            progress=None if progress is None else lambda runs, _rows: progress(runs, len(words)),
+        )
+        for batch in batches:
+            yield from traces(batch)
+
+
+# ── what a check says of single runs ────────────────────────────────────────────────────────────────────────
 def refuse_several(plan: Plan, runs: int) -> None:
     """Raise OutputError if a run is to be recorded and there are several."""
     if plan.recorded and runs > 1:
@@ -268,8 +292,8 @@ class RunLines:
         text += "agree" if trace.agrees else f"compared\n      {indented(str(trace.divergence))}"
         notes = [*(f"scanned: {line}" for line in trace.scanned), *(f"the example says {line}" for line in unmet)]
 
-        def data() -> dict[str, Any]:
-            extra: dict[str, Any] = {}
+        def data() -> PlainData:
+            extra: PlainData = {}
             if machine:
                 most = certified(trace, subject)
                 extra["certified"] = most is None or trace.tokens <= most
@@ -289,7 +313,6 @@ class RunLines:
 def _of_list(listed: MachineList, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     """Yield a line for each machine and input, and a summary."""
     from tm2tfr.sources.turing.formats.bbchallenge import repeated
-    from tm2tfr.sources.turing.spec import Example
 
     asked: dict[str, object] = {"--all": plan.every, "--random": plan.random, "--all-up-to": plan.all_up_to}
     asked |= {"--attention": plan.soft.attention, "--temperature": plan.soft.temperature}
@@ -305,8 +328,7 @@ def _of_list(listed: MachineList, plan: Plan, watch: Watcher) -> Iterator[Findin
         subject = Subject.of(each.machine, options=listed.options)
         columns = f"  (in the list: {', '.join(map(visible, each.columns))})" if each.columns else ""
         for word in plan.inputs or ("",):
-            example = Example(input=each.machine.check_input(word), outcome="limit", max_steps=limit)
-            done = traced(subject, example.input, run, must_compare=True, watch=watch)
+            done = traced(subject, each.machine.check_input(word), run, must_compare=True, watch=watch)
             yield from (Finding(text=warning, note=True) for warning in done.warnings)
             ends[done.trace.result.outcome] += 1
             yield tally.line(done.trace, subject, after=f"  {each.text}{columns}")

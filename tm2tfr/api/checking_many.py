@@ -1,33 +1,33 @@
-"""``tm2tfr check`` of many inputs: of a machine up to a length, or random ones; of a circuit all, or random ones."""
+"""``check`` of many inputs: all of a circuit, all up to a length of a machine, a program or a formula, or random ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
 
-from tm2tfr.api.softness import for_run
-from tm2tfr.api.tracing import beyond_certificate
-from tm2tfr.base.choices import AUTO
-from tm2tfr.base.errors import CompileError, UsageError, addressed, counted, indented, visible
+from tm2tfr.api.softness import for_run, for_words
+from tm2tfr.api.tracing import beyond_certificate, traced
+from tm2tfr.base.errors import CompileError, UndefinedError, UsageError, addressed, counted, indented, visible
+from tm2tfr.base.text.words import MANY, applied, joined, number_of
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
+    from tm2tfr.contract.shown import Examined
     from tm2tfr.runs.batches.batch import ComparedRuns
-    from tm2tfr.runs.comparison import Trace
     from tm2tfr.runs.plan import Plan, RunOptions, Watcher
+    from tm2tfr.runs.streams import Streams
 
 LONGEST = 40
 """The most symbols of a random input."""
-MANY = 16
-"""From so many inputs on, ``auto`` is fast for all of them, whatever their length."""
-MOST_ROWS = 2**22
-"""The most rows of one batch."""
 MOST_INPUTS_BY_DEFAULT, RANDOM_BY_DEFAULT = 10, 100
-"""A circuit without examples is run on all inputs if it has at most so many; otherwise on so many random ones, seed 0."""
+"""A circuit without examples is run on all inputs if it has at most 2^10; otherwise on 100 random ones, seed 0."""
 
 
-def many_line(found: ComparedRuns, what: str) -> Finding:
+def _many_line(found: ComparedRuns, what: str) -> Finding:
     """Return what is said of many runs; what: which inputs these are, in words."""
     left = f", {counted(found.undefined, 'input')} undefined, not compared" if found.undefined else ""
     came = ", ".join(f"{number:,} {outcome}" for outcome, number in (found.outcomes or {}).items())
@@ -42,7 +42,14 @@ def many_line(found: ComparedRuns, what: str) -> Finding:
     return Finding(text=text, data=lambda: {**found.as_dict(), "inputs": what}, good=good)
 
 
-def refuse_files(plan: Plan) -> None:
+def _refuse_too_many(every: int, most: int, length: str) -> None:
+    """Raise UsageError if more than `most` inputs of up to a length are asked for."""
+    if every > most:
+        many = f"{every:,}" if every < MANY else "far too many"
+        raise UsageError(f"tm2tfr check: there are {many} inputs of up to {length}: use a smaller --all-up-to, or --random")
+
+
+def _refuse_files(plan: Plan) -> None:
     """Raise UsageError for a file that is about a single run."""
     if plan.recorded:
         option = "--checkpoint" if plan.out is None else "-o"
@@ -60,14 +67,14 @@ def of_inputs(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]
 
     if subject.machine is None:
         raise UsageError("tm2tfr check: the inputs of a circuit all have one length: omit --all-up-to, or use --all")
-    refuse_files(plan)
+    _refuse_files(plan)
     if subject.examples:
         yield _about_examples(subject)
     subject = for_run(subject, plan.soft, None, plan.max_steps)
     for some, what in _asked(subject, plan):
         with watch.inputs() as progress:
             found = checked_inputs(subject.decoder, subject.right, some, plan, progress)
-        yield many_line(found, what)
+        yield _many_line(found, what)
         longest = found.longest if found.agrees else None
         if longest is not None and (warning := beyond_certificate(longest, subject)) is not None:
             yield Finding(text=warning, note=True)
@@ -84,17 +91,13 @@ def _about_examples(subject: Subject) -> Finding:
 
 def _asked(subject: Subject, plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
     """Yield inputs, with words that say which."""
-    from tm2tfr.base.text.words import MANY, number_of
     from tm2tfr.lab.datasets.spec import MOST_WORDS, Inputs, Random
 
     all_up_to, count, seed = plan.all_up_to, plan.random, plan.drawn
     letters = () if subject.machine is None else subject.machine.input_alphabet or ()
     if all_up_to is not None:
         every = number_of(len(letters), 0, all_up_to)
-        if every > MOST_WORDS:
-            many = f"{every:,}" if every < MANY else "far too many"
-            what = f"tm2tfr check: there are {many} inputs of up to {counted(all_up_to, 'symbol')}"
-            raise UsageError(f"{what}: use a smaller --all-up-to, or --random")
+        _refuse_too_many(every, MOST_WORDS, counted(all_up_to, "symbol"))
         yield (
             Inputs(up_to=all_up_to).over(letters),
             f"all {counted(every, 'input')} of up to {counted(all_up_to, 'symbol')}",
@@ -140,7 +143,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
 
 
 def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) -> Iterator[Finding]:
-    """Yield what is said of a circuit on all inputs, or on so many random ones."""
+    """Yield what is said of a circuit on all inputs, or on `count` random ones."""
     from tm2tfr.api.batches import check_many
 
     if subject.examples:
@@ -166,42 +169,241 @@ def _of_bits(subject: Subject, plan: Plan, count: int | None, watch: Watcher) ->
         yield Finding(text=f"wrote {plan.out}", note=True)
 
 
-# ── Machines and circuits, run by run, where compiled code runs many at once.
-def together(
-    subject: Subject, words: Sequence[str], run: RunOptions, max_steps: int, watch: Watcher
-) -> Iterator[Trace] | None:
-    """Return the runs on many inputs, made in a few calls and compared; None: they are to be made one by one."""
-    from tm2tfr.runs.choose import for_cases
-    from tm2tfr.runs.rows import is_turing
-
-    words = [subject.word(word) for word in words]
-    few = len(words) < (MANY if run.engine == AUTO else 2)
-    size = MOST_ROWS // (subject.decoder.positions or max(map(len, words), default=0) + max_steps + 2)
-    known = subject.machine is None or is_turing(subject.decoder.layout)  # what generates, and has batches
-    if few or size < 2 or not known or run.recorded:
-        return None
-    if subject.decoder.soft or for_cases(subject.decoder, run.engine, run.dtype).name != "fast":
-        return None
-    return _together(subject, words, max_steps, size, watch)
+# ── Words that are labelled: the examples of the author, then all words up to a length, then random longer ones. ─────────
+MOST_BY_DEFAULT, LONGER_BY_DEFAULT = 20_000, 200
+"""All words are run up to the longest length at which there are at most 20,000, and 200 random longer ones, seed 0."""
+MOST_INPUTS = 20_000_000
+LONGEST_SHOWN = 60
+"""Characters of a word, or of its outcome: of a longer one the beginning and the end are shown."""
 
 
-def _together(subject: Subject, words: Sequence[str], max_steps: int, size: int, watch: Watcher) -> Iterator[Trace]:
-    """Yield the runs, so many in one batch."""
-    from tm2tfr.runs.batches.checked import traces
-    from tm2tfr.runs.batches.generated import batches_of
-    from tm2tfr.runs.choose import cores
+@dataclass(frozen=True, kw_only=True)
+class Lengths:
+    """Which inputs are run.
 
-    with watch.inputs() as progress:
-        batches = batches_of(
-            subject.decoder,
-            subject.right,
-            words,
-            checked=True,
-            max_steps=max_steps,
-            workers=cores(),
-            keep_rows=False,
-            at_once=size,
-            progress=None if progress is None else lambda runs, _rows: progress(runs, len(words)),
-        )
-        for batch in batches:
-            yield from traces(batch)
+    Args:
+        upto: the most tokens of the inputs that are all run.
+        count, shortest, longest, seed: the number of random inputs, their lengths and seed.
+    """
+
+    upto: int
+    count: int
+    shortest: int
+    longest: int
+    seed: int
+
+
+ANY_LENGTH, BEYOND = range(1, 41), range(40, 101)
+"""Weights for inputs of any length are run on random inputs of these lengths: alone, and beyond all short ones."""
+
+
+def lengths(subject: Subject, plan: Plan) -> Lengths:
+    """Return which inputs are run, given what is asked for.
+
+    Raises:
+        UsageError: if there are too many inputs, or the weights have fewer positions.
+    """
+    all_up_to, count = plan.all_up_to, plan.random
+    letters, positions = _letters(subject), subject.decoder.positions
+    longest = positions or ANY_LENGTH[-1]
+    if all_up_to is not None and positions is not None and all_up_to > positions:
+        what = f"tm2tfr check: the weights have {counted(longest, 'position')}, and --all-up-to {all_up_to} asks for more"
+        raise UsageError(f"{what}: use --max-length {all_up_to}")
+    if all_up_to is not None:
+        _refuse_too_many(number_of(letters, 1, all_up_to), MOST_INPUTS, counted(all_up_to, "token"))
+    if count is not None and count > MOST_INPUTS:
+        what = f"tm2tfr check: --random asks for {count:,} inputs"
+        raise UsageError(f"{what}: use at most {MOST_INPUTS:,}, and another --seed for more")
+    upto = all_up_to if all_up_to is not None else 0
+    if all_up_to is None and count is None:
+        upto = max((n for n in range(1, longest + 1) if number_of(letters, 1, n) <= MOST_BY_DEFAULT), default=1)
+    if positions is None:
+        spread = range(max(BEYOND[0], upto + 1), max(BEYOND[-1], 2 * upto) + 1) if upto else ANY_LENGTH
+    else:
+        spread = range(min(upto + 1, longest), longest + 1)
+    asked = count if count is not None else (0 if all_up_to is not None or upto == positions else LONGER_BY_DEFAULT)
+    return Lengths(upto=upto, count=asked, shortest=spread[0], longest=spread[-1], seed=plan.drawn)
+
+
+def _letters(subject: Subject) -> int:
+    from tm2tfr.runs.choose import labels_of
+
+    return labels_of(subject.right, subject.decoder).letters
+
+
+def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
+    """Yield what is said of what labels words.
+
+    Raises:
+        UsageError: for a plan that does not fit: too many inputs, more tokens than the weights have positions, or a file.
+    """
+    from tm2tfr.transformer.provenance import notes, without_effect
+
+    if plan.every:
+        what = f"--all is for circuits, and {subject.noun}s have inputs of any length"
+        raise UsageError(f"tm2tfr check: {what}: use --all-up-to")
+    _refuse_files(plan)
+    if plan.inputs:
+        subject = for_words(subject, plan.soft, max(map(len, plan.inputs)))
+        for word in plan.inputs:
+            yield _one(subject, word, plan, watch)
+        return
+    asked = lengths(subject, plan)
+    examples = (len(example.word) for example in _examples(subject))
+    subject = for_words(subject, plan.soft, max(asked.upto, asked.longest if asked.count else 0, *examples, 1))
+    said = subject.decoder.provenance
+    told = without_effect(said) if not subject.compiled else ()  # by the reader of the options
+    yield from (Finding(text=f"note: {note}", note=True) for note in notes(said) if note not in told)
+    good, compared = True, False
+    if plan.by_default:
+        for example in _examples(subject):
+            line, ran = _example(subject, example, plan, watch)
+            good, compared = good and line.good is not False, compared or ran
+            yield line
+    batches = []
+    for found, what in _batches(subject, asked, plan, watch):
+        good &= found.failure is None
+        batches.append(found)
+        yield _many_line(found, what)
+    if not compared and not any(found.cells for found in batches):
+        what = f"nothing is compared, since the {subject.noun} is undefined on all of these inputs"
+        yield Finding(text=f"FAIL  {what}: check it on inputs on which it is defined", good=False)
+        return
+    every = batches[0] if asked.upto and batches[0].cells else None
+    if good and every is not None:
+        for line in _streams(subject, asked.upto, plan, gaps=plan.all_up_to is not None):
+            good &= line.good is not False
+            yield line
+    if good and every is not None:
+        yield Finding(text=_proved(every, asked.upto, subject.decoder.positions))
+
+
+def _proved(every: ComparedRuns, upto: int, positions: int | None) -> str:
+    """Return the line that says for which inputs the answers are proved, where all of at most `upto` tokens agree."""
+    which, beyond = f"inputs of up to {counted(upto, 'token')}", "" if upto == positions else ", and not proved beyond"
+    if every.undefined:
+        return f"proved for the {every.runs:,} of {every.runs + every.undefined:,} {which} on which it is defined{beyond}"
+    return f"proved for all {which}{beyond}"
+
+
+def _examples(subject: Subject) -> Iterator[Examined]:
+    """Yield the examples of its author."""
+    construction = subject.construction
+    if construction is not None and construction.examined is not None:
+        yield from construction.examined(subject.right, subject.decoder)
+
+
+def _batches(subject: Subject, asked: Lengths, plan: Plan, watch: Watcher) -> Iterator[tuple[ComparedRuns, str]]:
+    """Yield what was found of all inputs up to a length, and of random ones, each with words that say which."""
+    from tm2tfr.runs.batches.labelled import checked_words, every_input, random_inputs
+
+    program, decoder, letters = subject.right, subject.decoder, _letters(subject)
+    dtype: Any = plan.dtype or "float64"
+    if asked.upto:
+        every = number_of(letters, 1, asked.upto)
+        with watch.inputs() as progress:
+            batches = every_input(letters, asked.upto)
+            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress, every=every)
+        yield found, f"all {counted(every, 'input')} of up to {counted(asked.upto, 'token')}"
+    if asked.count:
+        spread = range(asked.shortest, asked.longest + 1)
+        with watch.inputs() as progress:
+            batches = random_inputs(letters, spread, asked.count, asked.seed)
+            found = checked_words(decoder, program, batches, dtype=dtype, progress=progress, every=asked.count)
+        which = f"of {asked.shortest} to {counted(asked.longest, 'token')}"
+        which = f"of {counted(asked.longest, 'token')}" if asked.shortest == asked.longest else which
+        yield found, f"{counted(asked.count, 'random input')} {which}, seed {asked.seed}"
+
+
+def _streams(subject: Subject, upto: int, run: RunOptions, *, gaps: bool) -> Iterator[Finding]:
+    """Compare the residual stream on all short inputs, and yield what is said of it.
+
+    Args:
+        gaps: yield the gap of every head that claims one, not only those that are too small.
+    """
+    from tm2tfr.runs.streams import checked_streams, longest_streamed
+
+    program, decoder = subject.right, subject.decoder
+    if decoder.soft:
+        return
+    longest = min(upto, longest_streamed(_letters(subject), decoder.positions))
+    found = checked_streams(decoder, program, longest=longest, dtype=run.dtype or "float64")  # type: ignore[arg-type]
+    what = f"the residual stream after every sublayer, {counted(found.inputs, 'input')} of up to "
+    what += f"{counted(found.longest, 'token')}: {counted(found.numbers, 'number')}"
+    if not found.covered:
+        text = "note: the residual stream is not compared, since the weights claim what the specification does not know"
+    elif not found.inputs:
+        up = f"up to {counted(found.longest, 'token')}"
+        text = f"note: the residual stream is not compared, since the {subject.noun} is undefined on all inputs of {up}"
+    elif found.cause is None:
+        text = f"ok    {what}, all agree"
+    else:
+        text = f"FAIL  {what}\n      {visible(str(found.input))}: cause: {indented(str(found.cause))}"
+    yield Finding(text=text, data=lambda: {subject.noun: program.name, "stream": found.as_dict()}, good=found.agrees)
+    yield from (Finding(text=line) for line in _gaps(found, every=gaps))
+
+
+def _gaps(found: Streams, *, every: bool) -> Iterator[str]:
+    """Yield a line for the heads whose scores are compared, then one for each head, or only for those that fail."""
+    if not found.gaps:
+        return
+    bad = [gap for gap in found.gaps if not gap.holds]
+    if every and not bad:
+        yield f"ok    the best score of {counted(len(found.gaps), 'head')} is ahead of the next by what is claimed, γ:"
+    from tm2tfr.transformer.claims import DIVIDED
+
+    for gap in found.gaps if every else bad:
+        by = f"γ{DIVIDED[gap.over]}"
+        measured = "no other score" if gap.measured == inf else f"γ = {gap.measured:.6g} at the least"
+        where = f"layer {gap.layer}, head {gap.number} ({visible(gap.head)})"
+        said = f"{where}: claimed {by} with γ = {gap.claimed:g}; measured {measured}"
+        yield f"      {said}" if gap.holds else f"FAIL  {said}"
+
+
+def _one(subject: Subject, word: str, plan: Plan, watch: Watcher) -> Finding:
+    """Check an input, and return what is said of it."""
+    trace = traced(subject, word, plan, must_compare=True, watch=watch).trace
+    long = f" ({counted(len(word), 'character')})" if len(word) > LONGEST_SHOWN else ""
+    said = f"{_cut(word)}{long} → {_cut(trace.result.outcome)}: {counted(trace.compared, 'cell')}"
+    text = f"ok    {said} agree" if trace.agrees else f"FAIL  {said}\n      {indented(str(trace.divergence))}"
+    return Finding(text=text, data=trace.as_dict, good=trace.agrees)
+
+
+def _example(subject: Subject, example: Examined, plan: Plan, watch: Watcher) -> tuple[Finding, bool]:
+    """Check an example: what its author says, the reference and the weights.
+
+    Returns:
+        What is said of it, and whether the weights were run.
+    """
+    trace, refused = None, ""
+    if example.met and example.runs:
+        try:
+            trace = traced(subject, example.word, plan, must_compare=True, watch=watch).trace
+        except UndefinedError as error:
+            refused = str(error)
+    good = example.met and (trace is None or trace.agrees)
+    expected = _list(example.expected, numbers=example.numbers)
+    shown = f"{applied(visible(example.of), visible(example.word))} = {expected}"
+    if not example.met:
+        found = _list(example.found, numbers=example.numbers)
+        text = f"FAIL  {shown}, says the author; the {example.reference} says {found}"
+    elif trace is None:
+        text = f"ok    {shown}: {refused or example.why}"
+    else:
+        text = f"ok    {shown}: {counted(trace.compared, 'cell')} agree"
+        text = text if trace.agrees else f"FAIL  {shown}\n      {indented(str(trace.divergence))}"
+
+    def data() -> PlainData:
+        return {**(trace.as_dict() if trace else {}), "example": example.as_dict()}
+
+    return Finding(text=text, data=data, good=good), trace is not None
+
+
+def _cut(text: str) -> str:
+    """Return a word or an outcome on a line, of a long one the beginning and the end."""
+    half = LONGEST_SHOWN // 2 - 1
+    return visible(text if len(text) <= LONGEST_SHOWN else f"{text[:half]} … {text[-half:]}")
+
+
+def _list(values: Any, *, numbers: bool) -> str:
+    return visible(values if isinstance(values, str) else joined(values, numbers=numbers))

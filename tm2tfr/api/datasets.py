@@ -41,7 +41,7 @@ def make_dataset(
     Of a RASP program, a formula or another program they are words with the reference's values as labels.
 
     The folder can be passed to `datasets.load_dataset` as it is. Its bytes are a function of the spec and of the versions
-    named in its manifest, whoever made it. The first run that differs from the simulator is `Dataset.failure`; its
+    named in its manifest. The first run that differs from the simulator is `Dataset.failure`; its
     shard is not written.
 
     Args:
@@ -145,7 +145,7 @@ def normal_form(states: int, symbols: int = 2, *, steps: int = 1_000, complete: 
 
     Args:
         states, symbols: their numbers, Z not counted; 0 is the blank.
-        steps: a machine that has made so many steps is taken for one that does not halt.
+        steps: a machine that makes this many steps is taken as one that does not halt.
         complete: list machines as well whose rules are all there and do not halt.
 
     Raises:
@@ -198,10 +198,10 @@ def make_labels(
         subject: a machine, a circuit, a program or a formula, see `Subject.of`.
         folder: a new or empty folder.
         inputs: as people write them; a list of none asks for none.
-        all_up_to: all inputs of up to so many tokens; of a circuit all inputs, if they have no more bits.
-        random, lengths, seed: so many different random inputs of these lengths, by default from 1 (of machines 0) to 10.
-            Without any inputs: 1,000 of them, or all where there are no more. Inputs that are asked for in several ways
-            are put together, and each is labelled once.
+        all_up_to: all inputs of at most this many tokens; of a circuit all inputs, if they have no more bits.
+        random, lengths, seed: the number of different random inputs, their lengths, by default from 1 (of machines 0) to
+            10, and their seed. Without any inputs: 1,000 of them, or all where there are no more. Inputs that
+            are asked for in several ways are put together, and each is labelled once.
         max_steps: of a machine, by default 1,000; a run that this cuts off is labelled as far as it goes.
         positions, dtype: those of the exports that hooks are about, see `export_to`.
         shard_size: the number of runs in a file.
@@ -210,7 +210,7 @@ def make_labels(
 
     Raises:
         DatasetError: if an extra is missing, the cluster is lost, or the folder was made from other inputs or weights.
-        InputError: for an input that is none, lengths that are none, or no or too many inputs.
+        InputError: for an invalid input, invalid lengths, or no or too many inputs.
         CompileError: if no program is stored with weights, or they cannot be compared with it.
         EngineError: for an engine that cannot run these weights.
         OutputError: if the folder cannot be written, or is in use.

@@ -38,9 +38,9 @@ def disguise(
             decoys, and makes all heads look alike.
         seed: 0 or more; the same weights, grade and seed give the same bytes.
         rename_tokens: give tokens neutral names and another order; the key has their own. Labels keep their names.
-        all_up_to: compare on all inputs of up to so many tokens too, in float64 and float32; the key has what came of it.
-        dimensions: compress the stream to so many dimensions first, so that variables share directions; ``"least"``: to as
-            few as are found; None: not. Grades 2 and 3 add their own to them.
+        all_up_to: compare on all inputs of at most this many tokens too, in float64 and float32; the key has the result.
+        dimensions: compress the stream to this many dimensions first, so that variables share directions; ``"least"``: to
+            as few as are found; None: not. Grades 2 and 3 add their own to them.
 
     Raises:
         DisguiseError: for another grade or seed; for layer norms in grades 2 and 3; for weights with too many digits; for

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, EngineError, InputError, Tm2tfrError, UsageError
@@ -30,7 +30,7 @@ INPUTS, LONGEST = 32, 8
 def intervene(
     subject: Given,
     word: str | None,
-    settings: Mapping[tuple[str, int] | str, Any],
+    settings: Mapping[tuple[str, int] | str, object],
     *,
     engine: str = "dense",
     dtype: str | None = None,
@@ -242,11 +242,11 @@ def _as_compiled(found: Subject) -> Decoder:
     return decoder
 
 
-_READ: Mapping[str, Any] = {"True": True, "False": False, **{str(n): n for n in range(10_000)}}
+_READ: Mapping[str, object] = {"True": True, "False": False, **{str(n): n for n in range(10_000)}}
 """Values of options, by the text in which weights state them."""
 
 
-def _heads(decoder: Decoder) -> tuple[Any, ...]:
+def _heads(decoder: Decoder) -> tuple[object, ...]:
     """Return the stream, the tokens and outputs, and of each head how it attends, and to what by its claim."""
     claims = [[(head.weighting, head.claim and head.claim.attends) for head in layer.heads] for layer in decoder.layers]
     return decoder.layout, decoder.vocabulary, decoder.outputs, claims

@@ -262,7 +262,7 @@ def read_prompt(
         SpecError: with every error of the text and its place.
         CompileError, WeightFileError: if `universal` is missing, or not a decoder.
     """
-    from tm2tfr.sources.turing.universal.compiler.compiler import class_asked
+    from tm2tfr.sources.turing.universal.compiler import class_asked
     from tm2tfr.sources.turing.universal.prompt import read
     from tm2tfr.sources.turing.universal.spelled import Prompt
 

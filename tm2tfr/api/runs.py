@@ -281,9 +281,9 @@ def certificate(
     Args:
         subject: see `tm2tfr.certify`.
         engine, dtype: for these alone; by default for all.
-        max_steps, input_length: whether all runs of a machine of at most so many steps are certified, on inputs of at most
-            so many symbols; by default as many as the machine's own input has.
-        max_positions: whether all runs of at most so many positions are.
+        max_steps, input_length: whether all runs of at most `max_steps` steps are certified, on inputs of at most
+            `input_length` symbols; by default the length of the machine's own input.
+        max_positions: whether all runs of at most this many positions are certified.
         max_head: only runs with |h| up to this.
 
     Returns:

@@ -254,7 +254,7 @@ def parsed(temperature: str) -> float:
 
 
 def length_of(subject: Subject, word: str | None, max_steps: int | None) -> int:
-    """Return the number of positions of the run on `word`: those of the weights, if they have so many and no more.
+    """Return the number of positions of the run on `word`: those of the weights, if their number is fixed.
 
     Of a machine: prompt, BOS, and one more than its steps; of what labels a word: one for each token, BOS and EOS.
     """

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, addressed, did_you_mean
 from tm2tfr.base.files import is_weights
 from tm2tfr.contract.options import CircuitOptions, CircuitParameters, everything, fields_of, option_called
+from tm2tfr.contract.shown import PlainData
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
@@ -63,7 +64,7 @@ class Subject:
     name: str
     source: AnyProgram | None = None
     weights: Decoder | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     text: bool = False
     examples: tuple[Any, ...] = ()
@@ -96,7 +97,7 @@ class Subject:
             raise CompileError(f"{name} is a {self.noun}, and {why}: omit {option_called(option)}")
 
     @classmethod
-    def of(cls, given: Given, *, options: Mapping[str, Any] | None = None, **more: Unpack[CompileOptions]) -> Subject:
+    def of(cls, given: Given, *, options: Mapping[str, object] | None = None, **more: Unpack[CompileOptions]) -> Subject:
         """Return the subject that is given in any of its forms; warnings about a text are issued as `SpecWarning`.
 
         Args:
@@ -120,7 +121,7 @@ class Subject:
     def read(
         cls,
         given: Given,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
         *,
         format: str | None = None,
         cut_registers: bool = False,
@@ -157,7 +158,7 @@ class Subject:
         found = loaded(given, format=format, cut_registers=cut_registers)
         return cls(str(given), found.program, warnings=found.warnings, text=True, examples=found.examples)
 
-    def _with(self, asked: Mapping[str, Any]) -> Subject:
+    def _with(self, asked: Mapping[str, object]) -> Subject:
         if not asked:
             return self
         source, construction = self.source, self.construction
@@ -339,7 +340,7 @@ class Subject:
         return construction.own_input(program) if word is None else construction.given(program, word)
 
 
-def _built(given: Given, options: Mapping[str, Any]) -> tuple[Given, dict[str, Any]]:
+def _built(given: Given, options: Mapping[str, object]) -> tuple[Given, PlainData]:
     """Return a subject and its options; where parameters of a shipped circuit are among these, the circuit that they build.
 
     Raises:

@@ -238,7 +238,11 @@ class Report(ABC, Generic[C]):
     @property
     def granted(self) -> bool:
         """Whether what is asked for is proved: if no engine and no dtype is named, by the dense engine in float64."""
-        usual = [each for each in self.certificates if (each.engine, each.dtype) == ("dense", "float64")]
+        usual = [
+            certificate
+            for certificate in self.certificates
+            if (certificate.engine, certificate.dtype) == ("dense", "float64")
+        ]
         return all(map(self.reaches, self.certificates if self.questions.narrowed or not usual else usual))
 
     def reaches(self, certificate: C) -> bool:
@@ -262,7 +266,7 @@ class Report(ABC, Generic[C]):
         """Return the report as JSON: what all certificates share, once, then each of them."""
         shared = self.shared()
         told = shared.keys() - {"granted"}
-        rows = [{k: v for k, v in each.as_dict().items() if k not in told} for each in self.certificates]
+        rows = [{k: v for k, v in certificate.as_dict().items() if k not in told} for certificate in self.certificates]
         return json.dumps({**shared, "certificates": rows}, ensure_ascii=False, indent=2) + "\n"
 
 

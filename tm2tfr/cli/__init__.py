@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
             "palindromes --input abba --open",
         ),
         "playground": ("exploring:playground", "Edit a source and watch its run, in the browser", "binary-increment"),
+        "rasp": ("rasp:rasp", "Type RASP line by line, and compile and check it", "session.txt"),
         "plot": (
             "exploring:plot",
             "Draw where a head looks, or its scores at one position",

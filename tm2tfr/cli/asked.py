@@ -49,7 +49,7 @@ def seed(panel: str, help: str) -> Any:
     return option(help, metavar="N", panel=panel)
 
 
-PARAMETERS: Mapping[str, Any] = {
+PARAMETERS: Mapping[str, object] = {
     "bits": option("The number of bits of a shipped circuit, such as binary-adder.", metavar="N", panel=CIRCUITS),
     "order": option("The order of the gates, paper-1 or paper-2 (binary-adder only).", metavar="ORDER", panel=CIRCUITS),
     **{name: option("", hidden=True) for name in ("select", "number", "inputs", "gates", "kinds")},
@@ -72,7 +72,7 @@ def _declared(known: Sequence[Declaration]) -> Any:
     return Annotated[str | None, option(help, metavar=about.metavar, panel=about.panel)]
 
 
-def _group(name: str, options: Mapping[str, Any]) -> Any:
+def _group(name: str, options: Mapping[str, object]) -> Any:
     """Return a group of options, each of which is None if it is not given."""
     hints = [(option, hint, field(default=None)) for option, hint in options.items()]
     return make_dataclass(name, hints, namespace={"__module__": __name__}, frozen=True, kw_only=True)
@@ -181,7 +181,7 @@ class Asked:
         return {name: text for name, text in given.items() if name != "seed" or self.decoder.universal is None}
 
     @cached_property
-    def options(self) -> Mapping[str, Any]:
+    def options(self) -> Mapping[str, object]:
         """The options of a construction, as they were given.
 
         Raises:

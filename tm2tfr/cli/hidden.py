@@ -164,7 +164,7 @@ def _proved_same(key: Key) -> str:
     return "the same logits as the original for every input, and so the same answers"
 
 
-def _compared(equal: Mapping[str, Any], inputs: str) -> str:
+def _compared(equal: Mapping[str, object], inputs: str) -> str:
     """Return what there is to say of a comparison; in float32 it is about the dense engine, and a finding."""
     runs = f"{inputs}, {equal['positions']:,} positions"
     if not equal["runs"]:

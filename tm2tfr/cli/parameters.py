@@ -27,6 +27,7 @@ from typer.core import TyperArgument, TyperOption
 from typer.models import OptionInfo, ParameterInfo
 
 from tm2tfr.base.errors import UsageError
+from tm2tfr.contract.shown import PlainData
 
 LineContext: TypeAlias = core.Context
 """Typer's context of a command line; `typer.Context` extends it."""
@@ -181,7 +182,7 @@ def is_option(hint: object) -> bool:
 @cache
 def _fields(kind: Any) -> dict[str, tuple[object, object]]:
     """Return the fields of a group by name, each with its annotation and its default; None: one that the library has."""
-    hints: dict[str, Any] = {}
+    hints: PlainData = {}
     for base in reversed(kind.__mro__):
         if base.__module__.startswith(__package__):
             hints |= inspect.get_annotations(base, locals={}, eval_str=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -92,7 +92,7 @@ def _lacking(found: Subject, asked: Asked) -> CompileError:
     return CompileError(f"{what}: use {asked.command} MACHINE --universal {shlex.quote(str(asked))}")
 
 
-def _given(asked: Asked, *, seeded: bool) -> tuple[Given, Mapping[str, Any]]:
+def _given(asked: Asked, *, seeded: bool) -> tuple[Given, Mapping[str, object]]:
     """Return the program that is written out or built by parameters, otherwise the argument as it is; and its options."""
     from tm2tfr.contract.options import UniversalOptions, fields_of
 

@@ -12,6 +12,7 @@ import typer
 from tm2tfr.base.errors import Interrupted, UsageError
 from tm2tfr.cli.options import argument, choice, count, file, number, option, specs
 from tm2tfr.cli.progress import training
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.training.record import (
     DEVICES,
     MODELS,
@@ -29,7 +30,7 @@ WITH_A_GRID = {"spec", "output", "grid", "resume", "workers", "scheduler", "as_j
 """The parameters that a grid does not give itself."""
 
 
-def _config(text: str) -> dict[str, Any]:
+def _config(text: str) -> PlainData:
     """Return the configuration of a GPT-2."""
     try:
         found = json.loads(text)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tm2tfr.base.choices import UNIVERSAL_TAPES
 from tm2tfr.base.errors import NotFoundError, UsageError, visible
 from tm2tfr.cli.options import UNIVERSAL, choice, count, option, seed_number
+from tm2tfr.contract.shown import PlainData
 
 if TYPE_CHECKING:
     from tm2tfr.sources.turing.universal.program import Universal
@@ -67,7 +68,7 @@ class UniversalGroup:
     ] = None
     seed: Annotated[str | None, SEED] = None
 
-    def options(self, seed: str | None = None) -> dict[str, Any]:
+    def options(self, seed: str | None = None) -> PlainData:
         """Return the options as `tm2tfr.compile` takes them.
 
         Args:
@@ -95,18 +96,18 @@ class UniversalGroup:
         return {"universal": size, "tape": self.tape, "seed": None if seed is None else seed_number(seed, "tm2tfr")}
 
 
-def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[str, Any]]:
+def prompted(prompt: str, options: Mapping[str, object]) -> tuple[Universal, PlainData]:
     """Return the program that ``--prompt`` describes, with the options that are still about it: weights, if they are given.
 
     Raises:
         UsageError: without ``--universal``, whose size the tokens depend on, or with a seed, since the rules have an order.
         ReadError, NotFoundError: if it cannot be read.
         SpecError: with every error of the prompt and its place.
-        CompileError, WeightFileError: if ``--universal`` is no decoder.
+        CompileError, WeightFileError: if ``--universal`` is not a decoder.
     """
     from tm2tfr.base.resources import MACHINES, contents, display
     from tm2tfr.sources.circuit.formats.registry import standard_input
-    from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, weights_given
+    from tm2tfr.sources.turing.universal.compiler import class_asked, weights_given
     from tm2tfr.sources.turing.universal.prompt import read
 
     given = options.get("universal")
@@ -131,14 +132,14 @@ def prompted(prompt: str, options: Mapping[str, Any]) -> tuple[Universal, dict[s
     return found, {} if weights_given(given) is None else {"universal": given}
 
 
-def class_alone(options: Mapping[str, Any]) -> Universal | str:
+def class_alone(options: Mapping[str, object]) -> Universal | str:
     """Return the class of machines that is asked for without a machine; of weights in a file, its name.
 
     Raises:
         UsageError: for a seed.
-        CompileError, WeightFileError: if ``--universal`` is no decoder.
+        CompileError, WeightFileError: if ``--universal`` is not a decoder.
     """
-    from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, weights_given
+    from tm2tfr.sources.turing.universal.compiler import class_asked, weights_given
 
     given = options["universal"]
     if options.get("seed") is not None:

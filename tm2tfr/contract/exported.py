@@ -88,8 +88,8 @@ class ExportReference:
             ExportError: if there are no certificates of such programs.
         """
         if self.source.prove is None:
-            what = f"{visible(self.name)}: there are no certificates of {self.source.noun}s"
-            raise ExportError(f"{what}: run it with tm2tfr")
+            problem = f"{visible(self.name)}: there are no certificates of {self.source.noun}s"
+            raise ExportError(f"{problem}: run it with tm2tfr")
         return self.source.prove(self.decoder, self.program)
 
     # ── inputs, and what is right on them ───────────────────────────────────────────────────────────────────
@@ -196,11 +196,11 @@ This model was not trained: its weights were compiled from a {self.noun} by tm2t
 
     def checking(self, command: str) -> str:
         """Return the paragraph of a model card that says how to check the model: by a command, as Markdown."""
-        what, whose = "token", "reference"
+        problem, whose = "token", "reference"
         if self.decoder.labeller:
-            what, whose = "label", self.truth(self.example).reference
+            problem, whose = "label", self.truth(self.example).reference
         return f"""**How to check it.** {command} compares the weights with those compiled
-anew from the {self.noun}, runs them, and compares every {what} with that of tm2tfr's {whose}."""
+anew from the {self.noun}, runs them, and compares every {problem} with that of tm2tfr's {whose}."""
 
     @property
     def judge(self) -> str:

@@ -138,8 +138,8 @@ class ModelVariable:
             use = f"{listing(self.labels, most=8)}{', or ⊥ for nothing' if self.nothing else ''}"
             raise UsageError(f"{where}: {value!r} is not a value of {self.name}{close}: use {use}")
         if _too_large(value):
-            what = f"{where}: {self.name} cannot be {str(value)[:40]}"
-            raise UsageError(f"{what}: use a number of at most 9 digits, without an exponent")
+            problem = f"{where}: {self.name} cannot be {str(value)[:40]}"
+            raise UsageError(f"{problem}: use a number of at most 9 digits, without an exponent")
         number = _whole(value) if self.whole else _rational(value)
         if number is None and not self.whole:
             raise UsageError(f"{where}: {self.name} is a number, not {value!r}: use for example 1/2")

@@ -254,13 +254,13 @@ class ModelRuns:
 
     def __init__(self, model: SourceModel, prompt: Sequence[str], decoder: Decoder) -> None:
         self._model, self._prompt, self.aliases = model, tuple(prompt), model.aliases
-        there = {subspace.holds: subspace for subspace in decoder.layout.subspaces}
+        subspaces = {subspace.holds: subspace for subspace in decoder.layout.subspaces}
         self.variables: Mapping[str, ModelVariable] = {
-            variable.name: replace(variable, labels=there[variable.name].labels or ())
+            variable.name: replace(variable, labels=subspaces[variable.name].labels or ())
             for variable in model.variables
-            if variable.name in there and not variable.feature
+            if variable.name in subspaces and not variable.feature
         }
-        known = {what: model.held[what][0].unset or _MIRROR for what in there if what in model.held}
+        known = {what: model.held[what][0].unset or _MIRROR for what in subspaces if what in model.held}
         self.fixed: Mapping[str, str] = {what: why for what, why in known.items() if what not in self.variables}
 
     def run(self, settings: Settings, max_positions: int) -> CausalRun:
@@ -300,8 +300,8 @@ class ModelRuns:
     def _run(
         self, r: int, end: int, answers: Sequence[NDArray[np.int64]], cells: Mapping[str, VariableValues]
     ) -> CausalRun:
-        said = tuple(self._model.vocabulary[answer[r]] for answer in answers[:end])
-        tokens = (*self._prompt, *said[len(self._prompt) - 1 :])[:end]
+        answered = tuple(self._model.vocabulary[answer[r]] for answer in answers[:end])
+        tokens = (*self._prompt, *answered[len(self._prompt) - 1 :])[:end]
         columns = {name: values[:end, r].tolist() for name, values in cells.items()}
         rows = tuple(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        return CausalRun(tokens, said, rows)
+        return CausalRun(tokens, answered, rows)

@@ -85,8 +85,7 @@ class UniversalOptions:
     """
 
     universal: Annotated[
-        Any,
-        OptionHelp("", "a universal decoder runs Turing machines, which are in its prompt", aside=True),
+        Any, OptionHelp("", "a universal decoder runs Turing machines, which are in its prompt", aside=True)
     ] = None
     tape: Annotated[
         str | None,
@@ -303,10 +302,10 @@ def option_called(name: str) -> str:
 def fields_of(kind: type[Any]) -> dict[str, Declaration]:
     """Return the options of a class by name, those of a class that it extends behind its own."""
     hints, found = get_type_hints(kind, include_extras=True), {}
-    own = [each for each in fields(kind) if each.name in kind.__annotations__]
-    for each in (*own, *(f for f in fields(kind) if f not in own)):
-        of_type, about = get_args(hints[each.name])[0], hints[each.name].__metadata__[0]
-        found[each.name] = Declaration(each.name, *_kind(of_type), about)._replace(default=each.default)
+    own = [option for option in fields(kind) if option.name in kind.__annotations__]
+    for option in (*own, *(f for f in fields(kind) if f not in own)):
+        of_type, about = get_args(hints[option.name])[0], hints[option.name].__metadata__[0]
+        found[option.name] = Declaration(option.name, *_kind(of_type), about)._replace(default=option.default)
     return found
 
 

@@ -90,8 +90,8 @@ class Column:
     def read_bits(self, layout: Residual) -> tuple[Subspace, ...] | None:
         """Return the subspaces of `layout` that its bits are read from; None if it has none or some are not there."""
         found = [layout.holding(what) for what in self.bits]
-        there = tuple(subspace for subspace in found if subspace is not None and subspace.labels is None)
-        return there if there and len(there) == len(found) else None
+        numbers = tuple(subspace for subspace in found if subspace is not None and subspace.labels is None)
+        return numbers if numbers and len(numbers) == len(found) else None
 
     def named(self, digits: str) -> str:
         """Return bits, given as text, by their name; as they are if they have none."""

@@ -37,8 +37,8 @@ class Specification(Protocol):
         """Return the residual stream at position `i` after `part` of `layer`: (width,)."""
         values, stream = self.values(i), list[VariableValue]()
         for subspace in layout.subspaces:
-            there = self.holds(subspace.holds, layer, part)
-            stream += vector(subspace, values[subspace.holds]) if there else [0] * subspace.width
+            holds = self.holds(subspace.holds, layer, part)
+            stream += vector(subspace, values[subspace.holds]) if holds else [0] * subspace.width
         return stream
 
     def attended(self, where: str, i: int) -> Sequence[int]:
@@ -103,6 +103,6 @@ class ClaimedSpecification(Specification, Protocol):
         """Return the residual stream at position `i` after `part` of `layer`: (width,), exact."""
         stream: list[VariableValue] = []
         for subspace in layout.subspaces:
-            there = written(subspace, layer, part)
-            stream += vector(subspace, self.held(subspace, i)) if there else [0] * subspace.width
+            holds = written(subspace, layer, part)
+            stream += vector(subspace, self.held(subspace, i)) if holds else [0] * subspace.width
         return stream

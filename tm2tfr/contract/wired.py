@@ -14,20 +14,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from tm2tfr.contract.model import EMBEDDING, ModelVariable
 from tm2tfr.contract.modelled import CausalRun, CausalValue, Settings
 from tm2tfr.contract.specification import STAGES
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import Wire, wiring
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder, digest
 
 KnownOrNot = tuple[Any, str]
 """A value, and why it is not known what weights have there; empty: it is known."""
 MOST_READERS = 6
-"""As many parts of weights that read a variable are named for readers."""
+"""At most this many readers of a variable are named."""
 PLACE = "it says where a position is, and has no cause"
 
 
@@ -82,18 +82,16 @@ class WiredWeights(ABC, Generic[ProgramKind]):
 
     @cached_property
     def read_by(self) -> Mapping[str, str]:
-        """What reads each variable, in words."""
-        read_by: dict[str, list[str]] = {}
-        for what, wire in self.wires.items():
-            name, head = self.spaces[what].name, wire.head
-            for read in wire.reads:
-                read_by.setdefault(read, []).append(f"{name}, where its head attends" if head else name)
-            for read in (*head.query, *head.key) if head else ():
-                read_by.setdefault(read, []).append(f"the head of {name}")
+        """What reads each variable, in words: heads by their claims, other variables, and outputs."""
+        read_by: dict[str, dict[str, None]] = {what: {} for what in self.spaces}
+        for reader, wire in self.wires.items():
+            head = wire.head
+            for read in {*wire.reads, *(head.query | head.key if head else ())}:
+                read_by[read][f"the head {head.attends}" if head else reader] = None
         for output, reads in self.outputs.items():
             for read in reads:
-                read_by.setdefault(read, []).append(f"the output {output}")
-        return {what: ", ".join(dict.fromkeys(words)) for what, words in read_by.items()}
+                read_by[read][f"the output {output}"] = None
+        return {what: _few([*readers]) for what, readers in read_by.items()}
 
     def described(
         self, defined: Iterable[ModelVariable], formulas: Mapping[str, tuple[str, str]]
@@ -105,21 +103,12 @@ class WiredWeights(ABC, Generic[ProgramKind]):
             formulas: variable, or what only the position decides -> its meaning and its equation.
         """
         own, stored = self.variables(), list[ModelVariable]()
-        read_by: dict[str, dict[str, None]] = {}
-        for reader, wire in self.wires.items():
-            head = wire.head
-            for read in (*sorted(wire.reads), *(sorted(head.query | head.key) if head else ())):
-                read_by.setdefault(read, {})[f"the head {head.attends}" if head else reader] = None
-        for output, reads in self.outputs.items():
-            for read in reads:
-                read_by.setdefault(read, {})[f"the output {output}"] = None
         for what, space in self.spaces.items():
-            fixed = ModelVariable(name=what, meaning="", since=space.since or EMBEDDING, feature=True)
+            fixed = ModelVariable(
+                name=what, meaning="", since=space.since or EMBEDDING, feature=True, read_by=self.read_by[what]
+            )
             meaning, formula = formulas[what]
-            readers = [*read_by.get(what, ())]
-            more = len(readers) - MOST_READERS
-            read = ", ".join(readers[:MOST_READERS]) + (f" and {more} more" if more > 0 else "")
-            stored.append(replace(own.get(what, fixed), meaning=meaning, formula=formula, read_by=read))
+            stored.append(replace(own.get(what, fixed), meaning=meaning, formula=formula))
         return (*defined, *sorted(stored, key=lambda each: (each.since[0], STAGES.index(each.since[1]))))
 
     def seldom(self, what: str, values: tuple[Any, ...]) -> bool:
@@ -130,34 +119,63 @@ class WiredWeights(ABC, Generic[ProgramKind]):
         return values not in known
 
 
+def _few(readers: Sequence[str]) -> str:
+    more = len(readers) - MOST_READERS
+    return ", ".join(readers[:MOST_READERS]) + (f" and {more} more" if more > 0 else "")
+
+
+_Value = TypeVar("_Value")
+
+
 class WiredRun(ABC):
     """The values of a run, some of whose variables may be set, each computed when it is asked for.
 
     Args:
         tokens: those fed.
         strange: why nothing is known, if that is so.
+
+    Attributes:
+        why: the first doubt about what is being computed.
     """
 
     def __init__(self, tokens: Sequence[str], settings: Settings, strange: str = "") -> None:
         self.tokens, self._set, self._strange = tuple(tokens), settings, strange
         self._known: dict[tuple[str, int], KnownOrNot] = {}
+        self.why = ""
 
     def held(self, what: str, i: int) -> KnownOrNot:
         """Return what a variable is at position `i`, and why that is not known."""
         if (what, i) in self._set:
             return self._set[what, i], self._strange
         if (what, i) not in self._known:
-            value, why = self.computed(what, i)
+            value, why = self.noted(lambda: self.computed(what, i))
             self._known[what, i] = value, why or self._strange
         return self._known[what, i]
 
-    @abstractmethod
-    def computed(self, what: str, i: int) -> KnownOrNot:
-        """Return a variable at position `i` by its equation."""
+    def noted(self, compute: Callable[[], _Value]) -> tuple[_Value, str]:
+        """Return a value that is computed, and the first doubt about it."""
+        outer, self.why = self.why, ""
+        value = compute()
+        why, self.why = self.why, outer
+        return value, why
+
+    def doubt(self, why: str) -> None:
+        """Note why what is being computed is not known; empty: it is."""
+        self.why = self.why or why
+
+    def take(self, what: str, i: int) -> CausalValue:
+        """Return what a variable is at position `i`, and note the doubt about it."""
+        value, why = self.held(what, i)
+        self.doubt(why)
+        return value
 
     @abstractmethod
-    def answered(self, output: Output, i: int) -> KnownOrNot:
-        """Return what an output is at position `i`."""
+    def computed(self, what: str, i: int) -> CausalValue:
+        """Return a variable at position `i` by its equation, with doubts noted."""
+
+    @abstractmethod
+    def answered(self, output: Output, i: int) -> CausalValue:
+        """Return what an output is at position `i`, with doubts noted."""
 
     def run(self, variables: Iterable[str], outputs: Sequence[Output]) -> CausalRun:
         """Return the values of all variables, and the answers."""
@@ -166,7 +184,7 @@ class WiredRun(ABC):
         cells: list[dict[str, CausalValue]] = [{} for _ in places]
         for (what, i), (value, _) in held.items():
             cells[i][what] = value
-        answers = [[self.answered(output, i) for output in outputs] for i in places]
+        answers = [[self.noted(partial(self.answered, output, i)) for output in outputs] for i in places]
         unanswered = {i: {k: why for k, (_, why) in enumerate(own) if why} for i, own in enumerate(answers)}
         return CausalRun(
             self.tokens,

@@ -45,8 +45,8 @@ class Patch:
     def __post_init__(self) -> None:
         known = self.part == "embedding" if self.layer == -1 else self.layer >= 0 and self.part in _PARTS
         if not known:
-            what = f"nothing is patched after {self.part!r} of layer {self.layer}"
-            raise EngineError(f"{what}: use (-1, 'embedding'), (n, 'attention') or (n, 'feed_forward') with n from 0 on")
+            problem = f"nothing is patched after {self.part!r} of layer {self.layer}"
+            raise EngineError(f"{problem}: use (-1, 'embedding'), (n, 'attention') or (n, 'feed_forward') with n from 0 on")
         if self.start < 0 or not self.values:
             raise EngineError(
                 f"a patch overwrites at least one coordinate from 0 on, not {len(self.values)} at {self.start}"
@@ -145,8 +145,8 @@ def refuse_ahead(decoder: Decoder) -> None:
     for layer in decoder.layers:
         for head in layer.heads:
             if head.mask != "future":
-                what = f"head {head.name!r} has the mask {head.mask!r} and looks ahead"
-                raise EngineError(f"{what}, so it cannot run position by position: run the whole sequence at once")
+                problem = f"head {head.name!r} has the mask {head.mask!r} and looks ahead"
+                raise EngineError(f"{problem}, so it cannot run position by position: run the whole sequence at once")
 
 
 def run_whole(
@@ -172,8 +172,8 @@ def run_whole(
     """
     whole = getattr(engine, "whole", None)
     if whole is None:
-        what = f"the {engine.name} engine runs position by position, not a whole sequence at once"
-        raise EngineError(f"{what}: use the dense engine or the exact one")
+        problem = f"the {engine.name} engine runs position by position, not a whole sequence at once"
+        raise EngineError(f"{problem}: use the dense engine or the exact one")
     passed: list[Passed] = whole(decoder, tokens, watches or {}, patches or {})
     return passed
 
@@ -201,16 +201,16 @@ def prompted(decoder: Decoder, prompt: Sequence[str]) -> list[int]:
     numbers = decoder.numbers
     for i, token in enumerate(prompt):
         if token not in numbers:
-            what = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
+            problem = f"token {i} of the prompt, {token!r}, is not in the vocabulary{did_you_mean(token, numbers)}"
             more = ", …" if len(decoder.vocabulary) > 8 else ""
-            raise EngineError(f"{what}: use {', '.join(decoder.vocabulary[:8])}{more}")
+            raise EngineError(f"{problem}: use {', '.join(decoder.vocabulary[:8])}{more}")
     if not prompt and decoder.bos is None:
         raise EngineError("the prompt is empty, and these weights have no BOS to start with: give at least one token")
     if decoder.positions is not None and len(prompt) + (decoder.bos is not None) > decoder.positions:
-        there = counted(decoder.positions, "position")
-        what = f"the prompt has {counted(len(prompt), 'token')}, and these weights have {there}"
+        positions = counted(decoder.positions, "position")
+        problem = f"the prompt has {counted(len(prompt), 'token')}, and these weights have {positions}"
         longer = f", or compile the program with --max-length {len(prompt)}" if decoder.outputs else ""
-        raise EngineError(f"{what}: give a shorter one{longer}")
+        raise EngineError(f"{problem}: give a shorter one{longer}")
     return [numbers[token] for token in (*prompt, *(() if decoder.bos is None else (decoder.bos,)))]
 
 

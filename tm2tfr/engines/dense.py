@@ -288,8 +288,8 @@ class DenseDecoder:
     def _checked(self, tokens: ArrayLike) -> Ints:
         given = np.asarray(tokens)
         if given.ndim != 2 or given.dtype.kind not in "iu":
-            what = f"tokens of shape {given.shape} and dtype {given.dtype}"
-            raise EngineError(f"{what} are not a batch of sequences: give numbers of tokens in the shape (batch, n)")
+            problem = f"tokens of shape {given.shape} and dtype {given.dtype}"
+            raise EngineError(f"{problem} are not a batch of sequences: give numbers of tokens in the shape (batch, n)")
         many = len(self.decoder.vocabulary)
         if given.size and not (given.min() >= 0 and given.max() < many):
             wrong = given.min() if given.min() < 0 else given.max()

@@ -141,8 +141,8 @@ class AttentionHead:
     def _refusal(self, position: int) -> EngineError:
         where, dtype = f"{self._where()}, head {self._head.name!r}", self._dtype.name
         if self._soft:
-            what = f"{where}, position {position:,}: its scores are too large for {dtype}"
-            return EngineError(f"{what}: use a higher temperature or a wider dtype")
+            problem = f"{where}, position {position:,}: its scores are too large for {dtype}"
+            return EngineError(f"{problem}: use a higher temperature or a wider dtype")
         return too_large(where, position, "a score", dtype)
 
 

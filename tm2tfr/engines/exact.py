@@ -76,8 +76,8 @@ class _Head:
 
     def __init__(self, head: Head) -> None:
         if head.weighting != "average-hard":
-            what = f"head {head.name!r}: the exact engine runs average-hard attention only"
-            raise EngineError(f"{what}, and softmax weights are not rational: use the dense engine")
+            problem = f"head {head.name!r}: the exact engine runs average-hard attention only"
+            raise EngineError(f"{problem}, and softmax weights are not rational: use the dense engine")
         query, key, value = _some_rows(head.query), _some_rows(head.key), _some_rows(head.value)
         output = _some_rows(head.output.transposed)
         # A component that is 0 in every query or every key adds 0 to every score; values that are not read add nothing.
@@ -94,11 +94,11 @@ class _Head:
 
     def look(self, x: Sequence[Rational], position: int, length: int) -> tuple[SparseRow, list[Rational], list[int]]:
         """Return the head's output, the scores of the positions that it sees, and the positions attended to."""
-        there = in_sight(self._mask, position, length)
+        positions = in_sight(self._mask, position, length)
         query = [(c, q) for c, q in enumerate(_times(row, x) for row in self._query) if q]
-        scores = [sum(q * self._keys[j][c] for c, q in query) for j in there]
+        scores = [sum(q * self._keys[j][c] for c, q in query) for j in positions]
         best = max(scores)
-        attended = [j for j, score in zip(there, scores, strict=True) if score == best]
+        attended = [j for j, score in zip(positions, scores, strict=True) if score == best]
         added: dict[int, Rational] = {}
         for component, column in enumerate(self._output):
             mean = Fraction(sum(self._values[j][component] for j in attended), len(attended))

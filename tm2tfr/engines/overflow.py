@@ -49,12 +49,12 @@ def check_weights(decoder: Decoder, dtype: str) -> None:
     largest = float(np.finfo(dtype).max)
     for path, matrix in matrices(decoder).items():
         if matrix.nonzero and (found := float(abs(matrix.values).max())) > largest:
-            what = f"{path}: the weight {found:g} is too large for {dtype}"
-            raise EngineError(f"{what}: use --dtype float64 or --engine exact, or smaller weights")
+            problem = f"{path}: the weight {found:g} is too large for {dtype}"
+            raise EngineError(f"{problem}: use --dtype float64 or --engine exact, or smaller weights")
     for path, norm in norms(decoder):
         if norm.epsilon > largest:
-            what = f"{path}: the epsilon {norm.epsilon:g} is too large for {dtype}"
-            raise EngineError(f"{what}: use --dtype float64, or a smaller epsilon")
+            problem = f"{path}: the epsilon {norm.epsilon:g} is too large for {dtype}"
+            raise EngineError(f"{problem}: use --dtype float64, or a smaller epsilon")
 
 
 def first_infinite(numbers: AnyArray, names: Sequence[str]) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.engines.overflow import nearest
+from tm2tfr.transformer.claims import Output, sections
 from tm2tfr.transformer.matrix import AnyArray, Vector
-from tm2tfr.transformer.outputs import Output, sections
 from tm2tfr.transformer.weights import Decoder
 
 SOFT = 0.25

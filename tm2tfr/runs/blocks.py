@@ -1,26 +1,26 @@
 """Rows of a decoder in blocks: what is read off its stream, and rows as columns of numbers.
 
 Cells are codes: the index of a label among those of its subspace (of a token in the vocabulary), -1 for ⊥, -2 for a vector
-that is no label.
+that is not a label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import EngineError
-from tm2tfr.contract.source import Column
+from tm2tfr.contract.source import AnyRow, Column
 from tm2tfr.engines.reading import plain_number
 from tm2tfr.runs.rows import columns_of, row_type
 from tm2tfr.transformer.weights import Decoder
 
 Codes = NDArray[np.int32]
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, NDArray[np.generic]]
 """The state of a run in blocks, as it is saved."""
 
 
@@ -45,9 +45,9 @@ class ColumnProbes:
         """The labels that the codes of each column are the places of."""
         return {name: labels for name, (_, labels) in self.codes.items()}
 
-    def columns(self, codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    def columns(self, codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> dict[str, NDArray[np.generic]]:
         """Return the columns of rows, given what a session has read; bits as (rows, bits)."""
-        found: dict[str, NDArray[Any]] = {name: codes[:, at] for name, (at, _) in self.codes.items()}
+        found: dict[str, NDArray[np.generic]] = {name: codes[:, at] for name, (at, _) in self.codes.items()}
         for name, at in self.values.items():
             found[name] = numbers[:, at[0]] if len(at) == 1 else numbers[:, list(at)]
         return found
@@ -145,7 +145,7 @@ class Labels(NamedTuple):
         return cls(*(subspace.labels or () for subspace in map(found.__getitem__, cls._fields) if subspace is not None))
 
 
-def as_rows(block: RowBlock, decoder: Decoder) -> list[Any]:
+def as_rows(block: RowBlock, decoder: Decoder) -> list[AnyRow]:
     """Return a block as rows; codes below -1 become ⟨…⟩."""
     labels = Labels.of(decoder)
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from math import inf, isfinite
-from typing import Any
 
 import numpy as np
 
 from tm2tfr.base.errors import visible
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import Ending
 from tm2tfr.contract.specification import Specification, vector
 from tm2tfr.engines.decode import Engine, Observation, observe, observe_all, observe_at
@@ -68,8 +68,8 @@ class Cause:
         lines += [self.why] if self.about is None else [self.why, self.about]
         return "\n".join(map(visible, lines))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the cause as plain data; a score that is no finite float is text."""
+    def as_dict(self) -> PlainData:
+        """Return the cause as plain data; a score that is not a finite float is text."""
         plain = asdict(self)
         if self.about is None:
             del plain["about"]
@@ -144,7 +144,7 @@ def looked_elsewhere(
 
 
 def unembedding_cause(
-    decoder: Decoder, position: int, expected: Any, found: Any, about: str | None = None, *, output: str | None = None
+    decoder: Decoder, position: int, expected: object, found: object, about: str | None = None, *, output: str | None = None
 ) -> Cause:
     """Return the cause of a wrong answer at a position whose residual stream is right after every layer.
 
@@ -202,7 +202,7 @@ class _Finder:
     engine: Engine
     seen: Observation
 
-    def cause(self, layer: int, part: str, subspace: Subspace, found: list[Any]) -> Cause:
+    def cause(self, layer: int, part: str, subspace: Subspace, found: list[float]) -> Cause:
         """Return the cause, given the first wrong stage and subspace."""
         looked = root = None
         if part == "attention":
@@ -267,7 +267,7 @@ class _Finder:
         )
         return _Looked(k, head, attention)
 
-    def _attention(self, layer: int, k: int, head: Head) -> tuple[Mapping[int, Any], Sequence[int]]:
+    def _attention(self, layer: int, k: int, head: Head) -> tuple[Mapping[int, float], Sequence[int]]:
         """Return a head's scores by position, those that its mask lets it see, and the positions attended to."""
         scores, attended = self.seen.heads[layer, k]
         there = in_sight(head.mask, self.position, len(self.specification.tokens))
@@ -357,10 +357,10 @@ def _first_wrong(
     spec: Specification,
     i: int,
     stage: tuple[int, str],
-    residual: list[Any],
+    residual: list[float],
     dtype: str,
     length: int | None = None,
-) -> tuple[Subspace, list[Any]] | None:
+) -> tuple[Subspace, list[float]] | None:
     """Return the first subspace whose value after `stage` is wrong, with that value.
 
     Numbers may be off by a few roundings of `dtype`, relative to their size or to 1/(i+1), or 1/length; rationals must be
@@ -383,7 +383,7 @@ def _first_wrong(
     return None
 
 
-def _words(subspace: Subspace, values: Sequence[Any]) -> str:
+def _words(subspace: Subspace, values: Sequence[float]) -> str:
     if subspace.labels is None:
         return f"{nearest(values[0]):.9g}"
     if not any(values):

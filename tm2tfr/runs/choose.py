@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Protocol
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, EngineError
@@ -145,7 +145,7 @@ def cores() -> int:
 
 
 # ── the reference that a decoder is compared with: one run row by row, or a batch as arrays ────────────────────────────
-def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -> Truth | None:
+def truth_of(program: object, word: str, decoder: Decoder, max_steps: int | None) -> Truth | None:
     """Return the reference's run that `decoder` has to be compared with; None if there is no program.
 
     Raises:
@@ -160,7 +160,15 @@ def truth_of(program: Any, word: str, decoder: Decoder, max_steps: int | None) -
     return truth
 
 
-def blocks_of(program: Any, decoder: Decoder, max_steps: int | None) -> BlockReference:
+class NamedProgram(Protocol):
+    """A program of any source."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+def blocks_of(program: NamedProgram, decoder: Decoder, max_steps: int | None) -> BlockReference:
     """Return the reference of many runs of a program that generates, as arrays.
 
     Raises:
@@ -174,7 +182,7 @@ def blocks_of(program: Any, decoder: Decoder, max_steps: int | None) -> BlockRef
     return construction.blocks(program, decoder, max_steps)
 
 
-def labels_of(program: Any, decoder: Decoder) -> ManyLabels:
+def labels_of(program: object, decoder: Decoder) -> ManyLabels:
     """Return what the outputs of a labeller have to be on many words.
 
     Raises:

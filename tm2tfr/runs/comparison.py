@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 from tm2tfr.base.errors import EngineError, visible
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY, AnyRow, Column, Truth
 from tm2tfr.engines.decode import Engine, observable
 from tm2tfr.runs.cause import Cause, ending_cause, find_cause, unembedding_cause
@@ -39,8 +40,8 @@ class Divergence:
 
     position: int
     column: str
-    expected: Any
-    found: Any
+    expected: object
+    found: object
     expected_row: AnyRow | None = None
     found_row: AnyRow | None = None
     cause: Cause | None = None
@@ -54,7 +55,7 @@ class Divergence:
             text = f"the {self.cause.layer_name} should be {self.expected}; {self.cause.subspace} is {self.found}"
         return text if self.cause is None else f"{text}\ncause: " + str(self.cause).replace("\n", "\n  ")
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return the divergence as plain data."""
         cause = self.cause.as_dict() if self.cause else None
         plain = {k: _finite(getattr(self, k)) for k in ("position", "column", "expected", "found")}
@@ -107,7 +108,7 @@ class Trace:
     reference: str = field(default="simulator", repr=False)
     columns: tuple[Column, ...] = field(default=TURING, repr=False)
     rows: tuple[Any, ...] = field(default=(), repr=False)
-    expected: tuple[Any, ...] = field(default=(), repr=False)
+    expected: tuple[AnyRow, ...] = field(default=(), repr=False)
 
     @property
     def checked(self) -> bool:
@@ -141,7 +142,7 @@ class Trace:
 
         return summary(self)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return the summary of the run as plain data.
 
         The outcome and what else there is to say of the result are the simulator's. A run of anything but a Turing machine
@@ -150,7 +151,7 @@ class Trace:
         truth = self.result
         unknown = dict.fromkeys(("steps", "final_tape", "ones")) if self.has_tape else {}
         own = dict(unknown if truth is None else truth.own)
-        summary: dict[str, Any] = {
+        summary: PlainData = {
             self.noun: self.machine,
             "input": self.input,
             "outcome": truth.outcome if truth else self.answer,
@@ -163,8 +164,7 @@ class Trace:
             "engine": self.engine,
             "dtype": self.dtype,
         }
-        if self.soft:
-            summary |= {"attention": "softmax", "temperature": self.temperature}
+        summary |= {"attention": "softmax", "temperature": self.temperature} if self.soft else {}
         if self.scanned:
             summary["scanned"] = list(self.scanned)
         if self.divergence is not None:
@@ -236,7 +236,7 @@ def run(
 
 
 def _drain(pairs: _Pairs, fed: int, progress: Progress | None, sink: Sink | None) -> None:
-    """Go through the rows, reporting progress (of so many tokens that were fed) and passing rows that agree to `sink`."""
+    """Go through the rows, reporting progress (out of the tokens that were fed) and passing rows that agree to `sink`."""
     waiting: list[AnyRow] = []
     for n, row in enumerate(pairs):
         if progress and n % 64 == 63:
@@ -253,7 +253,7 @@ def _drain(pairs: _Pairs, fed: int, progress: Progress | None, sink: Sink | None
 class _Pairs:
     """Two streams of rows side by side, the decoder's and the reference's; `heads`: whether they are the chapter's."""
 
-    def __init__(self, found: Iterator[Any], expected: Iterator[AnyRow] | None, *, keep_rows: bool, heads: bool) -> None:
+    def __init__(self, found: Iterator[AnyRow], expected: Iterator[AnyRow] | None, *, keep_rows: bool, heads: bool) -> None:
         self._found, self._expected, self._keep, self._heads = found, expected, keep_rows, heads
         self.kept: list[Any] = []
         self.wanted: list[AnyRow] = []
@@ -262,7 +262,7 @@ class _Pairs:
         self.reach = 0
         self.differs: tuple[AnyRow | None, AnyRow | None] | None = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[AnyRow]:
         """Yield the decoder's rows: to the end of the reference's if they agree, otherwise see `check`."""
         going = self._expected is not None
         while True:
@@ -411,10 +411,10 @@ def ending_divergence(decoder: Decoder, truth: Truth, position: int, last: AnyRo
     )
 
 
-def _finite(cell: Any) -> Any:
+def _finite(cell: object) -> object:
     """Return a cell, as text if it is a number that JSON does not have."""
     return str(cell) if isinstance(cell, float) and not isfinite(cell) else cell
 
 
-def _shown(cell: Any) -> str:
+def _shown(cell: object) -> str:
     return "⊥" if cell is None else visible(str(cell))

@@ -10,24 +10,25 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import CheckpointError
 from tm2tfr.contract.blocks import BlockReference, FoundRows, LongReference
-from tm2tfr.contract.source import Truth
+from tm2tfr.contract.source import AnyRow, Truth
 from tm2tfr.engines.decode import prompted
 from tm2tfr.engines.fast import Fast
+from tm2tfr.engines.fast.arrays import Buffers
+from tm2tfr.engines.fast.fresh import array_of, damaged
 from tm2tfr.engines.fast.session import Chunk, FastSession
-from tm2tfr.engines.fast.snapshot import array_of, damaged
-from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.runs.blocks import Arrays, Labels, RowBlock, as_rows, probes_of
-from tm2tfr.runs.choose import blocks_of, cores, truth_of
+from tm2tfr.runs.choose import NamedProgram, blocks_of, cores, truth_of
 from tm2tfr.runs.comparison import Divergence, Trace, difference, ending_divergence, ends_of
 from tm2tfr.runs.rows import Readout, columns_of
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.parts import refuse_parts
 from tm2tfr.transformer.weights import Decoder
 
@@ -52,6 +53,15 @@ class Standing:
     reach: int
 
 
+class ColumnsOfReference(Protocol):
+    """The reference's rows of a block, by column."""
+
+    @property
+    def h(self) -> Ints: ...
+    @property
+    def y(self) -> NDArray[np.int32]: ...
+
+
 class LongRun:
     """A run of `decoder` on `word`, checked against `machine` if there is one.
 
@@ -73,7 +83,7 @@ class LongRun:
         decoder: Decoder,
         word: str,
         *,
-        machine: Any,
+        machine: NamedProgram | None,
         fed: Sequence[str] | None = None,
         max_steps: int | None = None,
         saved: Arrays | None = None,
@@ -92,7 +102,7 @@ class LongRun:
             if max_steps is not None and self._done and self.standing.steps > max_steps:
                 self._blocks = self._blocks_of(self.standing.steps)
             self._reference = None if self._blocks is None else self._blocks.run(word)
-            self._catch_up(saved["engine.tokens"])
+            self._catch_up(saved["engine.tokens"].astype(np.int32, copy=False))
 
     def _blocks_of(self, max_steps: int | None) -> BlockReference | None:
         return None if self._machine is None else blocks_of(self._machine, self._decoder, max_steps)
@@ -121,11 +131,13 @@ class LongRun:
         So nothing of the simulator has to be believed: a checkpoint cannot say that a run on another input agrees. It
         takes a few percent of the time that the decoder took.
         """
+        if self._reference is None:
+            return
         fed = len(prompted(self._decoder, self._prompt))
         answers, self._reach = np.append(tokens[1:], self._answer), 0
         for start in range(0, self._position, LARGE_BLOCK):
             stop = min(start + LARGE_BLOCK, self._position)
-            right = self._next_of_reference(stop - start, again=True)
+            right: ColumnsOfReference = self._reference.take(stop - start, again=True)
             here = slice(max(start, fed - 1), stop)
             if len(right.y) != stop - start or not np.array_equal(answers[here], right.y[here.start - start :]):
                 at = start if len(right.y) == stop - start else start + len(right.y)
@@ -136,7 +148,7 @@ class LongRun:
     def _cells(self, rows: int) -> int:
         return rows * (len(columns_of(self._decoder)) - 1)
 
-    def restart(self, word: str, machine: Any = None) -> None:
+    def restart(self, word: str, machine: NamedProgram | None = None) -> None:
         """Start a run on another word, reusing what was computed from the weights and the machine for the last one.
 
         Args:
@@ -200,8 +212,8 @@ class LongRun:
         chunk = self._extend(expected, self._rooms_for(sink)[0])
         self._settle(expected, chunk, None if expected is None else self._alike(expected, chunk), sink)
 
-    def _advance_beside(self, expected: Any, sink: BlockSink | None) -> None:
-        waiting: tuple[Any, Chunk] | None = None
+    def _advance_beside(self, expected: ColumnsOfReference, sink: BlockSink | None) -> None:
+        waiting: tuple[ColumnsOfReference, Chunk] | None = None
         rooms = self._rooms_for(sink)
         with ThreadPoolExecutor(1) as worker:
             for left in reversed(range(BESIDE)):
@@ -228,12 +240,14 @@ class LongRun:
             self._rooms = self._session.room(LARGE_BLOCK), self._session.room(LARGE_BLOCK)
         return self._rooms
 
-    def _beside(self, waiting: tuple[Any, Chunk] | None, position: int | None) -> tuple[tuple[int, int] | None, Any]:
+    def _beside(
+        self, waiting: tuple[ColumnsOfReference, Chunk] | None, position: int | None
+    ) -> tuple[tuple[int, int] | None, ColumnsOfReference | None]:
         """Return how far a block agrees, and what is expected from `position` on."""
         alike = None if waiting is None else self._alike(*waiting)
         return alike, None if position is None else self._ahead(position, LARGE_BLOCK)
 
-    def _alike(self, expected: Any, chunk: Chunk) -> tuple[int, int]:
+    def _alike(self, expected: ColumnsOfReference, chunk: Chunk) -> tuple[int, int]:
         """Return (the number of rows before the first that differs, or that only one has; their largest |h|)."""
         offsets = np.array([0, len(chunk.tokens)], dtype=np.int64)
         found = FoundRows(offsets, lambda: chunk.tokens, chunk.answers, chunk.codes, chunk.numbers, {})
@@ -242,18 +256,18 @@ class LongRun:
         differs, reach = self._blocks.differs(found, expected)
         return len(expected.y) if differs[0] < 0 else int(differs[0]), int(reach[0])
 
-    def _ahead(self, position: int, block: int) -> Any:
+    def _ahead(self, position: int, block: int) -> ColumnsOfReference | None:
         """Return what the next block must be, which begins at `position`; None without a reference."""
         return self._next_of_reference(self._most(position, block), again=self._brisk)
 
-    def _next_of_reference(self, n: int, *, again: bool) -> Any:
+    def _next_of_reference(self, n: int, *, again: bool) -> ColumnsOfReference | None:
         return None if self._reference is None else self._reference.take(n, again=again)
 
     def _most(self, position: int, block: int) -> int:
         most = FIRST_BLOCK if position < FIRST_BLOCK else block
         return most if self._limit is None else min(most, self._limit - position)
 
-    def _extend(self, expected: Any, room: Buffers | None = None) -> Chunk:
+    def _extend(self, expected: ColumnsOfReference | None, room: Buffers | None = None) -> Chunk:
         """Run the next block: if the simulator has ended, so has a decoder that agrees with it."""
         before = self._session.hurried
         most = self._most(self._position, BLOCK) if expected is None else len(expected.y)
@@ -261,7 +275,9 @@ class LongRun:
         self._brisk = 2 * (self._session.hurried - before) > len(chunk.tokens)
         return chunk
 
-    def _settle(self, expected: Any, chunk: Chunk, alike: tuple[int, int] | None, sink: BlockSink | None) -> None:
+    def _settle(
+        self, expected: ColumnsOfReference | None, chunk: Chunk, alike: tuple[int, int] | None, sink: BlockSink | None
+    ) -> None:
         """Take note of a block that has been run and compared."""
         size = len(chunk.tokens)
         self._position = chunk.start + size
@@ -310,7 +326,7 @@ class LongRun:
             scanned=tuple(line for line in self.report() if ": scan: " in line),
         )
 
-    def save(self) -> dict[str, NDArray[Any]]:
+    def save(self) -> dict[str, NDArray[np.generic]]:
         """Return all that is needed to resume: the engine's state, and the largest |h|; the simulator runs again."""
         engine = {f"engine.{name}": array for name, array in self._session.save().items()}
         return {"reach": np.array(self._reach, dtype=np.int64), **engine}
@@ -329,7 +345,7 @@ class LongRun:
         columns = {"x": chunk.tokens, "y": chunk.answers, **columns}
         return RowBlock(np.arange(chunk.start, chunk.start + n), *(columns[name][:n] for name in RowBlock._fields[1:]))
 
-    def _differs(self, expected: Any, chunk: Chunk, at: int) -> Divergence:
+    def _differs(self, expected: ColumnsOfReference, chunk: Chunk, at: int) -> Divergence:
         """Return the difference at index `at` of the block, with its cause."""
         decoder, position = self._decoder, chunk.start + at
         truth = self._truth_again() if position <= CAUSE_WITHIN else None
@@ -339,7 +355,7 @@ class LongRun:
             want = next(islice(truth.rows(columns_of(decoder)), position, None), want)
         return difference(decoder, truth, (want, self._row(position) if at < len(chunk.tokens) else None), Fast())
 
-    def _row(self, position: int) -> Any:
+    def _row(self, position: int) -> AnyRow:
         """Return the decoder's row at `position`, read off its whole residual stream: run again up to there."""
         session = self._new_session()
         prompt = prompted(self._decoder, self._prompt)
@@ -359,5 +375,5 @@ class LongRun:
         return session
 
 
-def _part(saved: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
+def _part(saved: Arrays, prefix: str) -> dict[str, NDArray[np.generic]]:
     return {name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import EngineError, InputError, OutputError, UsageError, counted
+from tm2tfr.contract.shown import PlainData
 
 if TYPE_CHECKING:
     from tm2tfr.engines.decode import Engine
@@ -170,16 +171,16 @@ class Plan(RunOptions):
     Args:
         inputs: these, as people write them.
         every: all inputs of a circuit, at most 2^20.
-        all_up_to: all inputs of up to so many tokens.
-        random: so many random ones; seed: theirs, by default 0.
+        all_up_to: all inputs of at most this many tokens.
+        random: the number of random inputs; seed: theirs, by default 0.
         soft: soft attention for these runs, a `Soft`.
         max_steps: of each run; None: 10,000, or the limit of an example.
 
     What else is said of each run, such as its engine, are fields of `RunOptions`.
 
     Raises:
-        UsageError: for inputs that cannot be combined, and numbers that are none of inputs.
-        InputError: for inputs that are no list of words.
+        UsageError: for inputs that cannot be combined, and invalid numbers of inputs.
+        InputError: for inputs that are not a list of words.
         EngineError, OutputError: see `RunOptions`.
     """
 
@@ -236,7 +237,7 @@ class Finding:
     """
 
     text: str = ""
-    data: Callable[[], Mapping[str, Any]] | None = None
+    data: Callable[[], PlainData] | None = None
     good: bool | None = None
     note: bool = False
 
@@ -261,7 +262,7 @@ class CheckReport:
         """What is to be said beside it: notes and warnings."""
         return tuple(each.text for each in self.said if each.note)
 
-    def as_dicts(self) -> list[dict[str, Any]]:
+    def as_dicts(self) -> list[PlainData]:
         """Return it as plain data: one object for each run, or for many of them together."""
         return [dict(each.data()) for each in self.said if each.data is not None]
 

@@ -3,7 +3,7 @@
 A checkpoint is a NumPy archive (.npz, uncompressed): the arrays of `LongRun.save`, and ``about``, JSON as bytes, with the
 weights' digest, the machine's, the input word, the number of rows written to a file, and the digest of all this and of
 every array. Written whole or not at all. A digest finds damage, and edits by somebody who does not make it anew; what must
-hold in any case is checked by the modules that the arrays belong to (`tm2tfr.engines.fast.snapshot`, `LongRun`).
+hold in any case is checked by the modules that the arrays belong to (`tm2tfr.engines.fast.fresh`, `LongRun`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tm2tfr.base.files import write_whole
 from tm2tfr.contract.blocks import BlockReference
 from tm2tfr.engines.fast import Fast
 from tm2tfr.runs.blocks import Arrays, Labels, RowBlock, as_rows
-from tm2tfr.runs.choose import blocks_of
+from tm2tfr.runs.choose import NamedProgram, blocks_of
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.long_run import LongRun
 from tm2tfr.runs.plan import RunOptions
@@ -40,7 +40,7 @@ from tm2tfr.transformer.weights import Decoder, digest
 def in_blocks(
     decoder: Decoder,
     word: str,
-    machine: Any,
+    machine: NamedProgram | None,
     options: RunOptions,
     *,
     fed: Sequence[str] | None = None,
@@ -172,7 +172,7 @@ class _Recorder:
         save(self._checkpoint, replace(self._about, rows=rows), self._run.save())
 
     def where(self) -> str:
-        """Return the position of the run, for whoever interrupted it."""
+        """Return the position of the run, for the message about an interrupt."""
         standing = self._run.standing
         text = f"interrupted at position {standing.positions:,}, after {standing.steps:,} steps"
         if standing.compared:
@@ -251,7 +251,7 @@ def save(path: Path, of: About, arrays: Arrays) -> None:
     write_whole(path, write)
 
 
-def load(path: Path) -> tuple[About, dict[str, NDArray[Any]]]:
+def load(path: Path) -> tuple[About, dict[str, NDArray[np.generic]]]:
     """Return what a checkpoint says about itself, and its arrays.
 
     Raises:

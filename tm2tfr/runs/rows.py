@@ -22,7 +22,7 @@ from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.reading import SOFT, answered, combination, plain_number
 from tm2tfr.sources.circuit.columns import LOOKUP_COLUMNS, PAPER_COLUMNS
 from tm2tfr.sources.turing.columns import CHAPTER_VECTORS, FOUND, RULE, TURING, Row
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -124,7 +124,7 @@ def _is_field(name: str) -> bool:
     return plain and name.isidentifier() and not name.startswith("_") and not keyword.iskeyword(name)
 
 
-def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None) -> Iterator[Any]:
+def rows(decoder: Decoder, word: Sequence[str], *, engine: Engine, max_positions: int | None = None) -> Iterator[AnyRow]:
     """Run `decoder` on the prompt `word` and yield one row per position, until its verdict or `max_positions`.
 
     A labeller has the positions of the prompt.
@@ -169,7 +169,7 @@ class Readout:
         self._row = row_type(self.columns)
         self._read = [(column, column.read_from(decoder.layout)) for column in self.columns]
 
-    def rows(self, steps: Sequence[Step]) -> list[Any]:
+    def rows(self, steps: Sequence[Step]) -> list[AnyRow]:
         """Return the row of each step."""
         if not steps:
             return []
@@ -180,11 +180,13 @@ class Readout:
         cells = [self._cells(column, read, steps, stream) for column, read in self._read]
         return [self._row(*each) for each in zip(*cells, strict=True)]
 
-    def row(self, position: int, token: str, output: str, residual: Any) -> Any:
+    def row(self, position: int, token: str, output: str, residual: NDArray[np.generic] | Sequence[object]) -> AnyRow:
         """Return the row of one position of a decoder that generates."""
         return self.rows([Step(position, token, output, residual, ())])[0]
 
-    def _cells(self, column: Column, read: Subspace | None, steps: Sequence[Step], stream: NDArray[Any]) -> list[Any]:
+    def _cells(
+        self, column: Column, read: Subspace | None, steps: Sequence[Step], stream: NDArray[np.generic]
+    ) -> list[object]:
         """Return the cells of one column."""
         if read is not None:
             return self._labels(stream, read) if column.kind == "label" else self._numbers(stream, read)
@@ -194,7 +196,7 @@ class Readout:
             return [step.position for step in steps]
         return [step.token if column.kind == "fed" else step.output for step in steps]
 
-    def _bits(self, stream: NDArray[Any], column: Column) -> list[Any]:
+    def _bits(self, stream: NDArray[np.generic], column: Column) -> list[object]:
         """Return each row's bits by name, or as their digits; ⟨…⟩ where they are not all bits."""
         subspaces = column.read_bits(self._layout) or ()
         block = stream[:, [self._layout[subspace.name].start for subspace in subspaces]]
@@ -206,7 +208,7 @@ class Readout:
         labels = [subspace.name for subspace in subspaces]
         return [names.get(text, text) or combination(labels, row) for text, row in zip(digits, block, strict=True)]
 
-    def _labels(self, stream: NDArray[Any], subspace: Subspace) -> list[Any]:
+    def _labels(self, stream: NDArray[np.generic], subspace: Subspace) -> list[object]:
         """Return the label of each row's one-hot vector, None for a zero vector, ⟨…⟩ for anything else."""
         labels, block = subspace.labels or (), stream[:, self._layout[subspace.name]]
         if not labels:
@@ -217,19 +219,19 @@ class Readout:
         best = block.argmax(axis=1)
         sizes = np.count_nonzero(block, axis=1)  # a sum can overflow, or round a small value away
         clean = (sizes == 1) & (block[np.arange(len(block)), best] == 1.0)
-        found: list[Any] = [labels[k] for k in best.tolist()]
+        found: list[object] = [labels[k] for k in best.tolist()]
         for n in np.flatnonzero(~clean).tolist():
             found[n] = combination(labels, block[n]) if sizes[n] else None
         return found
 
-    def _numbers(self, stream: NDArray[Any], subspace: Subspace) -> list[Any]:
+    def _numbers(self, stream: NDArray[np.generic], subspace: Subspace) -> list[object]:
         values = stream[:, self._layout[subspace.name]][:, 0]
         if self._soft:
             values = np.where(np.abs(values - np.rint(values)) <= SOFT, np.rint(values), values)
         return [plain_number(v) for v in values.tolist()]
 
 
-def _as_floats(streams: Sequence[Any]) -> NDArray[np.float64]:
+def _as_floats(streams: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     """Return residual streams as floats; a rational that is too large for one is infinite."""
     try:
         return np.array(streams, dtype=np.float64)
@@ -287,7 +289,7 @@ def activations(
     return found
 
 
-def _streams(decoder: Decoder, stages: Mapping[tuple[int, str], Any]) -> dict[str, Activation]:
+def _streams(decoder: Decoder, stages: Mapping[tuple[int, str], list[float]]) -> dict[str, Activation]:
     """Return the whole stream after the embedding and after each layer, by the names of its subspaces."""
     named = {"embedding": stages[-1, "embedding"]}
     for n, layer in enumerate(decoder.layers):
@@ -299,7 +301,7 @@ def _streams(decoder: Decoder, stages: Mapping[tuple[int, str], Any]) -> dict[st
     }
 
 
-def _value(subspace: Subspace, coordinates: list[Any]) -> Any:
+def _value(subspace: Subspace, coordinates: Sequence[float]) -> str | float | None:
     if subspace.labels is None:
         return coordinates[0]
     hot = [(label, v) for label, v in zip(subspace.labels, coordinates, strict=True) if v]

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tm2tfr.engines.decode import Engine
 from tm2tfr.runs import comparison
-from tm2tfr.runs.choose import engines, truth_of
+from tm2tfr.runs.choose import NamedProgram, engines, truth_of
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.rows import columns_of, is_turing
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def carried_out(
-    decoder: Decoder, word: str, program: Any, options: RunOptions, *, fed: Sequence[str] | None = None
+    decoder: Decoder, word: str, program: NamedProgram | None, options: RunOptions, *, fed: Sequence[str] | None = None
 ) -> Trace:
     """Run `decoder` on `word`, compare it with the reference's run of `program` if there is one, and return the trace.
 
@@ -61,7 +61,7 @@ def carried_out(
     return _headed(trace, program)
 
 
-def _length(decoder: Decoder, program: Any, word: str, fed: Sequence[str] | None) -> int:
+def _length(decoder: Decoder, program: object, word: str, fed: Sequence[str] | None) -> int:
     """Return the number of tokens before BOS; of a labeller, whose engine it does not decide, of characters."""
     construction = None if program is None or decoder.labeller else of_program(program)
     if fed is None and construction is not None:
@@ -69,7 +69,7 @@ def _length(decoder: Decoder, program: Any, word: str, fed: Sequence[str] | None
     return len(word if fed is None else fed)
 
 
-def _headed(trace: Trace, program: Any) -> Trace:
+def _headed(trace: Trace, program: object) -> Trace:
     """Return the trace with the headings that a program gives its columns in LaTeX."""
     construction = of_program(program) if trace.labels and program is not None else None
     if construction is None or construction.headings is None:
@@ -81,7 +81,7 @@ def _headed(trace: Trace, program: Any) -> Trace:
     return replace(trace, columns=tuple(columns))
 
 
-def _in_blocks(engine: Engine, decoder: Decoder, program: Any, options: RunOptions) -> bool:
+def _in_blocks(engine: Engine, decoder: Decoder, program: object, options: RunOptions) -> bool:
     """Return whether a run is made in blocks, without keeping rows: if the engine can, and that is wanted.
 
     Blocks have the columns of the chapter's table; the rows of any other are read one by one.

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.choices import Float
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.specification import Specification, written
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Observation, observe_all
@@ -24,7 +24,7 @@ from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.weights import Decoder, Head
 
 MOST_STREAMS = 140
-"""The streams of all inputs are compared up to the longest length at which there are at most so many."""
+"""The streams of all inputs are compared up to the longest length at which there are at most this many."""
 MOST_LENGTH = 12
 """The longest input whose stream is compared, of weights that have any number of positions."""
 
@@ -53,9 +53,9 @@ class HeadGap:
         """Whether it is at least what is claimed, up to a few roundings."""
         return self.measured >= self.claimed * (1 - 2.0**-20)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return it as plain data; a head whose scores are all the best has no gap, None."""
-        plain: dict[str, Any] = {"layer": self.layer, "number": self.number, "head": self.head, "claimed": self.claimed}
+        plain: PlainData = {"layer": self.layer, "number": self.number, "head": self.head, "claimed": self.claimed}
         return plain | {"over": self.over, "measured": None if self.measured == inf else self.measured}
 
 
@@ -86,20 +86,20 @@ class Streams:
         """Whether no number is wrong, no head looks elsewhere than claimed, and no gap is smaller than claimed."""
         return self.cause is None and all(gap.holds for gap in self.gaps)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return it as plain data."""
-        plain: dict[str, Any] = {"inputs": self.inputs, "longest": self.longest, "numbers": self.numbers}
+        plain: PlainData = {"inputs": self.inputs, "longest": self.longest, "numbers": self.numbers}
         plain |= {"covered": self.covered, "agrees": self.agrees}
         plain |= {"gaps": [gap.as_dict() for gap in self.gaps]} if self.gaps else {}
         return plain if self.cause is None else plain | {"input": self.input, "cause": self.cause.as_dict()}
 
 
-def checked_streams(decoder: Decoder, program: Any, *, longest: int | None = None, dtype: Float = "float64") -> Streams:
+def checked_streams(decoder: Decoder, program: object, *, longest: int | None = None, dtype: Float = "float64") -> Streams:
     """Compare the stream after every sublayer at every position, and where heads look, up to the first input with a fault.
 
     Args:
         program: what labels words, such as a RASP program.
-        longest: all inputs of up to so many tokens; None: see `MOST_STREAMS`.
+        longest: the most tokens of an input; None: see `MOST_STREAMS`.
 
     Raises:
         CompileError: if these are not weights of the program.
@@ -131,7 +131,7 @@ def checked_streams(decoder: Decoder, program: Any, *, longest: int | None = Non
 
 
 def longest_streamed(letters: int, positions: int | None) -> int:
-    """Return the longest length at which there are at most `MOST_STREAMS` inputs over so many tokens, at least 1."""
+    """Return the longest length at which there are at most `MOST_STREAMS` inputs over such an alphabet, at least 1."""
     most = positions or MOST_LENGTH
     fits = (n for n in range(1, most + 1) if sum(letters**k for k in range(1, n + 1)) <= MOST_STREAMS)
     return max(fits, default=1)

@@ -34,7 +34,7 @@ _PREFIXED = re.compile(r"([A-Za-z]{2,}):([\w.-]+)")
 def of_kind(kind: str) -> tuple[str, ...]:
     """Return the names of the shipped ones of a kind."""
     if kind == CIRCUIT:
-        from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+        from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
 
         return tuple(GENERATORS)
     return tuple(name for resources, _ in TEXTS[kind] for name in shipped(resources))
@@ -81,11 +81,11 @@ def split(given: object) -> tuple[str, str] | None:
     kind, name = found.groups()
     if kind not in KINDS:
         known = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
-        what = f"{display(found[0])}: there is no such file, and {kind!r} is not a kind of what is shipped"
-        raise NotFoundError(f"{what}{did_you_mean(kind, KINDS)}: use {known}, as in machine:parity")
+        problem = f"{display(found[0])}: there is no such file, and {kind!r} is not a kind of what is shipped"
+        raise NotFoundError(f"{problem}{did_you_mean(kind, KINDS)}: use {known}, as in machine:parity")
     if name not in of_kind(kind):
-        what = f"{found[0]}: no {kind} of this name is shipped{did_you_mean(found[0], _near(kind, name))}"
-        raise NotFoundError(f"{what}: use a name that 'tm2tfr list {kind}s' lists, without {kind + ':'!r} for a file")
+        problem = f"{found[0]}: no {kind} of this name is shipped{did_you_mean(found[0], _near(kind, name))}"
+        raise NotFoundError(f"{problem}: use a name that 'tm2tfr list {kind}s' lists, without {kind + ':'!r} for a file")
     return kind, name
 
 

@@ -26,7 +26,7 @@ from tm2tfr.contract.source import Source
 from tm2tfr.sources import names
 
 if TYPE_CHECKING:
-    from tm2tfr.sources.circuit.library.registry import Generator
+    from tm2tfr.sources.circuit.library import Generator
     from tm2tfr.sources.logic.program import Language
     from tm2tfr.sources.logic.read import LoadedLogic
     from tm2tfr.sources.rasp.read import LoadedRasp
@@ -101,8 +101,8 @@ def of_object(given: object) -> LoadedProgram:
         return given
     if of_program(given) is None:
         kinds = "a machine, circuit, program, formula or decoder"
-        what = f"{given!r} ({type(given).__name__}) is not {kinds}, nor the name of one"
-        raise NotFoundError(f"{what}: use one of these, a path, or a name that 'tm2tfr list' lists")
+        problem = f"{given!r} ({type(given).__name__}) is not {kinds}, nor the name of one"
+        raise NotFoundError(f"{problem}: use one of these, a path, or a name that 'tm2tfr list' lists")
     return LoadedProgram(given)
 
 
@@ -165,7 +165,7 @@ def _shipped(kind: str, name: str, *, given: str, format: str | None) -> LoadedP
 
 def _is_rasp(given: str | Path) -> bool:
     """Return whether a name or a path is that of a RASP program, and of nothing else that is shipped."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
     from tm2tfr.sources.rasp.library import is_program  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
@@ -180,7 +180,7 @@ def _rasp(given: str | Path) -> LoadedProgram:
 
 def _is_logic(given: str | Path) -> bool:
     """Return whether a name or a path is that of a formula or a B-RASP or S-RASP program, and of nothing else shipped."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
     from tm2tfr.sources.logic.library import is_logic  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
@@ -288,9 +288,9 @@ def _is_word(name: str) -> bool:
 
 def _unknown(name: str) -> NotFoundError:
     """Return the error for a name that nothing has, with the shipped machine, circuit or program that may be meant."""
-    what = f"{name}: there is no such file, and no machine, circuit, program or formula of that name is shipped"
+    problem = f"{name}: there is no such file, and no machine, circuit, program or formula of that name is shipped"
     close = did_you_mean(name, names.every())
-    return NotFoundError(f"{what}{close}: name a file, or what 'tm2tfr list' lists")
+    return NotFoundError(f"{problem}{close}: name a file, or what 'tm2tfr list' lists")
 
 
 def check_target(output: Path) -> None:
@@ -318,7 +318,7 @@ def is_circuit(name: str) -> bool:
 
 def generator_named(name: str) -> Generator | None:
     """Return the shipped circuit that ``parity`` or ``circuit:parity`` names, whatever else has the name; None: none."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS  # noqa: PLC0415
+    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
 
     kind, name = names.split(name) or (names.CIRCUIT, name)
     return GENERATORS.get(name) if kind == names.CIRCUIT else None
@@ -336,14 +336,14 @@ def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     Raises:
         UsageError: if there is no shipped circuit of that name, or it has no such parameter, or not that value.
     """
-    from tm2tfr.sources.circuit.library import registry as library  # noqa: PLC0415
+    from tm2tfr.sources.circuit import library  # noqa: PLC0415
 
     found = generator_named(name)
     if found is None:
         given, known = f"--{next(iter(parameters))}", ", ".join(library.GENERATORS)
         close = did_you_mean(name, library.GENERATORS)
-        what = f"{name} is not a shipped circuit{close}, and only these have parameters"
-        raise UsageError(f"{what}: omit {given}, or name one of {known}")
+        problem = f"{name} is not a shipped circuit{close}, and only these have parameters"
+        raise UsageError(f"{problem}: omit {given}, or name one of {known}")
     return LoadedProgram(library.load(found.name, **parameters))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from tm2tfr.base.errors import visible
 from tm2tfr.contract.source import AnyRow, Column, shown
@@ -131,7 +131,7 @@ def title(trace: Trace) -> str:
     return f"{visible(trace.machine)} on {visible(trace.input) or 'the empty word'}: {found}"
 
 
-def _wrong(trace: Trace, n: int) -> dict[Column, Any]:
+def _wrong(trace: Trace, n: int) -> dict[Column, object]:
     """Return the expected values of the wrong cells of a row; in a row after the simulator's last, the token is wrong."""
     row, expected = trace.rows[n], trace.expected
     if n >= len(expected):

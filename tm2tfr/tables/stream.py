@@ -314,7 +314,7 @@ class ParquetWriter(RowWriter):
         kinds = {"position": pyarrow.int64(), "number": numbers}
         self._columns = columns
         self._schema = pyarrow.schema([pyarrow.field(c.name, kinds.get(c.kind, text)) for c in columns])
-        self._waiting: list[Any] = []
+        self._waiting: list[AnyRow] = []
         self._reserved = self._groups = 0
         with self._writing():
             self._reserve(0)

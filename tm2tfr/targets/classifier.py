@@ -31,7 +31,7 @@ from tm2tfr.targets.gpt2.running import (
     required,
 )
 from tm2tfr.targets.gpt2.tensors import PAD
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.weights import Decoder, Mask
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from tm2tfr.base.errors import ShapeError, counted, did_you_mean, visible
 from tm2tfr.base.text.shown import aligned
 from tm2tfr.transformer import provenance
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, Mask, Norm, norms
 

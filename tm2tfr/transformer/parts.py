@@ -20,7 +20,7 @@ def parts(decoder: Decoder) -> tuple[str, ...]:
         AHEAD: decoder.looks_ahead,
         OUTPUTS: decoder.labeller,
     }
-    return tuple(part for part, there in has.items() if there)
+    return tuple(part for part, present in has.items() if present)
 
 
 def refuse_parts(decoder: Decoder, who: str, remedy: str, *, known: Collection[str] = ()) -> None:
@@ -41,9 +41,9 @@ def refuse_export(decoder: Decoder, target: str, *, known: Collection[str] = ())
         target: the format, such as ``GPT-2``.
     """
     if found := [part for part in parts(decoder) if part not in known]:
-        what = f"these weights have {_joined(found)}, which an export to {target} does not have"
+        problem = f"these weights have {_joined(found)}, which an export to {target} does not have"
         way = "use --to torch or --to onnx" if decoder.labeller else "run them with tm2tfr, or save them as a weight file"
-        raise ExportError(f"{what}: {way}")
+        raise ExportError(f"{problem}: {way}")
 
 
 def _joined(words: Sequence[str]) -> str:

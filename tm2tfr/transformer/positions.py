@@ -44,8 +44,8 @@ class Feature:
 
 
 POSITION_FEATURES: Mapping[str, Feature] = {
-    each.name: each
-    for each in (
+    feature.name: feature
+    for feature in (
         Feature("1/(i+1)", lambda i: (1, i + 1), "positive"),
         Feature("1", lambda i: (1, 1), "positive"),
         Feature("i", lambda i: (i, 1), bounded=False),
@@ -55,8 +55,8 @@ POSITION_FEATURES: Mapping[str, Feature] = {
 """Those of Eq. 8.4, which are all that the fast engine has; `feature` knows the others as well."""
 
 _OTHERS: Mapping[str, Feature] = {
-    each.name: each
-    for each in (
+    feature.name: feature
+    for feature in (
         Feature("prime(i)", lambda i: (int(_is_prime(i)), 1)),
         Feature("square(i)", lambda i: (int(isqrt(i) ** 2 == i), 1)),
         Feature("power of 2(i)", lambda i: (int(i.bit_count() == 1), 1)),
@@ -76,8 +76,8 @@ def feature(name: str) -> Feature:
     """
     if (known := POSITION_FEATURES.get(name) or _OTHERS.get(name)) is not None:
         return known
-    if (found := _MODULO.fullmatch(name)) is not None and len(name) < 100:
-        modulus, remainder = map(int, found.groups())
+    if (match := _MODULO.fullmatch(name)) is not None and len(name) < 100:
+        modulus, remainder = map(int, match.groups())
         if remainder < modulus:
             return Feature(name, lambda i: (int(i % modulus == remainder), 1))
     raise ShapeError(f"unknown position feature {name!r}: {_USE}")

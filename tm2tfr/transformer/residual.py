@@ -48,8 +48,10 @@ class Subspace:
         if self.since is not None:
             object.__setattr__(self, "since", tuple(self.since))
             if not _is_stage(self.since):
-                what = f"subspace {self.name!r} cannot hold its value since {self.since!r}"
-                raise ShapeError(f"{what}: use (-1, 'embedding'), (n, 'attention') or (n, 'feed_forward') with n from 0 on")
+                problem = f"subspace {self.name!r} cannot hold its value since {self.since!r}"
+                raise ShapeError(
+                    f"{problem}: use (-1, 'embedding'), (n, 'attention') or (n, 'feed_forward') with n from 0 on"
+                )
 
     @property
     def width(self) -> int:

@@ -104,8 +104,8 @@ def with_softmax(head: Head, queries: Floats, what: str, remedy: str) -> Head:
 def already_soft(decoder: Decoder, do: str = "soften") -> CompileError:
     """Return the error for weights that have softmax attention: by a temperature, or by their construction."""
     if not provenance.is_softened(decoder.provenance):
-        what = "these weights have softmax attention by their construction, and no temperature"
-        return CompileError(f"{what}: use them as they are, or {do} a variant with average-hard attention")
+        problem = "these weights have softmax attention by their construction, and no temperature"
+        return CompileError(f"{problem}: use them as they are, or {do} a variant with average-hard attention")
     return CompileError(f"these weights already have softmax attention: {do} the weights they were made from")
 
 
@@ -171,8 +171,8 @@ def constants(decoder: Decoder) -> Constants:
         CompileError: if it has layer norms.
     """
     if decoder.normed:
-        what = "Theorem 26 says nothing about layer norms, which these weights have"
-        raise CompileError(f"{what}: soften them at a temperature given as a number")
+        problem = "Theorem 26 says nothing about layer norms, which these weights have"
+        raise CompileError(f"{problem}: soften them at a temperature given as a number")
     # Before the first layer at most this many entries are not 0, and none is larger than x_max.
     tokens = np.bincount(decoder.token_embedding.columns, minlength=1).max()
     table = decoder.position_table
@@ -213,8 +213,8 @@ def theorem_26(decoder: Decoder, n: int, gap: float) -> float:
     """
     known, gap, x_max = constants(decoder), min(gap, 1.0), largest_entry(decoder, n)
     if not (math.isfinite(known.K1 * 4) and math.isfinite(known.K2 * 4) and math.isfinite(x_max) and gap > 0):
-        what = f"Theorem 26 guarantees no temperature: K₁ = {known.K1:.3g}, K₂ = {known.K2:.3g}, γ = {gap:.3g}"
-        raise CompileError(f"{what}: the weights are too large: use smaller ones")
+        problem = f"Theorem 26 guarantees no temperature: K₁ = {known.K1:.3g}, K₂ = {known.K2:.3g}, γ = {gap:.3g}"
+        raise CompileError(f"{problem}: the weights are too large: use smaller ones")
     # log(K₁·n·x_max / E_1), as a sum of logarithms
     last = math.log(4 * known.K2) + math.log(x_max) - math.log(gap)
     total = math.log(known.K1) + math.log(n) + math.log(x_max) + (known.layers - 1) * math.log(2 * known.K1) + last
@@ -274,8 +274,8 @@ def needed(head: Head, n: int) -> float:
     claim, margin = head.claim, _margin(head)
     gap = None if claim is None else claim.smallest_gap(n)
     if margin is None or gap is None:
-        what = f"head {head.name!r} has no local bound under softmax, since what it carries is not rounded"
-        raise CompileError(f"{what}: use the temperature theorem-26, or a number")
+        problem = f"head {head.name!r} has no local bound under softmax, since what it carries is not rounded"
+        raise CompileError(f"{problem}: use the temperature theorem-26, or a number")
     degree = 0 if claim is None else claim.degree
     return (math.log(margin) + degree * math.log(n)) / gap
 
@@ -309,11 +309,11 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
         if n is None and head.claim is not None and not _any_length(head):
             over = "length" if head.claim.over == "length" else "position"
             why = "what it needs grows with the length" if head.claim.constant else f"its gap shrinks with the {over}"
-            what = f"layer {number}, head {head.name!r}: {why}, so softmax needs a temperature"
+            problem = f"layer {number}, head {head.name!r}: {why}, so softmax needs a temperature"
             steep = (
                 "" if _counts_or_looks_ahead(decoder) else ", or compile with --steep, which is for since and prev alone"
             )
-            raise CompileError(f"{what}: use local, with the length of the runs{steep}")
+            raise CompileError(f"{problem}: use local, with the length of the runs{steep}")
         factor = rounded_up(needed(head, 1 if n is None else n))
         with np.errstate(over="ignore"):
             values = head.query.values * factor

@@ -123,8 +123,10 @@ def dumps(decoder: Decoder) -> bytes:
         return safetensors.save(tensors, {_KEY: json.dumps(document)})
     except SafetensorError as error:  # the header is too large
         size = len(json.dumps(json.dumps(document)))
-        what = f"what is stated beside the matrices takes {size:,} bytes, and safetensors reads at most {_LARGEST_HEADER:,}"
-        raise WeightFileError(f"{what}: shorten the source, for example its names") from error
+        problem = (
+            f"what is stated beside the matrices takes {size:,} bytes, and safetensors reads at most {_LARGEST_HEADER:,}"
+        )
+        raise WeightFileError(f"{problem}: shorten the source, for example its names") from error
 
 
 def loads(data: bytes, *, file: str = "<weights>") -> Decoder:
@@ -158,8 +160,8 @@ def _refuse_empty_sizes(decoder: Decoder) -> None:
     asked = sum(head.query.shape[0] + head.value.shape[0] for layer in decoder.layers for head in layer.heads)
     most = max(_EMPTY, decoder.nonzero)
     if asked > most:
-        what = f"its heads have {asked:,} components (d_k and d_v) for {decoder.nonzero:,} entries that are not 0"
-        raise ShapeError(f"{what}, but at most {most:,} are allowed")
+        problem = f"its heads have {asked:,} components (d_k and d_v) for {decoder.nonzero:,} entries that are not 0"
+        raise ShapeError(f"{problem}, but at most {most:,} are allowed")
 
 
 def _digest(document: Mapping[str, object], tensors: Tensors) -> str:

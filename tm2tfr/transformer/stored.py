@@ -10,9 +10,8 @@ import numpy as np
 from tm2tfr.base.choices import WEIGHTINGS
 from tm2tfr.base.errors import ShapeError, listing
 from tm2tfr.base.text.json_nodes import JsonValue
-from tm2tfr.transformer.claims import OVER, Claim, Over
+from tm2tfr.transformer.claims import OVER, Claim, Output, Over
 from tm2tfr.transformer.matrix import AnyArray, Dtype, Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, Norm, norms
@@ -30,8 +29,8 @@ def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, ob
     """Return everything but the matrices; `sparse` has the shapes of those stored by their entries."""
     epsilons = {path: norm.epsilon for path, norm in norms(decoder)}
     named = [
-        {"name": each.name, "labels": each.labels and list(each.labels), **({"whole": True} if each.whole else {})}
-        for each in decoder.outputs
+        {"name": output.name, "labels": output.labels and list(output.labels), **({"whole": True} if output.whole else {})}
+        for output in decoder.outputs
     ]
     own = {"position_table": decoder.position_table is not None, "norms": epsilons, **({"outputs": named} if named else {})}
     more = {"parts": own} if parts(decoder) else {}

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.choices import WEIGHTINGS, Weighting
 from tm2tfr.base.errors import ShapeError, counted, did_you_mean
-from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.claims import Claim, Output, check_outputs
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output, check_outputs
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.residual import Residual
 

@@ -21,11 +21,11 @@ from tm2tfr.lab.datasets.make import dataset_report, load_spec, make, sweep, swe
 from tm2tfr.lab.datasets.reader import read
 from tm2tfr.lab.datasets.shard import Failure, Splitting
 from tm2tfr.lab.datasets.spec import Inputs, Random
-from tm2tfr.sources.circuit import blocks as judged
 from tm2tfr.sources.circuit import compiler
+from tm2tfr.sources.circuit import truth as judged
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry as formats
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.source import SOURCE
 

@@ -16,7 +16,7 @@ from tm2tfr.base.errors import CompileError
 from tm2tfr.cli import main
 from tm2tfr.lab.softness.report import report
 from tm2tfr.sources.circuit.inputs import all_cases
-from tm2tfr.sources.circuit.library.registry import load as load_circuit
+from tm2tfr.sources.circuit.library import load as load_circuit
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.turing.library import shipped
 from tm2tfr.sources.turing.spec import Machine

@@ -20,7 +20,7 @@ from tm2tfr.lab.training.comparison import (  # noqa: E402
 )
 from tm2tfr.lab.training.record import ModelOptions, TrainingOptions  # noqa: E402
 from tm2tfr.lab.training.targets import circuit_targets, equivalents  # noqa: E402
-from tm2tfr.sources.circuit.library.arithmetic import binary_adder  # noqa: E402
+from tm2tfr.sources.circuit.arithmetic import binary_adder  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

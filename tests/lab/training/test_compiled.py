@@ -15,8 +15,8 @@ from tm2tfr.lab.training.compiled import LEAST_MARGIN, CompiledModel, build, bui
 from tm2tfr.lab.training.examples import adder_examples  # noqa: E402
 from tm2tfr.lab.training.model import answered, exact_matches  # noqa: E402
 from tm2tfr.lab.training.record import ModelOptions, TrainingOptions  # noqa: E402
+from tm2tfr.sources.circuit.arithmetic import binary_adder  # noqa: E402
 from tm2tfr.sources.circuit.compiler import compile_circuit  # noqa: E402
-from tm2tfr.sources.circuit.library.arithmetic import binary_adder  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ import pytest
 import tm2tfr
 from tests.cli.test_commands import ROOT, tm2tfr_here
 from tests.runs.test_sabotage import sabotages
-from tm2tfr.api import checking_many as inputs
+from tm2tfr.api import checking
 from tm2tfr.base.errors import UsageError
 from tm2tfr.base.native import folder
 from tm2tfr.runs.batches import checked
@@ -111,29 +111,11 @@ def test_listed_inputs_say_the_same_together_and_one_by_one(
     for more in ([], ["--left-boundary", "chapter"]):
         together = tm2tfr_here(capsys, *lines, *more)
         with monkeypatch.context() as patch:
-            patch.setattr(inputs, "MOST_ROWS", 70)  # two words at a time
+            patch.setattr(checking, "MOST_ROWS", 70)  # two words at a time
             assert together == tm2tfr_here(capsys, *lines, *more)
-            patch.setattr(inputs, "together", lambda *_: None)
+            patch.setattr(checking, "together", lambda *_: None)
             assert together == tm2tfr_here(capsys, *lines, *more)
         assert together[0] == bool(more)
-
-
-def test_what_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for asked, answer in {
-        "chapter --all --all-up-to 3": "--all and --all-up-to cannot be combined: omit one of them",
-        "palindromes --all-up-to 30": "there are 2,147,483,647 inputs of up to 30 symbols: use a smaller --all-up-to, or "
-        "--random",
-        "chapter --random 99": "there are 41 inputs of up to 40 symbols, and --random asks for 99: use at most 41, or "
-        "--all-up-to",
-        "since-b --all-up-to 999999999": "there are far too many inputs of up to 999999999 tokens: use a smaller "
-        "--all-up-to, or --random",
-        "since-b --random 99999999999": "--random asks for 99,999,999,999 inputs: use at most 20,000,000, and another "
-        "--seed for more",
-        "chapter --all-up-to 3 -i 1": "--all-up-to and --input cannot be combined: omit one of them",
-    }.items():
-        with pytest.raises(SystemExit, match="2"):
-            tm2tfr.cli.main(["check", *asked.split()])
-        assert capsys.readouterr().err.splitlines()[-1] == f"tm2tfr check: {answer}"
 
 
 @pytest.mark.slow

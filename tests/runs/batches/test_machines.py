@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 import tm2tfr
 from tests.engines.test_overflow import attacks
-from tests.handmade import majority
 from tests.runs.batches.one_by_one import assert_same, equal
 from tests.runs.test_sabotage import sabotages
 from tests.strategies import machines, tries
-from tm2tfr.base.errors import CompileError, EngineError, InputError
+from tm2tfr.base.errors import EngineError
 from tm2tfr.runs.batches import generated
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal.program import Universal
@@ -143,20 +142,3 @@ def test_a_long_tape_and_a_long_run_between_short_ones() -> None:
 def test_nothing_to_run() -> None:
     batch = tm2tfr.check_batch("palindromes", [])
     assert (len(batch), batch.rows, batch.offsets.tolist(), batch.agrees) == (0, 0, [0], False)
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"input 1 \(counted from 0\): input of palindromes: position 2: 'c' is not in the"
-    ):
-        tm2tfr.check_batch("palindromes", ["ab", "abc"])
-    with pytest.raises(InputError, match=r"input 2 \(counted from 0\) must be text, not 3"):
-        tm2tfr.check_batch("palindromes", ["ab", "a", 3])  # type: ignore[list-item]
-    with pytest.raises(InputError, match=r"inputs must be a list of words, not 'ab': write for example \['11', '1'\]"):
-        tm2tfr.check_batch("palindromes", "ab")
-    with pytest.raises(EngineError, match="max_steps must be a whole number of steps, not None: use for example 10_000"):
-        tm2tfr.check_batch("palindromes", ["ab"], max_steps=None)  # type: ignore[arg-type]
-    with pytest.raises(EngineError, match="workers must be a number of threads, not 0: use 1 or more, or None"):
-        tm2tfr.check_batch("palindromes", ["ab"], workers=0)
-    with pytest.raises(CompileError, match="no machine is stored"):
-        tm2tfr.check_batch(majority(), [])

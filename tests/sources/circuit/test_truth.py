@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.circuit.running import DENSE, PAPER, all_inputs, random_of
+from tm2tfr.contract.modelled import ModelRuns
 from tm2tfr.contract.source import ANY
 from tm2tfr.engines import generate
 from tm2tfr.runs.rows import Readout
 from tm2tfr.sources.circuit.columns import GATE_NAMES, LOOKUP_COLUMNS, PAPER_COLUMNS, columns
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
+from tm2tfr.sources.circuit.model import circuit_model
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.transformer.claims import Claim
@@ -84,12 +86,7 @@ def test_missing_operands_are_the_last_one_again() -> None:
     gates = (Gate("k", "1"), Gate("n", "10", ("b",)), Gate("y", "0111", ("a", "n")))
     circuit = Circuit(name="few", inputs=("a", "b"), gates=gates, outputs=(("y", "y"),))
     rows = list(CircuitTruth(circuit, "10").rows(LOOKUP_COLUMNS))
-    assert [row[2:6] for row in rows] == [
-        ("CONST0", 0, 0, 0),
-        ("CONST1", 0, 0, 0),
-        ("NOT", 1, 1, 1),
-        ("OR", 0, 3, 3),
-    ]
+    assert [row[2:6] for row in rows] == [("CONST0", 0, 0, 0), ("CONST1", 0, 0, 0), ("NOT", 1, 1, 1), ("OR", 0, 3, 3)]
 
 
 def test_a_claimed_gap_may_be_the_same_at_every_position() -> None:
@@ -101,3 +98,20 @@ def test_a_claimed_gap_may_be_the_same_at_every_position() -> None:
 def test_claims_survive_a_weight_file() -> None:
     decoder = softened(compile_circuit(FULL), 0.25)
     assert loads(dumps(decoder)) == decoder
+
+
+# ── the model of a circuit says what the evaluator does, at every position and for any circuit
+@pytest.mark.parametrize("variant", ["lookup", "paper-hard", "paper"])
+def test_without_settings_it_is_the_evaluators_run(variant: str) -> None:
+    circuit = random_of(PAPER, inputs=4, gates=20, seed=3)
+    decoder = compile_circuit(circuit, variant)
+    model = circuit_model(circuit, variant, vocabulary=decoder.vocabulary)
+    for bits in all_inputs(circuit):
+        truth = CircuitTruth(circuit, bits, variant)
+        run = ModelRuns(model, bits, decoder).run({}, 1000)
+        assert run.tokens == tuple(map(str, truth.symbols[:-1]))
+        table = columns(variant)
+        for cells, answer, row in zip(run.cells, run.answers, truth.rows(table), strict=True):
+            for column, value in zip(table, row, strict=True):
+                found = answer if column.kind == "answered" else cells.get(column.holds, value)
+                assert value in (ANY, found)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.sources.logic.compiling import all_to, compared, weights
 from tests.sources.logic.random_formulas import PAST_LTL, Kinds, random_programs
-from tests.sources.logic.test_long_words import words
+from tests.sources.logic.test_shipped import words
 from tests.strategies import DEPTH
 from tm2tfr.base.choices import LogicCompare
 from tm2tfr.base.errors import CompileError
@@ -22,7 +22,7 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.runs.batches.labelled import checked_words
 from tm2tfr.sources.logic.library import load, shipped
 from tm2tfr.sources.logic.truth import LogicLabels, LogicTruth
-from tm2tfr.transformer.outputs import sections
+from tm2tfr.transformer.claims import sections
 
 NAMES = shipped()
 LONGEST = {2: 8, 3: 6, 4: 5, 5: 4, 6: 3}

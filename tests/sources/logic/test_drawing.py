@@ -10,7 +10,7 @@ import pytest
 
 import tm2tfr
 from tests.installed import NO_LATEX, needs_dot
-from tests.sources.turing.test_conversion import compiled, has
+from tests.sources.turing.formats.test_verdicts import compiled, has
 from tm2tfr.base.errors import OutputError
 from tm2tfr.sources.logic.conversion import TARGETS, convert, format_for, headings
 from tm2tfr.sources.logic.drawing import look, operator, parts, render, save, shown_nodes, to_dot

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from tests.sources.logic.compiling import weights
 from tests.sources.logic.language.test_reading import shown
 from tests.sources.logic.plain import AT_THE_END, FORMULAS, PLAIN, PROGRAMS
 from tm2tfr.base import resources
+from tm2tfr.base.choices import LogicCompare
 from tm2tfr.base.errors import NotFoundError
-from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.contract.options import LogicOptions
+from tm2tfr.runs.streams import checked_streams
+from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.logic.evaluate import evaluate
+from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.library import from_text, is_logic, load, looks_like, shipped
-from tm2tfr.sources.logic.read import read
+from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.read import formula, read
 from tm2tfr.sources.logic.write import write
+from tm2tfr.transformer.weights import Decoder
 
 ROOT = Path(__file__).parents[3]
 NAMES = shipped()
@@ -103,3 +112,119 @@ def test_what_looks_like_a_formula_or_a_program() -> None:
 
 def test_standard_input_is_read() -> None:
     assert from_text(b"once Q[a]").program.name == "stdin"
+
+
+# ── shipped formulas and programs on long words: the evaluator of many words beside plain functions of a word
+SHORT = {"prime-count": 16}
+"""Where the plain function knows small numbers alone."""
+
+
+def words(program: LogicProgram, number: int, n: int) -> list[tuple[str, ...]]:
+    """Return random words: nearly balanced ones of brackets; otherwise in runs, so that counts differ and tokens repeat."""
+    random, tokens = Random(program.name), program.alphabet
+    brackets = tokens[0] == "("
+    found = []
+    for _ in range(number):
+        word: list[str] = []
+        stack: list[str] = []
+        while len(word) < n:
+            if brackets and random.random() < 0.98:
+                opening = len(stack) < min(8, n - len(word)) and (not stack or random.random() < 0.5)
+                token = random.choice(tokens[::2]) if opening else tokens[tokens.index(stack.pop()) + 1]
+                stack += [token] * opening
+                word.append(token)
+            else:
+                word += [random.choice(tokens)] * (1 if brackets else random.choice((1, 1, 2, 5)))
+        found.append(tuple(word[:n]))
+    return found
+
+
+@pytest.mark.parametrize("name", [*FORMULAS, *PROGRAMS])
+def test_long_words_are_as_a_plain_function_says(name: str) -> None:
+    program = load(name).program
+    given = words(program, 12, SHORT.get(name, 60))
+    many = ManyWords(program.definitions.values(), program.alphabet)(given)
+    said = [PLAIN[name](word) for word in given]
+    assert [list(many.values(program.root, k)) for k in range(len(given))] == said
+    found = evaluate(program.definitions.values(), given[0])
+    assert {node: many.values(node, 0) for node in found} == found
+
+
+@pytest.mark.parametrize("name", AT_THE_END)
+def test_long_words_are_as_a_plain_function_says_of_their_end(name: str) -> None:
+    program = load(name).program
+    given = words(program, 12, 60)
+    many = ManyWords([program.root], program.alphabet)(given)
+    assert [many.values(program.root, k)[-1] for k in range(12)] == [PLAIN[name](word)[-1] for word in given]
+
+
+def test_a_word_of_ten_thousand_brackets() -> None:
+    program = load("dyck-2-by-depth").program
+    half = program.alphabet[::2] * 3
+    other = tuple(program.alphabet[program.alphabet.index(token) + 1] for token in reversed(half))
+    word = (half + other) * (10_000 // (2 * len(half)))
+    found = ManyWords([program.root], program.alphabet)([word]).values(program.root, 0)
+    assert [n for n, bit in enumerate(found, 1) if bit] == list(range(2 * len(half), len(word) + 1, 2 * len(half)))
+
+
+# ── how many layers, heads and units shipped formulas and programs have
+def shipped(name: str) -> Decoder:
+    return weights(load(name).program, LogicOptions())
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_dyck_k_has_nine_layers_and_eight_heads(k: int) -> None:
+    decoder = shipped(f"dyck-{k}-by-depth")
+    assert (len(decoder.layers), decoder.heads) == (9, 8)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_k_hops_have_a_head_each_and_one_for_what_stands_before(k: int) -> None:
+    assert shipped(f"hop-{k}").heads == k + 1
+
+
+SHAPES = {
+    "Q[a] & prev Q[b]": (1, 1, 3),
+    "(Q[a] | Q[b]) since Q[b]": (1, 1, 3),
+    "count(Q[a]) <= count(Q[b])": (2, 3, 2),
+    "odd(count(Q[a]))": (2, 2, 2),
+    "next Q[a]": (1, 1, 2),
+    "Q[a] until Q[b]": (2, 2, 3),
+    "!!(Q[a] & !Q[b])": (0, 0, 1),
+}
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_attention_layers_heads_and_units(text: str) -> None:
+    decoder = weights(formula(text, "ab"), LogicOptions())
+    attending = [layer for layer in decoder.layers if layer.heads]
+    assert (len(attending), decoder.heads, decoder.hidden) == SHAPES[text], text
+
+
+def test_equal_nodes_are_computed_once() -> None:
+    twice = weights(formula("(prev Q[a] & prev Q[b]) | !(prev Q[a] & prev Q[b])", "ab"), LogicOptions())
+    assert Counter(head.name for layer in twice.layers for head in layer.heads) == {"j = i-1": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "compare", "claimed"),
+    [
+        ("prev Q[a]", "lookup", {(1, "constant", 7)}),
+        ("Q[a] S Q[b]", "lookup", {(0.5, "position", 4)}),
+        ("Q[a] U Q[b]", "lookup", {(0.5, "length", 4)}),
+        ("odd(count(Q[a]))", "lookup", {(1, "position", 7)}),
+        ("odd(count_right(Q[a]))", "lookup", {(1, "length", 7)}),
+        ("count(Q[a]) <= 2*count(Q[b])", "lookup", {(1, "position", 18)}),
+        ("count(Q[a]) <= 2*count_right(Q[b])", "lookup", {(1, "position", 18), (1, "length", 18)}),
+        ("count(Q[a]) <= 2*count(Q[b])", "sign", {(0.5, "position", 3.01)}),
+    ],
+)
+def test_gaps_and_margins_are_those_of_the_table(text: str, compare: LogicCompare, claimed: set[object]) -> None:
+    program = formula(text, alphabet=("a", "b"))
+    decoder = weights(program, LogicOptions(compare=compare))
+    claims = [head.claim for layer in decoder.layers for head in layer.heads if head.claim is not None]
+    assert {(each.gap, each.over, each.margin) for each in claims if each.gap is not None} == claimed
+    gaps = checked_streams(decoder, program, longest=5).gaps
+    assert len(gaps) > 0
+    assert all(gap.holds and gap.measured < 3 * gap.claimed for gap in gaps)

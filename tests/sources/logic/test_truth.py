@@ -10,8 +10,8 @@ from tm2tfr.sources.logic.nodes import AllOf as Everywhere
 from tm2tfr.sources.logic.nodes import And, Build, CountLeft, Input, OneOf, Previous, Retrieve
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import LogicTruth
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 

@@ -16,8 +16,9 @@ from tm2tfr.sources.rasp.analyse import analyse
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.program import Program, shown_atom
+from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.sequence.compiler import compile_graph
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.weights import Decoder
 
 LENGTH, MOST = 7, 400
@@ -146,3 +147,26 @@ def test_in_exact_arithmetic(name: str) -> None:
         passed = run_whole(decoder, [decoder.numbers[shown_atom(token)] for token in word], engine=Exact())
         for label, at in zip(labels, passed, strict=True):
             assert list(at.logits) == [int(own == label) for own in output.labels or ()]
+
+
+# ── where nothing is selected, a head brings a mixture, which no table may take for a value, however it is rounded
+PROGRAM = """
+# alphabet: abcde
+five_on = aggregate(select(indices, indices + 5, ==), tokens, "-");
+is_early = indicator(five_on in ["a", "b", "c", "d"]);
+mean = aggregate(select(is_early, is_early, >=), indices);
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_shares_whose_sum_is_rounded_up_are_no_value(dtype: Float) -> None:
+    program = read(PROGRAM, file="five.rasp").program
+    decoder = compile_graph(lowered(program, [("mean", program.sop)]), length=10)
+    word = "aabbbbcccd"
+    shares = np.array([word.count(letter) for letter in "abcd"], dtype=dtype) / np.dtype(dtype).type(10)
+    if dtype == "float64":
+        assert float(np.add.accumulate(shares)[-1]) > 1
+    tokens = np.array([[decoder.numbers[letter] for letter in word]])
+    residual = DenseDecoder(decoder, dtype).run(tokens).residual[:, 0]
+    own = decoder.layout["is_early"]
+    assert residual[own].tolist() == [[0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5]

@@ -9,8 +9,7 @@ import pytest
 from tests.sources.rasp.running import read
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp.compiler.lower import lowered
-from tm2tfr.sources.sequence.compiler import compile_graph
-from tm2tfr.sources.sequence.compiler.compiler import Limits
+from tm2tfr.sources.sequence.compiler import Limits, compile_graph
 from tm2tfr.sources.sequence.selections import AttentionValues
 
 HEADER = "# alphabet: abc\n"

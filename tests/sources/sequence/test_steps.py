@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import tries
-from tm2tfr.sources.sequence.compiler.numbers import Threshold, between, steps
+from tm2tfr.sources.sequence.compiler.codes import Threshold, between, steps
 
 fractions = st.fractions(min_value=0, max_value=1000, max_denominator=200)
 

@@ -74,10 +74,7 @@ def test_long_names_are_drawn_in_ellipses() -> None:
         ({"0": ("0", "L"), "1": ("1", "S"), "2": ("2", "L")}, r" 0,2 → L \n 1 → S "),
         ({a: (a, "R") for a in "abcdefgh"}, " a,b,c,d,e,f,g,h → R "),
         ({a: (a, "R") for a in "abcdefghi"}, r" a,b,c,d,e, \n f,g,h,i → R "),
-        (
-            dict.fromkeys("abcdefghijklmnopqrst", ("x", "R")),
-            r" a,b,c,d,e,f,g, \n h,i,j,k,l,m,n, \n o,p,q,r,s,t → x, R ",
-        ),
+        (dict.fromkeys("abcdefghijklmnopqrst", ("x", "R")), r" a,b,c,d,e,f,g, \n h,i,j,k,l,m,n, \n o,p,q,r,s,t → x, R "),
         ({" ": ("_", "R")}, " ␣ → _, R "),
         ({" ": ("␣", "R")}, " ' ' → ␣, R "),
         ({",": ("→", "R")}, " ',' → '→', R "),

@@ -20,7 +20,7 @@ from tm2tfr.sources.turing.model import turing_model
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import BOS
 from tm2tfr.sources.turing.truth import TuringTruth
-from tm2tfr.sources.turing.universal.compiler.compiler import compiled
+from tm2tfr.sources.turing.universal.compiler import compiled
 from tm2tfr.sources.turing.universal.model import universal_model
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth

@@ -53,8 +53,7 @@ LONG = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param(c, id=c["name"], marks=LONG if c["executed_steps"] > 10_000_000 else ()) for c in PUBLISHED],
+    "case", [pytest.param(c, id=c["name"], marks=LONG if c["executed_steps"] > 10_000_000 else ()) for c in PUBLISHED]
 )
 def test_busy_beavers(case: dict[str, Any]) -> None:
     """Steps are the executed ones: halting by ``---`` is no step here, though some count it."""

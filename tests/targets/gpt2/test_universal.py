@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from tests.cli.test_commands import tm2tfr
-from tests.sources.turing.universal.cases import due, random_prompt
-from tests.sources.turing.universal.reference import answers
+from tests.sources.turing.universal.cases import answers, due, random_prompt
 from tests.targets.matrices.programs import first, sabotaged
 from tm2tfr.api.machines import prompt_of, read_prompt
 from tm2tfr.api.targets import export_gpt2, export_to, verify_export

@@ -1,4 +1,4 @@
-r"""Any text for pdfLaTeX: in a paragraph, and as a name in a formula.
+r"""Text for pdfLaTeX: in a paragraph, and as a name in a formula.
 
 It compiles whatever characters it contains: those that pdfLaTeX's default fonts lack are written with LaTeX's own commands,
 or by number, ``U+25B6``.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Telling(Protocol):
     """What the commands say of the programs of one construction: the functions of a module."""
 
-    def heading(self, program: Any, decoder: Decoder) -> str:
+    def heading(self, program: object, decoder: Decoder) -> str:
         """Return the lines above a summary."""
 
     def ended(self, trace: Trace, decoder: Decoder) -> Iterator[str]:
@@ -31,7 +31,7 @@ class Telling(Protocol):
     def concluded(self, result: RunResult) -> Iterator[str]:
         """Yield what the reference says of the whole run, beside what `ended` does."""
 
-    def described(self, argument: str, program: Any, *, as_json: bool) -> Iterator[str]:
+    def described(self, argument: str, program: object, *, as_json: bool) -> Iterator[str]:
         """Yield the lines that describe a program, given as `argument`; as JSON, one object."""
 
 

@@ -13,7 +13,7 @@ from tm2tfr.cli.output import styled
 if TYPE_CHECKING:
     from tm2tfr.contract.source import RunResult
     from tm2tfr.runs.comparison import Trace
-    from tm2tfr.sources.circuit.library.registry import Generator, Parameter
+    from tm2tfr.sources.circuit.library import Generator, Parameter
     from tm2tfr.sources.circuit.netlist import Bus, Circuit
     from tm2tfr.transformer.weights import Decoder
 
@@ -43,7 +43,7 @@ def concluded(result: RunResult) -> Iterator[str]:
 
 def listed(*, as_json: bool, heading: bool) -> list[str]:
     """Return one line per shipped circuit."""
-    from tm2tfr.sources.circuit.library.registry import GENERATORS
+    from tm2tfr.sources.circuit.library import GENERATORS
 
     if as_json:
         return [json.dumps(_facts(each), ensure_ascii=False) for each in GENERATORS.values()]

@@ -24,10 +24,7 @@ import math
 
 import numpy as np
 
-from tm2tfr.engines.fast.arrays import Heads, Laid
-from tm2tfr.engines.fast.groups import DEAR, FULL, find_own, mean_of_groups, store_in_group
-from tm2tfr.engines.fast.jit import compiled, pure, row
-from tm2tfr.engines.fast.state import (
+from tm2tfr.engines.fast.arrays import (
     DONE,
     GROW,
     GUARD,
@@ -40,10 +37,14 @@ from tm2tfr.engines.fast.state import (
     SHARED,
     TINY,
     WANTED,
+    Heads,
+    Laid,
     Pools,
     State,
     U,
 )
+from tm2tfr.engines.fast.groups import DEAR, FULL, find_own, mean_of_groups, store_in_group
+from tm2tfr.engines.fast.jit import compiled, pure, row
 from tm2tfr.transformer.matrix import Int, Ints
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tm2tfr.engines.fast import state as k
+from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast.arrays import Rows, Terms3
 from tm2tfr.transformer.matrix import Floats, Ints
 

@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tm2tfr.engines.fast.arrays import Heads, Rows
+from tm2tfr.engines.fast.arrays import AT, GROUPS, LAST, SLOT, WINNER, Heads, Pools, Rows
 from tm2tfr.engines.fast.jit import compiled, entry, row
-from tm2tfr.engines.fast.state import AT, GROUPS, LAST, SLOT, WINNER, Pools
 from tm2tfr.transformer.matrix import Floats, Int, Ints
 
 MOST_GROUPS = 1024

@@ -63,10 +63,7 @@ class _Lists:
 
 
 def collect(
-    decoder: Decoder,
-    known: Sources,
-    kinds: Sequence[Sequence[Recognition]],
-    held: Sequence[Sequence[dict[int, float]]],
+    decoder: Decoder, known: Sources, kinds: Sequence[Sequence[Recognition]], held: Sequence[Sequence[dict[int, float]]]
 ) -> arrays.Heads:
     """Return all heads of `decoder`; held: the values that each token determines, by layer."""
     layers = tuple(
@@ -160,13 +157,7 @@ def _key_kind(found: Recognition, component: int) -> int:
 
 
 def _add_values(
-    lists: _Lists,
-    head: Head,
-    found: Recognition,
-    known: Sources,
-    classes: Classes,
-    names: tuple[str, ...],
-    number: int,
+    lists: _Lists, head: Head, found: Recognition, known: Sources, classes: Classes, names: tuple[str, ...], number: int
 ) -> None:
     """Add the value components that are not 0; those of a group have their place in it, the others in the history."""
     inside, by_token = 0, list[tuple[int, arrays.Entries]]()

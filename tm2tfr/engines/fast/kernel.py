@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tm2tfr.engines.fast.arrays import Laid
-from tm2tfr.engines.fast.attention import attend, prepare, store
-from tm2tfr.engines.fast.jit import compiled, entry, feature, inside, row
-from tm2tfr.engines.fast.state import (
+from tm2tfr.engines.fast.arrays import (
     COUNT,
     DONE,
     EARLY,
@@ -29,9 +26,12 @@ from tm2tfr.engines.fast.state import (
     WANTED,
     WINNER,
     InTurn,
+    Laid,
     Pools,
     State,
 )
+from tm2tfr.engines.fast.attention import attend, prepare, store
+from tm2tfr.engines.fast.jit import compiled, entry, feature, inside, row
 from tm2tfr.engines.fast.tail import find, finish, run_tail
 from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 

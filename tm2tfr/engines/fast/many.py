@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import EngineError
+from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast import fresh, straight
-from tm2tfr.engines.fast import state as k
+from tm2tfr.engines.fast.arrays import InTurn
 from tm2tfr.engines.fast.fresh import longer
 from tm2tfr.engines.fast.session import LOOK_AFTER, MOST_PATIENCE, SPECIALISE_AFTER, FastSession, Short
-from tm2tfr.engines.fast.state import InTurn
 from tm2tfr.transformer.matrix import Ints
 
 CUT, ENDED, REFUSED = k.DONE, k.STOPPED, k.OVERFLOW

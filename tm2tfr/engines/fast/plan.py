@@ -304,7 +304,7 @@ def _tail(decoder: Decoder, known: Sources, first: int, tables: _Tables) -> tupl
     make = _without_tokens if decoder.layout.width <= WIDEST else _without_tokens.__wrapped__
     unembedding = Same(decoder.unembedding), Same(decoder.unembedding_bias)
     tail, written = make(tuple(map(Same, decoder.layers[first:])), *unembedding, entry, first)
-    held = ([(c, v) for c, v in sorted(each.items()) if entry[c] <= TOKEN] for each in tables.before[-1])
+    held = ([(c, v) for c, v in sorted(row.items()) if entry[c] <= TOKEN] for row in tables.before[-1])
     return tail._replace(of_token=arrays.rows(held)), written
 
 

@@ -13,13 +13,13 @@ from tm2tfr.base.errors import EngineError
 from tm2tfr.base.native.function import Caller
 from tm2tfr.engines.decode import Watch
 from tm2tfr.engines.dense import Dense
+from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast import fresh as made
-from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast import straight
+from tm2tfr.engines.fast.arrays import Buffers
 from tm2tfr.engines.fast.expressions import Tables
+from tm2tfr.engines.fast.fresh import KEPT, Snapshot, pools_of, refuse_damaged, saved_of, scanned_of
 from tm2tfr.engines.fast.plan import plan
-from tm2tfr.engines.fast.snapshot import KEPT, Snapshot, pools_of, refuse_damaged, saved_of, scanned_of
-from tm2tfr.engines.fast.state import Buffers
 from tm2tfr.engines.overflow import beyond_the_table, reach, too_large
 from tm2tfr.engines.recognise import Recognition, recognise
 from tm2tfr.transformer.matrix import AnyArray
@@ -75,8 +75,8 @@ class FastSession:
         for layer in decoder.layers:
             for head in layer.heads:
                 if head.weighting != "average-hard":
-                    what = f"head {head.name!r}: the fast engine runs average-hard attention, not {head.weighting}"
-                    raise EngineError(f"{what}: use the dense engine")
+                    problem = f"head {head.name!r}: the fast engine runs average-hard attention, not {head.weighting}"
+                    raise EngineError(f"{problem}: use the dense engine")
         self._decoder, self._labels, self._numbers = decoder, tuple(labels), tuple(numbers)
         self._found = self._recognised = recognise(decoder)
         self._advance = made.advance()

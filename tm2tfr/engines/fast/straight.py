@@ -18,8 +18,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tm2tfr.engines.fast import arrays as k
 from tm2tfr.engines.fast import expressions
-from tm2tfr.engines.fast import state as k
 from tm2tfr.engines.fast.arrays import OF_POSITION, OF_TOKEN, STORED, Laid, Rows
 from tm2tfr.engines.fast.fresh import GROUPED, LATEST, MEAN, PLACE, SCAN
 from tm2tfr.transformer.matrix import Floats, Ints

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tm2tfr.engines.fast.arrays import Laid, Tail
+from tm2tfr.engines.fast.arrays import ENTRIES, HITS, Laid, State, Tail
 from tm2tfr.engines.fast.jit import compiled
-from tm2tfr.engines.fast.state import ENTRIES, HITS, State
 from tm2tfr.transformer.matrix import Floats, Int, Ints, Ints32
 
 

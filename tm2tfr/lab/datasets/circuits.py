@@ -24,7 +24,7 @@ from tm2tfr.runs.plan import RunOptions
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.inputs import shown_outputs
-from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.sources.registry import is_circuit, whose

@@ -25,7 +25,7 @@ from tm2tfr.lab.line.pool import pool, versions
 from tm2tfr.runs.plan import is_count
 from tm2tfr.sources import names
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
-from tm2tfr.sources.circuit.library.registry import GENERATORS
+from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic.library import is_logic
 from tm2tfr.sources.rasp.library import is_program

@@ -18,7 +18,7 @@ from tm2tfr.lab.datasets.machines.reader import read_machines
 from tm2tfr.lab.datasets.spec import MOST_WORDS, DatasetSpec, Inputs
 from tm2tfr.sources import registry
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, read_input
-from tm2tfr.sources.circuit.library.registry import GENERATORS, generator
+from tm2tfr.sources.circuit.library import GENERATORS, generator
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.logic import library as formulas
 from tm2tfr.sources.rasp import library as programs

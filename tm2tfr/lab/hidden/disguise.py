@@ -26,8 +26,7 @@ from tm2tfr.lab.hidden.wide import written
 from tm2tfr.targets.common import reference
 from tm2tfr.targets.common.reference import CLOSE, reference_of
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.claims import Claim, Over
-from tm2tfr.transformer.outputs import sections
+from tm2tfr.transformer.claims import Claim, Over, sections
 from tm2tfr.transformer.weights import Decoder, digest
 
 # ── How far floats keep hidden weights equal to the original: a comparison on inputs, and called that.

@@ -24,8 +24,8 @@ from tm2tfr.lab.training.checkpoint import read_weights
 from tm2tfr.lab.training.examples import TASK, Examples
 from tm2tfr.lab.training.model import Transformer
 from tm2tfr.lab.training.record import ModelOptions, TrainingRun, model_options
+from tm2tfr.sources.circuit.arithmetic import binary_adder
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.arithmetic import binary_adder
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head, Layer, Norm
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tm2tfr.base.errors import TrainingError
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.training.record import REGIMES, Regime, one_of
+from tm2tfr.sources.circuit.arithmetic import ORDERS, Order, binary_adder
 from tm2tfr.sources.circuit.evaluate import Bits, evaluate_cases
-from tm2tfr.sources.circuit.library.arithmetic import ORDERS, Order, binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
 
 TokenArray = NDArray[np.int64]

@@ -24,7 +24,7 @@ from tm2tfr.lab.training.examples import TASK
 from tm2tfr.lab.training.record import REGIMES, TrainingRun
 from tm2tfr.runs.choose import truth_of
 from tm2tfr.sources import registry
-from tm2tfr.sources.circuit.library.arithmetic import binary_adder
+from tm2tfr.sources.circuit.arithmetic import binary_adder
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.source import SOURCE
 from tm2tfr.tables.scores import attention_map

@@ -16,7 +16,7 @@ from tm2tfr.lab.datasets.spec import DatasetSpec
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error
 from tm2tfr.lab.training.examples import TASK, Examples, Intermediates, TokenExample, adder_examples, examples_of
 from tm2tfr.lab.training.record import REGIMES, Regime, TrainingRun, one_of
-from tm2tfr.sources.circuit.library.arithmetic import Order
+from tm2tfr.sources.circuit.arithmetic import Order
 
 TRAIN, TEST = "train", "test"
 _SHOWN = REGIMES["medium"]

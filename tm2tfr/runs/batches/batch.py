@@ -6,14 +6,16 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.base.errors import InputError, OutputError, UsageError, counted
 from tm2tfr.contract.blocks import BatchResults
+from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import RunResult
+from tm2tfr.runs.choose import NamedProgram
 from tm2tfr.runs.comparison import Divergence, Trace
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.run import carried_out
@@ -24,6 +26,14 @@ from tm2tfr.transformer.weights import Decoder
 LIMIT, REFUSED, END = "limit", "refused", "end"
 """The outcome of a run that the limit cuts off; of one that ends before a position that is refused, since a number in it
 is too large; of one that ends where the position table does."""
+
+
+AnyScalar = TypeVar("AnyScalar", bound=np.generic)
+
+
+def as_one(arrays: Sequence[NDArray[AnyScalar]], dtype: type[AnyScalar]) -> NDArray[AnyScalar]:
+    """Return arrays end to end; where there are none, an empty one of this type."""
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,7 +48,7 @@ class Batch:
             whose answers are columns, there are no answers.
         columns: the name of each other column of the table -> (rows,): the code of a label, see `labels`, or the number;
             of a gate (rows, bits).
-        labels: column -> the labels that its codes are the places of; -1 is ⊥, -2 is a vector that is no label.
+        labels: column -> the labels that its codes are the places of; -1 is ⊥, -2 is a vector that is not a label.
         vocabulary: the tokens.
         outcomes: (runs,) as ``answer`` of a `Trace`, or ``refused``.
         T: (runs,) the number of intermediate steps, -1 where nothing ended the run.
@@ -55,7 +65,7 @@ class Batch:
     offsets: Ints
     tokens: NDArray[np.int32]
     answers: NDArray[np.int32]
-    columns: Mapping[str, NDArray[Any]]
+    columns: Mapping[str, NDArray[np.generic]]
     labels: Mapping[str, tuple[str, ...]]
     vocabulary: tuple[str, ...]
     outcomes: NDArray[np.str_]
@@ -68,7 +78,7 @@ class Batch:
     engine: str = "fast"
     dtype: str = "float64"
     decoder: Decoder = field(repr=False)
-    program: Any = field(repr=False)
+    program: NamedProgram | None = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -247,9 +257,9 @@ class ComparedRuns:
         """Whether every cell of every run agrees, and there was one."""
         return self.failure is None and self.cells > 0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return it as plain data."""
-        plain: dict[str, Any] = {self.noun: self.name, "runs": self.runs, self.counted: self.cells}
+        plain: PlainData = {self.noun: self.name, "runs": self.runs, self.counted: self.cells}
         plain |= {} if self.undefined is None else {"undefined": self.undefined}
         plain |= {} if self.outcomes is None else {"outcomes": dict(self.outcomes)}
         plain |= {"agrees": self.agrees, "engine": self.engine, "dtype": self.dtype}

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from tm2tfr.engines.recognise import recognise
 from tm2tfr.runs.batches.batch import Batch, ComparedRuns, SinkRun
-from tm2tfr.runs.choose import blocks_of, cores, for_cases
+from tm2tfr.runs.choose import NamedProgram, blocks_of, cores, for_cases
 from tm2tfr.runs.comparison import Progress, Trace
 from tm2tfr.runs.plan import MAX_STEPS, RunOptions
 from tm2tfr.runs.rows import columns_of
@@ -28,7 +27,7 @@ AT_ONCE = 2**15
 
 def checked_inputs(
     decoder: Decoder,
-    program: Any,
+    program: NamedProgram,
     words: Sequence[str],
     options: RunOptions,
     progress: Progress | None = None,

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,11 @@ from tm2tfr.contract.blocks import BlockReference, FoundRows, RightRun
 from tm2tfr.engines.decode import Engine, generate
 from tm2tfr.engines.fast.many import CUT, ENDED, ManyRuns, RowsInTurn
 from tm2tfr.engines.fast.many import REFUSED as NOT_RUN
-from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch
+from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, as_one
 from tm2tfr.runs.batches.given import Prompts, fed_tokens, of_program, of_text
 from tm2tfr.runs.batches.labelled import labelled_batch
 from tm2tfr.runs.blocks import TOKENS_ALONE, ColumnProbes, probes_of
-from tm2tfr.runs.choose import blocks_of, cores
+from tm2tfr.runs.choose import NamedProgram, blocks_of, cores
 from tm2tfr.runs.comparison import Progress, ends_of
 from tm2tfr.runs.plan import MAX_STEPS
 from tm2tfr.transformer import provenance
@@ -35,7 +35,7 @@ from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
 ROWS = 2**16
-"""About so many rows are made at a time by a thread: few enough for the processor's caches."""
+"""A thread makes about this many rows at a time: few enough for the processor's caches."""
 FIRST, MOST = 32, 8_192
 """The runs of the first part, from which the others' size is estimated, and the most in one of them."""
 AHEAD = 3
@@ -58,7 +58,7 @@ class BatchPart(NamedTuple):
     ends: Ints
     fed: Callable[[], NDArray[np.int32]]
     answers: NDArray[np.int32]
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, NDArray[np.generic]]
     differs: Ints
     reach: Ints
     expected: RightRun | None
@@ -208,7 +208,7 @@ class Running:
             rows = FoundRows(found.offsets, fed, found.answers, found.codes, found.numbers, self._probes.values)
             differs, reach = self._reference.differs(rows, expected)
             sizes = np.diff(found.offsets)
-            differs[(found.ends == NOT_RUN) & (differs == sizes)] = -1  # what is refused is no difference
+            differs[(found.ends == NOT_RUN) & (differs == sizes)] = -1  # a refused position is not a difference
         columns = self._probes.columns(found.codes, found.numbers)
         return BatchPart(first, found.offsets, found.ends, fed, found.answers, columns, differs, reach, expected)
 
@@ -216,7 +216,7 @@ class Running:
 # ── whole batches ─────────────────────────────────────────────────────────────────────────────────────────────
 def batch_of(
     decoder: Decoder,
-    program: Any,
+    program: NamedProgram | None,
     words: Sequence[str],
     *,
     checked: bool,
@@ -268,7 +268,7 @@ def batch_of(
 
 def batches_of(
     decoder: Decoder,
-    program: Any,
+    program: NamedProgram | None,
     words: Sequence[str],
     *,
     checked: bool,
@@ -280,7 +280,7 @@ def batches_of(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Batch]:
-    """Run a decoder that generates on many words, and yield so many runs at a time; see `batch_of`.
+    """Run a decoder that generates on many words, and yield `at_once` runs at a time; see `batch_of`.
 
     Args:
         tokens_alone: read nothing off the stream, and so compare tokens alone.
@@ -312,16 +312,16 @@ def batches_of(
             noun="machine" if blocks is None else blocks.truth.noun,
             inputs=some,
             offsets=_joined([part.offsets for part in parts]),
-            tokens=_all([part.fed() for part in parts]),
-            answers=_all([part.answers for part in parts]),
-            columns={name: _all([part.columns[name] for part in parts]) for name in names},
+            tokens=as_one([part.fed() for part in parts], np.int32),
+            answers=as_one([part.answers for part in parts], np.int32),
+            columns={name: as_one([part.columns[name] for part in parts], np.int64) for name in names},
             labels=probes.names,
             vocabulary=decoder.vocabulary,
-            outcomes=said.names[_all([part.outcome for part in told])],
-            T=_all([part.steps for part in told]),
-            differs=_all([part.differs for part in told]),
-            reach=_all([part.reach for part in parts]),
-            compared=_all([part.compared for part in told]),
+            outcomes=said.names[as_one([part.outcome for part in told], np.int64)],
+            T=as_one([part.steps for part in told], np.int64),
+            differs=as_one([part.differs for part in told], np.int64),
+            reach=as_one([part.reach for part in parts], np.int64),
+            compared=as_one([part.compared for part in told], np.int64),
             results=blocks.results([part.expected for part in parts]) if checked and blocks is not None else None,
             max_steps=max_steps,
             decoder=decoder,
@@ -381,9 +381,4 @@ class _Said:
 def _joined(offsets: Sequence[Ints]) -> Ints:
     """Return offsets of parts, each from 0 on, as those of all."""
     sizes = [np.diff(each) for each in offsets]
-    return np.concatenate([[0], np.cumsum(_all(sizes))]).astype(np.int64)
-
-
-def _all(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return arrays as one."""
-    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
+    return np.concatenate([[0], np.cumsum(as_one(sizes, np.int64))]).astype(np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ def of_program(decoder: Decoder, blocks: BlockReference, words: Sequence[str]) -
     """Return inputs of a program that generates, as people write them, as they are fed.
 
     Raises:
-        InputError, EngineError: for one that is no input, or has symbols that are not in the vocabulary: with its number.
+        InputError, EngineError: for an invalid input, or symbols that are not in the vocabulary: with its number.
     """
     symbols, start = numbers_of(words, blocks.letters, blocks.read, size=blocks.size)
     names = {number: name for name, number in blocks.letters.items()}
@@ -129,7 +129,7 @@ def of_input(number: int) -> Iterator[None]:
         raise kind(f"input {number} (counted from 0): {error}") from error
 
 
-def refuse_first(words: Sequence[str], start: Ints, wrong: NDArray[np.bool_], refuse: Callable[[int], Any]) -> None:
+def refuse_first(words: Sequence[str], start: Ints, wrong: NDArray[np.bool_], refuse: Callable[[int], object]) -> None:
     """Raise the error of `refuse` for the first word with a wrong symbol, with its number.
 
     Args:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,9 @@ from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import generate, prompted
 from tm2tfr.engines.dense import DenseDecoder
 from tm2tfr.engines.reading import read_outputs, right_answers
-from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, ComparedRuns
+from tm2tfr.runs.batches.batch import END, LIMIT, REFUSED, Batch, ComparedRuns, as_one
 from tm2tfr.runs.batches.given import of_input, of_labeller, of_text
-from tm2tfr.runs.choose import labels_of, truth_of
+from tm2tfr.runs.choose import NamedProgram, labels_of, truth_of
 from tm2tfr.runs.comparison import Progress
 from tm2tfr.runs.plan import RunOptions
 from tm2tfr.runs.rows import columns_of
@@ -35,7 +35,7 @@ from tm2tfr.transformer.matrix import Ints
 from tm2tfr.transformer.weights import Decoder
 
 WORDS, PAIRS = 8_192, 1 << 20
-"""At most so many words are run at once, and at most so many pairs of positions of them."""
+"""The most words that are run at once, and the most pairs of positions of them."""
 WINDOW = 1 << 16
 """So many words are sorted by length at a time."""
 AHEAD = 3
@@ -63,7 +63,7 @@ class OneLength(NamedTuple):
     undefined: Ints
     given: NDArray[np.int64]
     fed: NDArray[np.int64]
-    values: list[NDArray[Any]]
+    values: list[NDArray[np.generic]]
     sizes: Ints
     refused: NDArray[np.bool_]
     differs: Ints
@@ -86,7 +86,14 @@ class LabellerRuns:
     """
 
     def __init__(
-        self, decoder: Decoder, program: Any, *, checked: bool, rows: bool, workers: int, dtype: Float = "float64"
+        self,
+        decoder: Decoder,
+        program: NamedProgram | None,
+        *,
+        checked: bool,
+        rows: bool,
+        workers: int,
+        dtype: Float = "float64",
     ) -> None:
         self._decoder, self._program, self._checked, self._rows = decoder, program, checked, rows
         self._workers, self._engine, self._dtype = workers, DenseDecoder(decoder, dtype), dtype
@@ -100,7 +107,7 @@ class LabellerRuns:
             found = self._own.labels = labels_of(self._program, self._decoder)
         return found
 
-    def on(self, groups: Iterable[tuple[Ints, NDArray[Any]]]) -> Iterator[OneLength]:
+    def on(self, groups: Iterable[tuple[Ints, NDArray[np.generic]]]) -> Iterator[OneLength]:
         """Yield what comes of each group, in order: numbers of words of one length, and their tokens, (words, n)."""
         with ExitStack() as stack:
             if self._workers == 1:
@@ -116,7 +123,7 @@ class LabellerRuns:
             while waiting:
                 yield waiting.popleft().result()
 
-    def _of(self, numbers: Ints, tokens: NDArray[Any]) -> OneLength:
+    def _of(self, numbers: Ints, tokens: NDArray[np.generic]) -> OneLength:
         """Run words of one length."""
         given, wanted, undefined = tokens.astype(np.int64), np.zeros((0, *tokens.shape)), numbers[:0]
         if self._checked:
@@ -149,10 +156,10 @@ class LabellerRuns:
 
     def _read(
         self,
-        logits: NDArray[Any],
+        logits: NDArray[np.generic],
         words: slice,
         wanted: NDArray[np.float64],
-        values: Sequence[NDArray[Any]],
+        values: Sequence[NDArray[np.generic]],
         same: NDArray[np.bool_],
     ) -> None:
         """Fill in what the outputs answer on some words, and whether that is right: logits (answers, words, n)."""
@@ -162,7 +169,7 @@ class LabellerRuns:
         if self._checked:
             same[words] = right_answers(self._decoder, logits, wanted[:, words])
 
-    def _alone(self, fed: Sequence[int]) -> list[Any]:
+    def _alone(self, fed: Sequence[int]) -> list[object]:
         """Run one word by itself, and return the logits of the positions before one that is refused."""
         decoder, logits = self._decoder, []
         try:
@@ -176,7 +183,7 @@ class LabellerRuns:
 # ── Many words as a batch.
 def labelled_batch(
     decoder: Decoder,
-    program: Any,
+    program: NamedProgram | None,
     words: Sequence[str],
     *,
     checked: bool,
@@ -214,7 +221,7 @@ def labelled_batch(
             window.tokens, window.columns = window.tokens[:0], []
         if progress is not None:
             progress(sum(len(each.sizes) for each in said), rows)
-    refused, differs = _all([each.refused for each in said], np.bool_), _all([each.differs for each in said], np.int64)
+    refused, differs = as_one([each.refused for each in said], np.bool_), as_one([each.differs for each in said], np.int64)
     whole = (differs < 0) | (differs == sizes - 1)
     outcomes = np.where(refused & (differs < 0), REFUSED, np.where(whole, END, LIMIT))
     construction = None if program is None else of_program(program)
@@ -224,9 +231,9 @@ def labelled_batch(
         noun="machine" if construction is None else construction.noun_of(program),
         inputs=tuple(words),
         offsets=np.cumsum(np.concatenate([[0], *(each.sizes for each in said)]), dtype=np.int64),
-        tokens=_all([each.tokens for each in kept], np.int32),
+        tokens=as_one([each.tokens for each in kept], np.int32),
         answers=np.zeros(0, dtype=np.int32),
-        columns={name: _all([each.columns[n] for each in kept], np.int32) for n, name in enumerate(names)},
+        columns={name: as_one([each.columns[n] for each in kept], np.int32) for n, name in enumerate(names)},
         labels={
             name: output.labels for name, output in zip(names, decoder.outputs, strict=True) if output.labels is not None
         },
@@ -235,7 +242,7 @@ def labelled_batch(
         T=np.where(outcomes == END, 0, -1),
         differs=differs,
         reach=np.zeros(len(words), dtype=np.int64),
-        compared=_all([each.compared for each in said], np.int64),
+        compared=as_one([each.compared for each in said], np.int64),
         results=BatchResults.of(right) if checked else None,
         max_steps=max_steps,
         engine="dense",
@@ -245,7 +252,7 @@ def labelled_batch(
 
 
 def _tokens(
-    decoder: Decoder, program: Any, words: Sequence[str], runs: LabellerRuns
+    decoder: Decoder, program: NamedProgram | None, words: Sequence[str], runs: LabellerRuns
 ) -> tuple[NDArray[np.int32], Ints, int]:
     """Return the tokens of all words, where each begins, and how many positions a run has beside them."""
     if program is None:
@@ -263,7 +270,7 @@ def _tokens(
 
 
 def _groups(long: Ints, first: int, tokens: NDArray[np.int32], start: Ints) -> Iterator[tuple[Ints, NDArray[np.int32]]]:
-    """Yield words `first`, `first` + 1, …, of so many tokens each, by their lengths."""
+    """Yield words `first`, `first` + 1, …, with these numbers of tokens, by their lengths."""
     for length in np.unique(long).tolist():
         numbers = np.flatnonzero(long == length) + first
         size = max(1, min(WORDS, PAIRS // (length + 2) ** 2))
@@ -280,7 +287,7 @@ class _Window:
         self._first, self._given, self.sizes = first, sizes, sizes.copy()
         self._start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.tokens = np.empty(int(self._start[-1]), dtype=np.int32)
-        self.columns: list[NDArray[Any]] = []
+        self.columns: list[NDArray[np.generic]] = []
         self.refused, self.differs = np.zeros(runs, dtype=np.bool_), np.full(runs, -1)
         self.compared, self.outcomes = np.zeros(runs, dtype=np.int64), [""] * runs
 
@@ -305,14 +312,10 @@ class _Window:
             self.tokens, self.columns = self.tokens[kept], [column[kept] for column in self.columns]
 
 
-def _all(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
-
-
 # ── Many words up to the first that differs.
 def checked_words(
     decoder: Decoder,
-    program: Any,
+    program: NamedProgram,
     batches: Iterable[NDArray[np.int64]],
     *,
     dtype: Float = "float64",
@@ -369,7 +372,7 @@ def _parts(batch: NDArray[np.int64], outputs: int) -> Iterator[NDArray[np.int64]
 
 
 def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
-    """Yield all inputs of up to `longest` tokens over so many, batch by batch: (inputs, n)."""
+    """Yield all inputs of up to `longest` tokens over `letters` tokens, batch by batch: (inputs, n)."""
     for n in range(1, longest + 1):
         for start in range(0, letters**n, BATCH):
             numbers = np.arange(start, min(start + BATCH, letters**n))
@@ -378,7 +381,7 @@ def every_input(letters: int, longest: int) -> Iterator[NDArray[np.int64]]:
 
 
 def random_inputs(letters: int, lengths: Sequence[int], count: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield so many random inputs over `letters` tokens, as many of each length as of the others, batch by batch."""
+    """Yield `count` random inputs over `letters` tokens, as many of each length as of the others, batch by batch."""
     drawn = np.random.default_rng(seed)
     for place, n in enumerate(lengths):
         left = count // len(lengths) + (place < count % len(lengths))

@@ -73,9 +73,9 @@ def refuse_others(circuit: Circuit, variant: str) -> None:
     wrong = [gate for gate in circuit.gates if len(gate.operands) != 2 or gate.table not in KINDS]
     if wrong:
         first, more = wrong[0], f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        what = f"{visible(circuit.name)}: gate {visible(first.net)} is {_words(first)}{more}"
+        problem = f"{visible(circuit.name)}: gate {visible(first.net)} is {_words(first)}{more}"
         remedy = "convert the circuit to the basis paper, or use the variant lookup"
-        raise CompileError(f"{what}; variant {variant} has NOR, AND and XOR of two operands: {remedy}")
+        raise CompileError(f"{problem}; variant {variant} has NOR, AND and XOR of two operands: {remedy}")
 
 
 def _words(gate: Gate) -> str:
@@ -332,8 +332,8 @@ def compile_circuit(circuit: Circuit, variant: str = "lookup", *, epsilon: float
             f"{name}: epsilon must be a number from 0 to {_MOST_EPSILON:g}, not {epsilon!r}: use for example 1e-5"
         )
     if variant != "lookup" and positions > _MOST_ONE_HOT:
-        what = f"variant {variant} has a direction for each position, and {positions:,} are more than {_MOST_ONE_HOT:,}"
-        raise CompileError(f"{name}: {what}: use the variant lookup")
+        problem = f"variant {variant} has a direction for each position, and {positions:,} are more than {_MOST_ONE_HOT:,}"
+        raise CompileError(f"{name}: {problem}: use the variant lookup")
     if epsilon and variant != "paper":
         raise CompileError(f"{name}: variant {variant} has no layer norms: omit epsilon, or use the variant paper")
     if variant == "lookup":

@@ -118,8 +118,8 @@ def convert(circuit: Circuit, format: str) -> WrittenCircuit:
     if format in _PICTURES:
         return WrittenCircuit(_PICTURES[format][0](circuit))
     if format not in CIRCUIT_TARGETS:
-        what = f"circuits cannot be written as {format!r}{did_you_mean(str(format), CIRCUIT_TARGETS)}"
-        raise ConversionError(f"{what}: use one of {', '.join(CIRCUIT_TARGETS)}")
+        problem = f"circuits cannot be written as {format!r}{did_you_mean(str(format), CIRCUIT_TARGETS)}"
+        raise ConversionError(f"{problem}: use one of {', '.join(CIRCUIT_TARGETS)}")
     return WrittenCircuit(registry.write(circuit, format))
 
 

@@ -135,14 +135,16 @@ def refuse_large(circuit: Circuit) -> None:
     """Raise OutputError if there are more than `MOST_GATES_DRAWN` gates; it says how to draw a part."""
     if len(circuit.gates) <= MOST_GATES_DRAWN:
         return
-    what = f"drawing {visible(circuit.name)}: it has {counted(len(circuit.gates), 'gate')}, and at most {MOST_GATES_DRAWN}"
+    problem = (
+        f"drawing {visible(circuit.name)}: it has {counted(len(circuit.gates), 'gate')}, and at most {MOST_GATES_DRAWN}"
+    )
     part = _drawable(circuit)
     how = "draw what one output depends on with --cone OUTPUT"
     if part is not None:
         how += f", for example --cone {visible(part)}"
     elif circuit.outputs:
         how = "no output depends on so few: watch it in the explorer instead"
-    raise OutputError(f"{what} can be drawn legibly: {how}")
+    raise OutputError(f"{problem} can be drawn legibly: {how}")
 
 
 def _drawable(circuit: Circuit) -> str | None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from tm2tfr.base.errors import InputError, counted, visible
 from tm2tfr.sources.circuit.evaluate import Bits
-from tm2tfr.sources.circuit.library.sha256 import digest, padded
 from tm2tfr.sources.circuit.netlist import Bus, Circuit
+from tm2tfr.sources.circuit.sha256 import digest, padded
 
 MOST_INPUTS_OF_ALL = 20
 """Two to the power of this are a million cases."""
@@ -37,12 +37,12 @@ def read_input(circuit: Circuit, text: str) -> str:
     if circuit.encoding == "sha-256":
         return padded(text)
     if not bits.strip("01"):
-        what = f"{counted(len(bits), 'bit')} for {counted(len(circuit.inputs), 'input')}"
-        raise _refused(circuit, what, f"give a bit for each input, or {_wanted(circuit)}")
+        problem = f"{counted(len(bits), 'bit')} for {counted(len(circuit.inputs), 'input')}"
+        raise _refused(circuit, problem, f"give a bit for each input, or {_wanted(circuit)}")
     parts = _SEPARATORS.split(bits)
     if len(parts) != len(circuit.buses):
-        what = f"{counted(len(parts), 'number')} where there must be {len(circuit.buses)}"
-        raise _refused(circuit, what, f"give a bit for each input, or {_wanted(circuit)}")
+        problem = f"{counted(len(parts), 'number')} where there must be {len(circuit.buses)}"
+        raise _refused(circuit, problem, f"give a bit for each input, or {_wanted(circuit)}")
     value: dict[str, str] = {}
     for bus, part in zip(circuit.buses, parts, strict=True):
         number = _fitting(circuit, bus, part)
@@ -70,8 +70,8 @@ def all_cases(circuit: Circuit) -> Bits:
     """
     inputs = len(circuit.inputs)
     if inputs > MOST_INPUTS_OF_ALL:
-        what = f"{inputs} inputs have 2^{inputs} cases, and at most 2^{MOST_INPUTS_OF_ALL} are gone through"
-        raise _refused(circuit, what, "check random ones with --random 1000, or certify the circuit for all of them")
+        problem = f"{inputs} inputs have 2^{inputs} cases, and at most 2^{MOST_INPUTS_OF_ALL} are gone through"
+        raise _refused(circuit, problem, "check random ones with --random 1000, or certify the circuit for all of them")
     numbers = np.arange(2**inputs, dtype=np.uint32)
     return (numbers[:, None] >> np.arange(inputs - 1, -1, -1, dtype=np.uint32) & 1).astype(np.uint8)
 
@@ -83,16 +83,16 @@ def random_cases(circuit: Circuit, number: int, *, seed: int) -> Bits:
 
 def _fitting(circuit: Circuit, bus: Bus, part: str) -> int:
     """Return the number that `part` writes, if it is one and fits `bus`."""
-    found = _NUMBER.fullmatch(part)
-    if found is None or found.lastgroup is None:
+    match = _NUMBER.fullmatch(part)
+    if match is None or match.lastgroup is None:
         remedy = f"give {_wanted(circuit)}, such as 58, 0x3A or 0b111010"
         raise _refused(circuit, f"{_short(part)} is not a number", remedy)
-    digits = found[found.lastgroup].lstrip("0") or "0"
+    digits = match[match.lastgroup].lstrip("0") or "0"
     width = len(bus.nets)
-    if len(digits) > width or (number := int(digits, _BASES[found.lastgroup])) >> width:
+    if len(digits) > width or (number := int(digits, _BASES[match.lastgroup])) >> width:
         most = f"{2**width - 1}" if width <= 64 else f"2^{width} - 1"
-        what = f"{_short(part)} does not fit {visible(bus.name)}, which has {counted(width, 'bit')}"
-        raise _refused(circuit, what, f"use at most {most}")
+        problem = f"{_short(part)} does not fit {visible(bus.name)}, which has {counted(width, 'bit')}"
+        raise _refused(circuit, problem, f"use at most {most}")
     return number
 
 

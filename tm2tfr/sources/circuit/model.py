@@ -70,10 +70,7 @@ def circuit_model(
     gates = [gate_at(circuit, i) for i in range(positions)]
     kinds = [NO_GATE if gate is None else GATE_NAMES.get(widened(gate), gate.table) for gate in gates]
     nets = [NO_GATE if gate is None else gate.net for gate in gates]
-    about = (
-        _known("gate", "the gate that this position answers", kinds),
-        _known("net", "its net", nets),
-    )
+    about = (_known("gate", "the gate that this position answers", kinds), _known("net", "its net", nets))
     bit = recoded(BITS, vocabulary)
     if variant == "lookup":
         own, patterns = tuple(_lookup(circuit, positions, int(bit[1]))), tuple(map(_operand, OPERANDS))

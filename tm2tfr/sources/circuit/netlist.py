@@ -234,8 +234,8 @@ def ordered(inputs: Sequence[str], gates: Sequence[Gate], *, name: str = "circui
 def _net_fault(number: int, net: str, driven: Mapping[str, Part]) -> Fault:
     if not net:
         return Fault("gate", number, None, net, "the net of a gate has an empty name", "name the net of every gate")
-    what = "is an input and also driven by a gate" if driven[net] == "input" else "is driven by two gates"
-    return Fault("gate", number, None, net, f"the net {net!r} {what}", "rename or remove one of the two")
+    problem = "is an input and also driven by a gate" if driven[net] == "input" else "is driven by two gates"
+    return Fault("gate", number, None, net, f"the net {net!r} {problem}", "rename or remove one of the two")
 
 
 def _gate_faults(number: int, gate: Gate, driven: Mapping[str, Part]) -> Iterator[Fault]:
@@ -249,8 +249,10 @@ def _gate_faults(number: int, gate: Gate, driven: Mapping[str, Part]) -> Iterato
         yield Fault("gate", number, None, net, f"the gate {net!r} has the table {_shortened(table)!r}", remedy)
     for place, operand in enumerate(operands):
         if operand not in driven:
-            what = f"the gate {net!r} reads {operand!r}, which nothing drives"
-            yield Fault("gate", number, place, operand, what + _meant(operand, driven), "make it an input or add its gate")
+            problem = f"the gate {net!r} reads {operand!r}, which nothing drives"
+            yield Fault(
+                "gate", number, place, operand, problem + _meant(operand, driven), "make it an input or add its gate"
+            )
 
 
 def _output_faults(outputs: Sequence[tuple[str, str]], driven: Mapping[str, Part]) -> Iterator[Fault]:
@@ -263,8 +265,8 @@ def _output_faults(outputs: Sequence[tuple[str, str]], driven: Mapping[str, Part
         names.add(name)
         if net not in driven:
             of = "" if name == net else f", of the net {net!r},"
-            what = f"the output {name!r}{of} is driven by nothing{_meant(net, driven)}"
-            yield Fault("output", number, None, net, what, "name an input or the net of a gate")
+            problem = f"the output {name!r}{of} is driven by nothing{_meant(net, driven)}"
+            yield Fault("output", number, None, net, problem, "name an input or the net of a gate")
 
 
 def _meant(net: str, driven: Mapping[str, Part]) -> str:
@@ -301,8 +303,8 @@ def _late_operands(inputs: Iterable[str], gates: Iterable[Gate]) -> Iterator[Fau
     for number, gate in enumerate(gates):
         for place, operand in enumerate(gate.operands):
             if operand not in known:
-                what = f"the gate {gate.net!r} reads {operand!r}, which a later gate drives"
-                yield Fault("gate", number, place, operand, what, "sort the gates with 'ordered'")
+                problem = f"the gate {gate.net!r} reads {operand!r}, which a later gate drives"
+                yield Fault("gate", number, place, operand, problem, "sort the gates with 'ordered'")
         known.add(gate.net)
 
 
@@ -334,10 +336,10 @@ def buses_of(names: Sequence[str]) -> tuple[Bus, ...]:
     """
     families: dict[tuple[str, bool], list[tuple[int, str]]] = {}
     for name in names:
-        if (found := _INDEXED.fullmatch(name)) is not None:
-            families.setdefault((found[1], True), []).append((int(found[2]), name))
-        elif (found := _NUMBERED.fullmatch(name)) is not None:
-            families.setdefault((found[1], False), []).append((int(found[2]), name))
+        if (match := _INDEXED.fullmatch(name)) is not None:
+            families.setdefault((match[1], True), []).append((int(match[2]), name))
+        elif (match := _NUMBERED.fullmatch(name)) is not None:
+            families.setdefault((match[1], False), []).append((int(match[2]), name))
     taken, bus = set(names), dict[str, Bus]()
     for (stem, bracketed), family in sorted(families.items(), key=lambda item: not item[0][1]):
         bits = sorted(family)

@@ -42,8 +42,8 @@ def _stated(circuit: Circuit) -> str:
     text, most = native.write(circuit), registry.CIRCUIT_FORMATS["yaml"].most
     if (size := len(text.encode())) > most << 20:
         gates, stated = f"{len(circuit.gates):,} gates", f"{size / 2**20:,.0f} MiB as YAML"
-        what = f"{gates} are {stated}, and weights state the circuit of at most {most} MiB"
-        raise CompileError(f"{visible(circuit.name)}: {what}: give its nets shorter names, or compile parts of it")
+        problem = f"{gates} are {stated}, and weights state the circuit of at most {most} MiB"
+        raise CompileError(f"{visible(circuit.name)}: {problem}: give its nets shorter names, or compile parts of it")
     return text
 
 
@@ -56,7 +56,7 @@ def _number(epsilon: Any) -> Any:
 
 def _prepare(circuit: Circuit, options: OptionValues) -> Circuit:
     """Return the circuit in the basis that is asked for, or that the variant has, if it is not in it."""
-    from tm2tfr.sources.circuit.basis import to_nor, to_paper
+    from tm2tfr.sources.circuit.building import to_nor, to_paper
 
     basis, variant = options.get("basis"), options.get("variant")
     if basis is not None and basis not in BASES:
@@ -89,16 +89,16 @@ def _model(circuit: Circuit, decoder: Decoder) -> SourceModel:
 
 def _epsilon(decoder: Decoder) -> float:
     """Return the epsilon that weights say they were compiled with."""
-    said = option(decoder.provenance, "epsilon") or "0"
-    epsilon = _number(said)
+    stated = option(decoder.provenance, "epsilon") or "0"
+    epsilon = _number(stated)
     if isinstance(epsilon, str) or not 0 <= epsilon < float("inf"):
-        what = f"these weights say that their epsilon is {said!r}, which is no number from 0 on"
-        raise CompileError(f"{what}: compile the circuit again")
+        problem = f"these weights say that their epsilon is {stated!r}, which is no number from 0 on"
+        raise CompileError(f"{problem}: compile the circuit again")
     return float(epsilon)
 
 
 def _blocks(circuit: Circuit, decoder: Decoder, max_steps: int | None) -> BlockReference:
-    from tm2tfr.sources.circuit.blocks import CircuitBlocks
+    from tm2tfr.sources.circuit.truth import CircuitBlocks
 
     return CircuitBlocks(decoder, _truth(circuit, "0" * len(circuit.inputs), decoder, max_steps))
 
@@ -115,7 +115,7 @@ def _own_input(circuit: Circuit) -> str:
 
 
 def _of_bytes(circuit: Circuit, message: bytes) -> str | None:
-    from tm2tfr.sources.circuit.library.sha256 import hexadecimal
+    from tm2tfr.sources.circuit.sha256 import hexadecimal
 
     return hexadecimal(message) if circuit.encoding else None
 
@@ -126,14 +126,10 @@ def _inputs(circuit: Circuit) -> InputSpace:
 
 
 def _check_questions(name: str, questions: Questions) -> None:
-    given = {
-        "--max-steps": questions.steps,
-        "--max-positions": questions.positions,
-        "--max-head": questions.max_head,
-    }
+    given = {"--max-steps": questions.steps, "--max-positions": questions.positions, "--max-head": questions.max_head}
     if (refused := next((option for option, value in given.items() if value is not None), None)) is not None:
-        what = f"{name} is a circuit, whose runs all have the same length and no head"
-        raise UsageError(f"tm2tfr certify: {what}: omit {refused}")
+        problem = f"{name} is a circuit, whose runs all have the same length and no head"
+        raise UsageError(f"tm2tfr certify: {problem}: omit {refused}")
 
 
 _PAGE = "tm2tfr.sources.circuit.page"
@@ -145,7 +141,7 @@ SOURCE = Source(
     compile=_compile,
     truth=_truth,
     blocks=_blocks,
-    enumerated=later("tm2tfr.sources.circuit.blocks", "inputs"),
+    enumerated=later("tm2tfr.sources.circuit.truth", "inputs"),
     read=_read,
     own_input=_own_input,
     inputs=_inputs,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tm2tfr.base.choices import (
     LOGIC,
@@ -56,49 +55,48 @@ class _Lowering:
 
     def add(self, node: nodes.Node) -> None:
         """Add the operation of a node, that of whatever it is made of being there."""
-        said = {"key": f"s{node.number}", "name": self._names.get(node, node.name), "span": node.span}
-        ways: dict[type[nodes.Node], Callable[[Any, dict[str, Any]], seq.Operation]] = {
-            nodes.Since: self._since,
-            nodes.Until: self._until,
-            nodes.Retrieve: self._retrieved,
-        }
-        special = ways.get(type(node))
-        self.found[node] = self._plain(node, said) if special is None else special(node, said)
+        about = seq.NodeFields(key=f"s{node.number}", name=self._names.get(node, node.name), span=node.span)
+        self.found[node] = self._lowered(node, [self.found[each] for each in nodes.parents(node)], about)
 
-    def _plain(self, node: nodes.Node, said: dict[str, Any]) -> seq.Operation:
-        own = [self.found[each] for each in nodes.parents(node)]
+    def _lowered(self, node: nodes.Node, own: Sequence[seq.Operation], about: seq.NodeFields) -> seq.Operation:  # noqa: PLR0911
+        off = self._false
         match node:
             case nodes.Input():
-                return seq.Token(**said)
+                return seq.Token(**about)
             case nodes.Text() | nodes.Always():
-                return seq.Fixed(value=node.value, **said)
-            case nodes.Previous() | nodes.Next():
-                sight, choice = ("<", "latest") if isinstance(node, nodes.Previous) else (">", "earliest")
-                return self._nearest(said, choice, sight, self._everything(), own[0], self._false)
-        return _number(node, own, said) or _applied(node, own, said)
+                return seq.Fixed(value=node.value, **about)
+            case nodes.Previous():
+                every = self._everything()
+                return seq.Nearest(choice="latest", sight="<", selector=every, values=own[0], default=off, **about)
+            case nodes.Next():
+                every = self._everything()
+                return seq.Nearest(choice="earliest", sight=">", selector=every, values=own[0], default=off, **about)
+            case nodes.Since():
+                left, marked = self._marked(node)
+                return seq.Nearest(choice="latest", sight="<=", selector=marked, values=left, default=off, **about)
+            case nodes.Until():
+                left, marked = self._marked(node)
+                return seq.Nearest(choice="earliest", sight=">=", selector=marked, values=left, default=off, **about)
+            case nodes.Retrieve():
+                return self._retrieved(node, about)
+        return _number(node, own, about) or _applied(node, own, about)
 
-    def _since(self, node: nodes.Since, said: dict[str, Any]) -> seq.Operation:
+    def _marked(self, node: nodes.Since | nodes.Until) -> tuple[seq.Operation, seq.Selection]:
+        """Return the left side, and the selector of the keys at which it fails or the right side holds."""
         left, right = self.found[node.left], self.found[node.right]
-        return self._nearest(said, "latest", "<=", self._marked(left, right), left, self._false)
-
-    def _until(self, node: nodes.Until, said: dict[str, Any]) -> seq.Operation:
-        left, right = self.found[node.left], self.found[node.right]
-        return self._nearest(said, "earliest", ">=", self._marked(left, right), left, self._false)
-
-    def _marked(self, left: seq.Operation, right: seq.Operation) -> seq.Selection:
-        """Return the selector of the keys at which `left` fails or `right` holds."""
         fails = seq.Apply(key=f"not {left.key}", operator="not", arguments=(left,))
         mark = seq.Apply(key=f"not {left.key} or {right.key}", operator="or", arguments=(fails, right))
-        return seq.Compare(key=mark.key, keys=mark, queries=self._true, relation="==")
+        return left, seq.Compare(key=mark.key, keys=mark, queries=self._true, relation="==")
 
     def _everything(self) -> seq.Selection:
         return seq.Combine(key="everything", operator="and", parts=())
 
-    def _retrieved(self, node: nodes.Retrieve, said: dict[str, Any]) -> seq.Operation:
+    def _retrieved(self, node: nodes.Retrieve, about: seq.NodeFields) -> seq.Operation:
         parts = tuple(map(self._selection, conjuncts(node.score)))
         selector = seq.Combine(key=f"score of s{node.number}", operator="and", parts=parts, span=node.span)
         values, default = self.found[node.values], self.found[node.default]
-        return self._nearest(said, node.choice, node.sight, selector, values, default)
+        choice, sight = node.choice, node.sight
+        return seq.Nearest(choice=choice, sight=sight, selector=selector, values=values, default=default, **about)
 
     def _selection(self, score: nodes.Score) -> seq.Selection:
         if isinstance(score, nodes.Equal):
@@ -115,17 +113,6 @@ class _Lowering:
         parts = tuple(map(self._selection, score.parts))
         return seq.Combine(key="of several", operator="and" if isinstance(score, nodes.AllOf) else "or", parts=parts)
 
-    def _nearest(
-        self,
-        said: dict[str, Any],
-        choice: Any,
-        sight: Any,
-        selector: seq.Selection,
-        values: seq.Operation,
-        default: seq.Operation,
-    ) -> seq.Nearest:
-        return seq.Nearest(choice=choice, sight=sight, selector=selector, values=values, default=default, **said)
-
 
 def conjuncts(score: nodes.Score) -> list[nodes.Score]:
     """Return the parts of a conjunction, those of conjunctions within it in their place; otherwise the score itself."""
@@ -134,7 +121,7 @@ def conjuncts(score: nodes.Score) -> list[nodes.Score]:
     return [each for part in score.parts for each in conjuncts(part)]
 
 
-def _applied(node: nodes.Node, own: Sequence[seq.Operation], said: dict[str, Any]) -> seq.Apply:
+def _applied(node: nodes.Node, own: Sequence[seq.Operation], about: seq.NodeFields) -> seq.Apply:
     """Return the operation of a function of values at the same position."""
     entries: tuple[tuple[str, bool], ...] = ()
     match node:
@@ -148,20 +135,22 @@ def _applied(node: nodes.Node, own: Sequence[seq.Operation], said: dict[str, Any
             operator = node.relation
         case _:
             operator = type(node).__name__.lower()
-    return seq.Apply(operator=operator, arguments=tuple(own), entries=entries, **said)
+    return seq.Apply(operator=operator, arguments=tuple(own), entries=entries, **about)
 
 
-def _number(node: nodes.Node, own: Sequence[seq.Operation], said: dict[str, Any]) -> seq.Operation | None:
+def _number(node: nodes.Node, own: Sequence[seq.Operation], about: seq.NodeFields) -> seq.Operation | None:
     match node:
         case nodes.Place():
-            return seq.Weighted(terms=((1, seq.Position(key=f"{said['key']} from 0")),), constant=1, **said)
+            return seq.Weighted(terms=((1, seq.Position(key=f"{about['key']} from 0")),), constant=1, **about)
         case nodes.CountLeft() | nodes.CountRight():
-            return seq.Reckoned(values=own[0], sight="<=" if isinstance(node, nodes.CountLeft) else ">=", **said)
+            return seq.Reckoned(values=own[0], sight="<=" if isinstance(node, nodes.CountLeft) else ">=", **about)
         case nodes.Sum():
             factors = [factor for factor, _ in node.terms]
-            return seq.Weighted(terms=tuple(zip(factors, own, strict=True)), constant=node.constant, **said)
+            return seq.Weighted(terms=tuple(zip(factors, own, strict=True)), constant=node.constant, **about)
         case nodes.Predicate():
-            return seq.Property(of=own[0], predicate=node.predicate, modulus=node.modulus, remainder=node.remainder, **said)
+            return seq.Property(
+                of=own[0], predicate=node.predicate, modulus=node.modulus, remainder=node.remainder, **about
+            )
     return None
 
 

@@ -54,6 +54,11 @@ class _Word:
         return self.rows[node][i]
 
 
+def here(node: tl.Node, at: Callable[[tl.Node, int], LogicValue | None], i: int) -> LogicValue | None:
+    """Return a node of `HERE` at position i by its definition, given those that it is made of."""
+    return HERE[type(node)](node, at, i)
+
+
 def _choose(node: tl.Choose, at: _Word, i: int) -> str:
     chosen: str = at(node.then, i) if at(node.condition, i) else at(node.other, i)
     return chosen
@@ -103,10 +108,6 @@ _RELATIONS: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-def _predicate(node: tl.Predicate, at: _Word, i: int) -> bool:
-    return satisfied(node, at(node.of, i))
-
-
 def satisfied(node: tl.Predicate, t: int) -> bool:
     """Return whether a predicate is true of a number: Definition 19, with 0 as well."""
     if node.predicate == "mod":
@@ -154,8 +155,7 @@ def _selects(score: tl.Score, at: _Word, i: int, j: int) -> bool:
     raise TypeError(f"{type(score).__name__} is not a score")
 
 
-_VALUES: Mapping[type[tl.Node], Callable[[Any, _Word, int], LogicValue]] = {
-    tl.Input: lambda node, at, i: at.tokens[i - 1],
+HERE: Mapping[type[tl.Node], Callable[[Any, Any, int], LogicValue]] = {
     tl.Text: lambda node, at, i: node.value,
     tl.Choose: _choose,
     tl.Always: lambda node, at, i: node.value,
@@ -164,16 +164,21 @@ _VALUES: Mapping[type[tl.Node], Callable[[Any, _Word, int], LogicValue]] = {
     tl.Not: lambda node, at, i: not at(node.of, i),
     tl.And: lambda node, at, i: all(at(part, i) for part in node.parts),
     tl.Or: lambda node, at, i: any(at(part, i) for part in node.parts),
+    tl.Comparison: lambda node, at, i: _RELATIONS[node.relation](at(node.left, i), at(node.right, i)),
+    tl.Predicate: lambda node, at, i: satisfied(node, at(node.of, i)),
+    tl.Place: lambda node, at, i: i,
+    tl.Sum: _sum,
+}
+"""What a node of each class is at position i, given what others are at i: ``at(node, i)``."""
+_VALUES: Mapping[type[tl.Node], Callable[[Any, _Word, int], LogicValue]] = {
+    **HERE,
+    tl.Input: lambda node, at, i: at.tokens[i - 1],
     tl.Previous: _previous,
     tl.Next: _next,
     tl.Since: _since,
     tl.Until: _until,
-    tl.Comparison: lambda node, at, i: _RELATIONS[node.relation](at(node.left, i), at(node.right, i)),
-    tl.Predicate: _predicate,
-    tl.Place: lambda node, at, i: i,
     tl.CountLeft: _count_left,
     tl.CountRight: _count_right,
-    tl.Sum: _sum,
     tl.Retrieve: _retrieve,
 }
 """What a node of each class is at position i, given what is known on the word."""

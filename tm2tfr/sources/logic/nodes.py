@@ -351,7 +351,7 @@ class Build:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self._known: dict[tuple[Any, ...], Node] = {}
+        self._known: dict[tuple[object, ...], Node] = {}
 
     def __call__(self, kind: type[_Made], **fields: Any) -> _Made:
         """Return the node of this class with these fields; a new one if there is none yet.

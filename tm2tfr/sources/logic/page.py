@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tm2tfr.base.text.shown import block, escaped
 from tm2tfr.base.text.words import words_to_try
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.logic.drawing import render
-from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.logic.program import LogicProgram, WordExample
 from tm2tfr.transformer.weights import Decoder
 
 
@@ -19,7 +18,7 @@ def picture(program: LogicProgram, decoder: Decoder) -> tuple[str, Callable[[], 
     return f"The syntax of the {program.noun}", lambda: render(program, "svg").decode()
 
 
-def tried(program: LogicProgram, examples: Sequence[Any]) -> Iterable[str]:
+def tried(program: LogicProgram, examples: Sequence[WordExample]) -> Iterable[str]:
     """Return inputs to try: those of its examples, otherwise short ones."""
     return words_to_try((example.word for example in program.examples), program.alphabet)
 

@@ -21,7 +21,7 @@ from tm2tfr.sources.logic.model.specification import LogicSpecification
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
 from tm2tfr.sources.logic.write import output_names
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
 
@@ -64,7 +64,7 @@ class LogicResult:
         return self.outcome
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, str | list[str]]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"node": self.node, "values": list(self.values)}
 
@@ -73,7 +73,7 @@ def answered(program: LogicProgram, decoder: Decoder) -> list[Node]:
     """Return the nodes of a program that weights answer, output by output.
 
     Raises:
-        CompileError: if there are none, one of them is no node of the program, or none is the one that it chooses.
+        CompileError: if there are none, one is not a node of the program, or the node that it chooses is not an output.
     """
     if not decoder.outputs:
         what = f"{visible(program.name)}: these weights have no outputs, by which formulas and programs answer"
@@ -82,7 +82,7 @@ def answered(program: LogicProgram, decoder: Decoder) -> list[Node]:
     known = [names[output.name] for output in decoder.outputs if output.name in names]
     if len(known) < len(decoder.outputs):
         strange = next(output.name for output in decoder.outputs if output.name not in names)
-        what = f"{visible(program.name)}: these weights have an output {strange!r}, which is no part of it"
+        what = f"{visible(program.name)}: these weights have an output {strange!r}, which is not a part of it"
         raise CompileError(f"{what}: compile it again")
     if program.root not in known:
         what = f"{visible(program.name)}: no output of these weights is {next(iter(names))!r}, which is to be compared"

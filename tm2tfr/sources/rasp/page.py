@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tm2tfr.base.text.words import read_word, words_to_try
 from tm2tfr.contract.shown import AttentionOf
 from tm2tfr.sources.rasp.drawing.flow import Flow, flow
 from tm2tfr.sources.rasp.drawing.graphs import render
 from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
-from tm2tfr.sources.rasp.program import Program, Word, shown_atom
+from tm2tfr.sources.rasp.program import Example, Program, Word, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import SOp
 from tm2tfr.transformer.weights import Decoder
@@ -59,7 +58,7 @@ def head_names(program: Program, decoder: Decoder) -> Mapping[tuple[int, int], s
     return {(layer - 1, head): name for (layer, head), name in names.items() if name}
 
 
-def tried(program: Program, examples: Sequence[Any]) -> Iterable[str]:
+def tried(program: Program, examples: Sequence[Example]) -> Iterable[str]:
     """Return inputs to try: those of its examples, otherwise short ones."""
     return words_to_try((each.input for each in program.examples if not each.error), program.alphabet)
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +54,7 @@ class RaspResult:
         return self.outcome
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, str | list[str]]:
         """What there is to say of it beside the outcome, as plain data."""
         return {"sop": self.sop, "values": list(self.values)}
 
@@ -64,7 +63,7 @@ def answered(program: Program, decoder: Decoder) -> list[SOp]:
     """Return the s-ops of a program that weights answer, output by output.
 
     Raises:
-        CompileError: if one of the outputs is no s-op of the program, or none is the one that it chooses.
+        CompileError: if an output is not an s-op of the program, or the s-op that it chooses is not an output.
     """
     sops = [program.choosing(output.name).sop for output in decoder.outputs]
     if program.sop not in sops:
@@ -83,7 +82,7 @@ class RaspTruth(LabellerTruth):
     Raises:
         InputError: if it is not an input of the program.
         Undefined: if the program is undefined on it.
-        CompileError: if an output of the weights is no s-op of the program.
+        CompileError: if an output of the weights is not an s-op of the program.
     """
 
     program: Program
@@ -110,7 +109,7 @@ class RaspTruth(LabellerTruth):
         return evaluate(sops or [self.program.sop], word_of(self.program, self.input))
 
     @cached_property
-    def values(self) -> dict[str, tuple[Any, ...]]:
+    def values(self) -> dict[str, tuple[str | int | Fraction, ...]]:
         """The values of each output at every position: as text, where it is a label, or as numbers."""
         stages, counted_as_numbers = self.stages, numeric(self.stages.values)
         found = {}

@@ -12,11 +12,12 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any
 
 from tm2tfr.sources.rasp.program import shown_atom
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Conversion, Elementwise, SOp, Tokens
 
+_Number = int | Fraction
+"""A value that is not text; a truth value is an int."""
 MOST_BITS = 1 << 16
 """Of a number; a power tower would fill the memory."""
 MOST_LETTERS = 1 << 20
@@ -56,57 +57,56 @@ def kind(value: Atom) -> str:
     return "whole number" if isinstance(value, int) else "float"
 
 
-def _numbers(*values: Atom) -> bool:
-    return not any(isinstance(value, str) for value in values)
-
-
 def _refused(word: str, *values: Atom) -> ValueRefused:
     return ValueRefused(f"{word!r} cannot be applied to {' and '.join(f'the {kind(v)} {shown(v)}' for v in values)}")
 
 
-def _add(a: Any, b: Any) -> Atom:
-    if isinstance(a, str) != isinstance(b, str):
-        raise _refused("+", a, b)
-    if isinstance(a, str) and len(a) + len(b) > MOST_LETTERS:
-        raise ValueRefused(f"the text has more than {MOST_LETTERS:,} characters")
-    made: Atom = a + b
-    return made
-
-
-def _subtract(a: Any, b: Any) -> Atom:
-    if not _numbers(a, b):
-        raise _refused("-", a, b)
-    made: Atom = a - b
-    return made
-
-
-def _multiply(a: Any, b: Any) -> Atom:
+def _two(sign: str, a: Atom, b: Atom) -> tuple[_Number, _Number]:
+    """Return two numbers; raise `ValueRefused` if one of them is text."""
     if isinstance(a, str) or isinstance(b, str):
-        text, count = (a, b) if isinstance(a, str) else (b, a)
+        raise _refused(sign, a, b)
+    return a, b
+
+
+def _add(a: Atom, b: Atom) -> Atom:
+    if isinstance(a, str) and isinstance(b, str):
+        if len(a) + len(b) > MOST_LETTERS:
+            raise ValueRefused(f"the text has more than {MOST_LETTERS:,} characters")
+        return a + b
+    left, right = _two("+", a, b)
+    return left + right
+
+
+def _subtract(a: Atom, b: Atom) -> Atom:
+    left, right = _two("-", a, b)
+    return left - right
+
+
+def _multiply(a: Atom, b: Atom) -> Atom:
+    text, count = (a, b) if isinstance(a, str) else (b, a)
+    if isinstance(text, str):
         if not isinstance(count, int):
             raise _refused("*", a, b)
         if len(text) * max(0, count) > MOST_LETTERS:
             raise ValueRefused(f"the text has more than {MOST_LETTERS:,} characters")
-        return str(text * count)
-    made: Atom = a * b
-    return _bounded(made)
+        return text * count
+    left, right = _two("*", a, b)
+    return _bounded(left * right)
 
 
-def _divide(a: Any, b: Any) -> Atom:
-    if not _numbers(a, b):
-        raise _refused("/", a, b)
-    if b == 0:
+def _divide(a: Atom, b: Atom) -> Atom:
+    left, right = _two("/", a, b)
+    if right == 0:
         raise ValueRefused("division by zero")
-    return Fraction(a) / Fraction(b)
+    return Fraction(left) / Fraction(right)
 
 
-def _modulo(a: Any, b: Any) -> Atom:
-    if not _numbers(a, b):
-        raise _refused("%", a, b)
-    if b == 0:
+def _modulo(a: Atom, b: Atom) -> Atom:
+    left, right = _two("%", a, b)
+    if right == 0:
         raise ValueRefused("remainder of a division by zero")
-    made: Atom = a % b
-    return int(made) if isinstance(made, bool) else made
+    rest = left % right
+    return int(rest) if isinstance(rest, bool) else rest
 
 
 def _bounded(number: Atom) -> Atom:
@@ -115,22 +115,19 @@ def _bounded(number: Atom) -> Atom:
     return number
 
 
-def _power(a: Any, b: Any) -> Atom:
-    if not _numbers(a, b):
-        raise _refused("^", a, b)
-    if a == 0 and b < 0:
+def _power(a: Atom, b: Atom) -> Atom:
+    base, exact = map(Fraction, _two("^", a, b))
+    if base == 0 and exact < 0:
         raise ValueRefused("division by zero: a power of 0 with a negative exponent")
-    exact = Fraction(b)
-    size = max(abs(Fraction(a).numerator), Fraction(a).denominator).bit_length()
+    size = max(abs(base.numerator), base.denominator).bit_length()
     if size > 1 and size * abs(exact) > MOST_BITS:
         raise ValueRefused(f"the number has more than {MOST_BITS:,} binary digits")
     if exact.denominator == 1:
-        if isinstance(a, int) and isinstance(b, int):
-            return int(a**b) if b >= 0 else Fraction(a) ** int(b)
-        return Fraction(a) ** int(exact)
-    if a < 0:
+        power = base ** int(exact)
+        return int(power) if isinstance(a, int) and isinstance(b, int) and b >= 0 else power
+    if base < 0:
         raise ValueRefused(f"{shown(a)} ^ {shown(b)} is not a real number")
-    roots = [_root(part, exact.denominator) for part in (Fraction(a).numerator, Fraction(a).denominator)]
+    roots = [_root(part, exact.denominator) for part in (base.numerator, base.denominator)]
     if None in roots:
         raise ValueRefused(f"{shown(a)} ^ {shown(b)} {IRRATIONAL}")
     return Fraction(roots[0] or 0, roots[1] or 1) ** exact.numerator
@@ -145,8 +142,8 @@ def _root(number: int, degree: int) -> int | None:
     return low if low**degree == number else None
 
 
-def _compare(sign: str, relation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Atom]:
-    def compared(a: Any, b: Any) -> Atom:
+def _compare(sign: str, relation: Callable[..., bool]) -> Callable[[Atom, Atom], Atom]:
+    def compared(a: Atom, b: Atom) -> Atom:
         if isinstance(a, str) != isinstance(b, str):
             raise _refused(sign, a, b)
         return bool(relation(a, b))
@@ -154,24 +151,23 @@ def _compare(sign: str, relation: Callable[[Any, Any], Any]) -> Callable[[Any, A
     return compared
 
 
-def _number(word: str, of: Callable[[Any], Any]) -> Callable[[Any], Atom]:
-    def made(a: Any) -> Atom:
+def _number(word: str, of: Callable[[_Number], _Number]) -> Callable[[Atom], Atom]:
+    def made(a: Atom) -> Atom:
         if isinstance(a, str):
             raise _refused(word, a)
-        found: Atom = of(a)
-        return found
+        return of(a)
 
     return made
 
 
-UNARY: dict[str, Callable[[Any], Atom]] = {
+UNARY: dict[str, Callable[[Atom], Atom]] = {
     "not": operator.not_,
-    "neg": _number("-", operator.neg),
-    "pos": _number("+", operator.pos),
+    "neg": _number("-", lambda a: -a),
+    "pos": _number("+", lambda a: +a),
     "round": _number("round", round),
     "indicator": lambda a: 1 if a else 0,
 }
-BINARY: dict[str, Callable[[Any, Any], Atom]] = {
+BINARY: dict[str, Callable[[Atom, Atom], Atom]] = {
     "+": _add,
     "-": _subtract,
     "*": _multiply,
@@ -187,7 +183,7 @@ BINARY: dict[str, Callable[[Any, Any], Atom]] = {
     "or": lambda a, b: bool(a) or bool(b),
 }
 """Of s-ops. Of atoms alone, ``and`` and ``or`` give one of their operands, as in Python."""
-RELATIONS: dict[str, Callable[[Any, Any], Any]] = {**BINARY, "!=": operator.ne}
+RELATIONS: dict[str, Callable[[Atom, Atom], object]] = {**BINARY, "!=": operator.ne}
 """Of ``select``: of a key and a query."""
 
 

@@ -1,6 +1,6 @@
 """Writes s-ops as RASP text that reads back to an equal graph, one variable for each node that has a name or is used twice.
 
-Nodes that are no variables of the program get names that begin with an underscore, which `Program.sops` leaves out. The
+Nodes that are not variables of the program get names that begin with an underscore, which `Program.sops` leaves out. The
 text needs no library: what a library function made is written out. Functions and loops are gone, since they are of the meta
 level; what is left is the object level, node by node.
 """

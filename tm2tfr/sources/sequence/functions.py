@@ -9,14 +9,13 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from tm2tfr.sources.sequence.graph import Apply, Attend, Fixed, Item, Operation, Position, ordered
 
 MOST_BITS = 1 << 16
-"""Of a number; one with more is no value."""
+"""The most binary digits of a number; a larger one is refused."""
 MOST_LETTERS = 1 << 20
-"""Of a text; likewise."""
+"""The most characters of a text; a longer one is refused."""
 
 
 class NoValueError(ArithmeticError):
@@ -34,10 +33,9 @@ def applied(name: str, arguments: tuple[Item, ...], entries: Mapping[Item, Item]
     if name in ("in", "table", "group"):
         return _looked_up(name, arguments[0] if len(arguments) == 1 else arguments, entries)
     try:
-        found: Item = whole(_FUNCTIONS[name](*arguments))
+        return whole(_FUNCTIONS[name](*arguments))
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         raise NoValueError(str(error)) from error
-    return found
 
 
 class _Hashed(Fraction):
@@ -65,7 +63,7 @@ def _hashed(above: int, below: int) -> _Hashed:
     return _Hashed(above, below)
 
 
-def whole(value: Any) -> Any:
+def whole(value: Item) -> Item:
     """Return a number as an int if it is whole."""
     if not isinstance(value, Fraction):
         return value
@@ -85,17 +83,17 @@ def _looked_up(name: str, key: Item, entries: Mapping[Item, Item]) -> Item:
     return entries[key]
 
 
-def _rational(value: Any) -> Fraction:
-    if isinstance(value, str):
-        raise TypeError("text is no number")
+def _rational(value: Item) -> Fraction:
+    if isinstance(value, str | tuple):
+        raise TypeError("text is not a number")
     return Fraction(value)
 
 
-def _divided(left: Any, right: Any) -> Fraction:
+def _divided(left: Item, right: Item) -> Fraction:
     return _rational(left) / _rational(right)
 
 
-def _power(base: Any, exponent: Any) -> Item:
+def _power(base: Item, exponent: Item) -> Item:
     below, power = _rational(base), _rational(exponent)
     bits = max(abs(below.numerator), below.denominator).bit_length()
     if bits > 1 and bits * abs(power) > MOST_BITS:
@@ -120,18 +118,15 @@ def _root(number: int, degree: int) -> int:
     return root
 
 
-def _remainder(left: Any, right: Any) -> Item:
+def _remainder(left: Item, right: Item) -> Item:
     return _rational(left) % _rational(right)
 
 
-def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def computed(left: Any, right: Any) -> Any:
-        return function(_rational(left), _rational(right))
-
-    return computed
+def _difference(left: Item, right: Item) -> Item:
+    return _rational(left) - _rational(right)
 
 
-def _product(left: Any, right: Any) -> Any:
+def _product(left: Item, right: Item) -> Item:
     text, times = (left, right) if isinstance(left, str) else (right, left)
     if not isinstance(text, str):
         found = _rational(left) * _rational(right)
@@ -145,7 +140,7 @@ def _product(left: Any, right: Any) -> Any:
     return text * times
 
 
-def _sum(left: Any, right: Any) -> Any:
+def _sum(left: Item, right: Item) -> Item:
     if isinstance(left, str) and isinstance(right, str):
         if len(left) + len(right) > MOST_LETTERS:
             raise ValueError("a text that is too long")
@@ -153,8 +148,8 @@ def _sum(left: Any, right: Any) -> Any:
     return _rational(left) + _rational(right)
 
 
-def _ordered(function: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def compared(left: Any, right: Any) -> bool:
+def _ordered(function: Callable[..., bool]) -> Callable[[Item, Item], bool]:
+    def compared(left: Item, right: Item) -> bool:
         if isinstance(left, str) != isinstance(right, str):
             raise TypeError("text and a number have no order")
         return function(left, right)
@@ -162,14 +157,14 @@ def _ordered(function: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
     return compared
 
 
-def _rounded(value: Any) -> int:
+def _rounded(value: Item) -> int:
     """Return the nearest whole number; of two, the even one."""
     below, rest = divmod(_rational(value), 1)
     up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and below % 2 == 1)
     return int(below) + up
 
 
-RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = {
+RELATIONS: Mapping[str, Callable[[Item, Item], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": _ordered(operator.lt),
@@ -179,10 +174,10 @@ RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 """Relations of a key and a query, or of two values at one position."""
 
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+_FUNCTIONS: Mapping[str, Callable[..., Item]] = {
     **RELATIONS,
     "+": _sum,
-    "-": _arithmetic(operator.sub),
+    "-": _difference,
     "*": _product,
     "/": _divided,
     "^": _power,

@@ -13,12 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypedDict
 
 from tm2tfr.base.errors import CompileError, Diagnostic, Span
 
 Item = str | bool | int | Fraction | tuple["Item", ...]
 """What a node can be at a position. A whole number is an int, never a Fraction; tuples are of several nodes at once."""
+
+
+class NodeFields(TypedDict):
+    """The fields of every node, see `Operation`."""
+
+    key: str
+    name: str
+    span: Span | None
 
 
 NO_KIND = ""

@@ -40,7 +40,7 @@ class TooManyError(Exception):
 
 
 def picked(offers: tuple[tuple[Offer, int], ...], most: int) -> Picked:
-    """Return what can come of a selection among positions with these offers, each made by so many positions.
+    """Return what can come of a selection among positions with these offers, each made by a number of positions.
 
     Raises:
         TooManyError: for more than `most` values.

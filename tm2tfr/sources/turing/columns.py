@@ -132,9 +132,9 @@ class RightRows(NamedTuple):
     def part(self, runs: int, rows: int) -> RightRows:
         """Return the first so many runs and rows."""
         columns = {name: getattr(self, name)[:rows] for name in CHECKED}
-        each = {name: getattr(self, name)[:runs] for name in ("outcome", "steps", "visited", "ones")}
+        results = {name: getattr(self, name)[:runs] for name in ("outcome", "steps", "visited", "ones")}
         offsets, ends = self.offsets[: runs + 1], self.tape_offsets[: runs + 1]
-        return self._replace(offsets=offsets, tape_offsets=ends, tape=self.tape[: int(ends[-1])], **columns, **each)
+        return self._replace(offsets=offsets, tape_offsets=ends, tape=self.tape[: int(ends[-1])], **columns, **results)
 
     def without_rows(self) -> RightRows:
         """Return what is said of each run alone."""

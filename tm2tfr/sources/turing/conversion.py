@@ -18,12 +18,7 @@ from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Rule
 
 # ── A machine as LaTeX: the table of δ, and the state graph in TikZ. Both compile with pdfLaTeX.
 _TABLE, _PICTURE = needs("", "booktabs"), needs("", "tikz")
-_STYLES = {
-    None: "",
-    "accept": ", accepting",
-    "reject": ", dashed",
-    "halt": ", rectangle, rounded corners",
-}
+_STYLES = {None: "", "accept": ", accepting", "reject": ", dashed", "halt": ", rectangle, rounded corners"}
 
 
 def delta_table(machine: Machine) -> str:
@@ -84,10 +79,10 @@ def _laid_out(machine: Machine, where: DotLayout) -> Iterator[str]:
         style = f"state{_STYLES[machine.outcome_of(q)]}, minimum size={width:.2f}cm"
         yield rf"  \node[{style}] ({ids[q]}) at ({x:.2f}, {y:.2f}) {{{_maths(q)}}};"
     yield rf"  \draw[->] {_curve(where.start)};"
-    for q, r, said in _arrows(machine):
+    for q, r, labels in _arrows(machine):
         x, y = where.labels[q, r]
         yield rf"  \draw[->] {_curve(where.arrows[q, r])};"
-        yield rf"  \node[label] at ({x:.2f}, {y:.2f}) {{{said}}};"
+        yield rf"  \node[label] at ({x:.2f}, {y:.2f}) {{{labels}}};"
 
 
 def _curve(points: Sequence[InCm]) -> str:
@@ -109,7 +104,7 @@ def _on_a_circle(machine: Machine) -> Iterator[str]:
         x, y = (radius * f(math.radians(angle)) for f in (math.cos, math.sin))
         yield (rf"  \node[state{style}] ({ids[q]}) at ({x:.2f}, {y:.2f}) {{{_maths(q)}}};")
     yield (rf"  \draw[->] ([xshift=-8mm]{ids[machine.start]}.west) -- ({ids[machine.start]}.west);")
-    for q, r, said in _arrows(machine):
+    for q, r, labels in _arrows(machine):
         if q == r:
             out, back = angles[q] + 20, angles[q] - 20
             if q == machine.start:  # beside the arrow that marks it
@@ -118,7 +113,7 @@ def _on_a_circle(machine: Machine) -> Iterator[str]:
             place = f"midway, anchor={((out + back) / 2 + 180) % 360:.0f}"
         else:
             bend, place = "bend left=14", "pos=0.4"
-        yield rf"  \draw[->] ({ids[q]}) to[{bend}] node[label, {place}] {{{said}}} ({ids[r]});"
+        yield rf"  \draw[->] ({ids[q]}) to[{bend}] node[label, {place}] {{{labels}}} ({ids[r]});"
 
 
 def _arrows(machine: Machine) -> Iterator[tuple[str, str, str]]:
@@ -150,8 +145,8 @@ def convert(machine: Machine, format: str) -> Written:
     if format in _PICTURES:
         return Written(_PICTURES[format][0](machine))
     if format not in TARGETS:
-        what = f"machines cannot be written as {format!r}{did_you_mean(str(format), TARGETS)}"
-        raise ConversionError(f"{what}: use one of {', '.join(TARGETS)}")
+        problem = f"machines cannot be written as {format!r}{did_you_mean(str(format), TARGETS)}"
+        raise ConversionError(f"{problem}: use one of {', '.join(TARGETS)}")
     return registry.write(machine, format)
 
 
@@ -165,17 +160,17 @@ def with_verdict(machine: Machine, verdict: HaltVerdict) -> Translation:
         ConversionError: if there is no such verdict, or the machine has verdicts.
     """
     if verdict not in HALT_VERDICTS:
-        what = f"{verdict!r} is not a verdict{did_you_mean(str(verdict), HALT_VERDICTS)}"
-        raise ConversionError(f"{what}: use one of {', '.join(HALT_VERDICTS)}")
+        problem = f"{verdict!r} is not a verdict{did_you_mean(str(verdict), HALT_VERDICTS)}"
+        raise ConversionError(f"{problem}: use one of {', '.join(HALT_VERDICTS)}")
     if machine.decides:
-        what = f"{visible(machine.name)}: this machine has verdicts of its own"
-        raise ConversionError(f"{what}: omit --verdict, which is for machines that halt without one")
+        problem = f"{visible(machine.name)}: this machine has verdicts of its own"
+        raise ConversionError(f"{problem}: omit --verdict, which is for machines that halt without one")
     ends = tuple(q for q in machine.states if q in machine.halting_states)
-    said = f"every halt is taken to {verdict}"
+    note = f"every halt is taken to {verdict}"
     missing = machine.missing_rules if verdict == "accept" else ()
     if missing:
         ends = ends or (ACCEPT if ACCEPT not in machine.states else fresh(ACCEPT, machine.states),)
-        said += f"; where a rule is missing, a run makes one more step, into the state {ends[0]!r}"
+        note += f"; where a rule is missing, a run makes one more step, into the state {ends[0]!r}"
     examples = (
         replace(e, outcome=verdict, steps=None if missing else e.steps) if e.outcome == "halt" else e
         for e in machine.examples
@@ -186,11 +181,11 @@ def with_verdict(machine: Machine, verdict: HaltVerdict) -> Translation:
         states=tuple(dict.fromkeys([*machine.states, *ends])),
         accept=ends if verdict == "accept" else (),
         reject=ends if verdict == "reject" else (),
-        description=" ".join(filter(None, [machine.description, f"{said[0].upper()}{said[1:]}."])),
+        description=" ".join(filter(None, [machine.description, f"{note[0].upper()}{note[1:]}."])),
         examples=tuple(examples),
         yaml=None,
     )
-    return Translation(found, "", (said,))
+    return Translation(found, "", (note,))
 
 
 def format_for(output: Path) -> str:

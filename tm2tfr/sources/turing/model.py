@@ -25,9 +25,8 @@ from tm2tfr.contract.model import (
     VariableValues,
     place_table,
 )
-from tm2tfr.sources.turing.answers import most_votes, votes
 from tm2tfr.sources.turing.columns import ALIASES, LABELS, OUTCOMES
-from tm2tfr.sources.turing.patterns import given, patterns
+from tm2tfr.sources.turing.patterns import given, most_votes, patterns, votes
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import parsed
 

@@ -97,5 +97,5 @@ SOURCE = Source(
     model=_model,
     adapted=_adapted,
     exported=later("tm2tfr.sources.turing.page", "ExportedMachine"),
-    prepare=later("tm2tfr.sources.turing.universal.compiler.compiler", "in_prompt"),
+    prepare=later("tm2tfr.sources.turing.universal.compiler", "in_prompt"),
 )

@@ -300,12 +300,7 @@ class Machine:
 
 def problems(machine: Machine) -> list[Problem]:
     """Return the reasons why `machine` is not a Turing machine, in reading order, at most `MOST_PROBLEMS`."""
-    found = chain(
-        _symbol_problems(machine),
-        _state_problems(machine),
-        _rule_problems(machine),
-        _example_problems(machine),
-    )
+    found = chain(_symbol_problems(machine), _state_problems(machine), _rule_problems(machine), _example_problems(machine))
     return list(islice(found, MOST_PROBLEMS))
 
 
@@ -319,8 +314,8 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
             "write for example blank: ' ' (with the quotes) or blank: _",
         )
     elif m.blank not in gamma:
-        what = f"the blank {m.blank!r} is not in the tape alphabet"
-        yield Problem(("tape alphabet",), what, "add it there")
+        problem = f"the blank {m.blank!r} is not in the tape alphabet"
+        yield Problem(("tape alphabet",), problem, "add it there")
     for a in m.input_alphabet or ():
         at = ("input alphabet", a)
         if len(a) != 1 and a not in in_rules:
@@ -335,19 +330,19 @@ def _symbol_problems(m: Machine) -> Iterator[Problem]:
             yield Problem(at, f"the symbol {a!r} is not in the tape alphabet", "add it there, or correct it")
     for a in m.tape_alphabet:
         if len(a) != 1 and a not in {*in_rules, *sigma, m.blank}:
-            what = f"the symbol {a!r} is not one character"
-            yield Problem(("tape alphabet", a), what, "a symbol is exactly one character")
+            problem = f"the symbol {a!r} is not one character"
+            yield Problem(("tape alphabet", a), problem, "a symbol is exactly one character")
     yield from _word_problems(m, ("input",), m.input or "", sigma | {m.blank})
     if m.tape not in TAPES:
-        what = f"unknown kind of tape {m.tape!r}{did_you_mean(m.tape, TAPES)}"
-        yield Problem(("tape",), what, "write one-way or two-way")
+        problem = f"unknown kind of tape {m.tape!r}{did_you_mean(m.tape, TAPES)}"
+        yield Problem(("tape",), problem, "write one-way or two-way")
 
 
 def _word_problems(m: Machine, at: tuple[str, ...], word: str, known: frozenset[str]) -> Iterator[Problem]:
     for i, a in enumerate(word):
         if a not in known:
-            what = f"position {i} of the input, {a!r}, is not in the input alphabet"
-            yield Problem((*at, str(i)), what, f"use only {listing(m.input_alphabet or ()) or 'the empty word'}")
+            problem = f"position {i} of the input, {a!r}, is not in the input alphabet"
+            yield Problem((*at, str(i)), problem, f"use only {listing(m.input_alphabet or ()) or 'the empty word'}")
             return
 
 
@@ -395,8 +390,8 @@ def _rule_problems(m: Machine) -> Iterator[Problem]:
 
 
 def _unknown(at: tuple[str, ...], state: str, m: Machine) -> Problem:
-    what = f"unknown state {state!r}{did_you_mean(state, m.states[:1000])}"
-    return Problem(at, what, "use a state in the table, or add this one to it")
+    problem = f"unknown state {state!r}{did_you_mean(state, m.states[:1000])}"
+    return Problem(at, problem, "use a state in the table, or add this one to it")
 
 
 def _example_problems(m: Machine) -> Iterator[Problem]:
@@ -405,8 +400,8 @@ def _example_problems(m: Machine) -> Iterator[Problem]:
         yield from _word_problems(m, ("examples", str(k), "input"), example.input, sigma)
         if example.outcome not in OUTCOMES:
             close = did_you_mean(example.outcome, OUTCOMES)
-            what = f"unknown outcome {example.outcome!r}{close}"
-            yield Problem(("examples", str(k), "outcome"), what, "write accept, reject, halt or limit")
+            problem = f"unknown outcome {example.outcome!r}{close}"
+            yield Problem(("examples", str(k), "outcome"), problem, "write accept, reject, halt or limit")
 
 
 def _names(named: str | Iterable[str] | None) -> tuple[str, ...] | None:

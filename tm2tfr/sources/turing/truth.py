@@ -103,8 +103,8 @@ class TuringTruth:
         """Raise CompileError if a decoder with this stream does not have the columns of the chapter's table."""
         if lacking := unreadable(TURING, layout):
             why = f"no subspace of their residual stream holds {listing(lacking, most=3)}"
-            what = f"{visible(self.name)}: these weights cannot be compared with a Turing machine, since {why}"
-            raise CompileError(f"{what}: run them without a check")
+            problem = f"{visible(self.name)}: these weights cannot be compared with a Turing machine, since {why}"
+            raise CompileError(f"{problem}: run them without a check")
 
     # ── what is answered where a run ends ───────────────────────────────────────────────────────────────────
     @property

@@ -24,7 +24,7 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.outputs import sections
+from tm2tfr.transformer.claims import sections
 from tm2tfr.transformer.provenance import Provenance
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder

@@ -15,7 +15,7 @@ from tm2tfr.base.errors import ExportError
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources.turing.proof.rounding import Condition
-from tm2tfr.sources.turing.universal.compiler.compiler import compile_class
+from tm2tfr.sources.turing.universal.compiler import compile_class
 from tm2tfr.sources.turing.universal.proof.prove import ClassProof
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.targets.common.fitting import Requested

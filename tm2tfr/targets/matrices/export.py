@@ -22,8 +22,8 @@ from tm2tfr.targets.common.fitting import Options, Recipe, Uncertified
 from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.verdict import Exported, Rehearsal, Verdict, judged, refused
 from tm2tfr.targets.matrices.contents import VERSION, described, fitted, names, tensors
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace, at
 from tm2tfr.transformer.weights import OUTER, Decoder, FeedForward, Head, Layer
 

@@ -18,9 +18,9 @@ from tm2tfr.base.text.words import title_in
 from tm2tfr.contract.options import everything
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources import names
+from tm2tfr.sources.circuit import library as circuits
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.formats.registry import by_ending
-from tm2tfr.sources.circuit.library import registry as circuits
 from tm2tfr.sources.turing.formats import bbchallenge
 from tm2tfr.sources.turing.formats.registry import by_extension
 from tm2tfr.sources.turing.library import load_with_warnings

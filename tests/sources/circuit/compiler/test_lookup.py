@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from tests.sources.circuit.random_circuits import circuits
-from tests.sources.circuit.running import all_inputs, generated, watched, wrong_bits
+from tests.sources.circuit.running import all_inputs, circuits, generated, watched, wrong_bits
 from tm2tfr.engines import engine
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.transformer.claims import Claim

@@ -12,7 +12,7 @@ import pytest
 
 from tests.sources.circuit.running import PAPER, all_inputs, random_of, wrong_bits
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace

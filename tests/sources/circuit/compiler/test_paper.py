@@ -11,7 +11,7 @@ from tests.sources.circuit.running import PAPER, all_inputs, random_of, some_inp
 from tests.strategies import tries
 from tm2tfr.engines import engine
 from tm2tfr.sources.circuit.compiler import compile_circuit, paper_constants
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.truth import CircuitTruth
 from tm2tfr.transformer.attention import softmax
 from tm2tfr.transformer.claims import Claim

@@ -9,10 +9,10 @@ import pytest
 from tests.sources.circuit.formats.test_complaints import GOLDEN, data_of
 from tests.strategies import tries
 from tm2tfr.base.errors import SpecError
+from tm2tfr.sources.circuit import library
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_READABLE
-from tm2tfr.sources.circuit.library import registry as library
 
 TEXTS = tries(3_000)
 """How many a format."""

@@ -12,9 +12,9 @@ import pytest
 
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, NotFoundError, ReadError
+from tm2tfr.sources.circuit import library
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.registry import CIRCUIT_FORMATS, CIRCUIT_READABLE, CIRCUIT_WRITABLE, CircuitFormat
-from tm2tfr.sources.circuit.library import registry as library
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.turing.library import shipped, shipped_text
 

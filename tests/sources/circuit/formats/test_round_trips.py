@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sources.circuit.random_circuits import circuits
+from tests.sources.circuit.running import circuits
 from tm2tfr.sources.circuit.evaluate import evaluate
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.formats.draft import CircuitExample

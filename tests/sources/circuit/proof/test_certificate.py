@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from tests.sources.circuit.proof.mutants import with_two_more
-from tests.sources.circuit.random_circuits import circuits
-from tests.sources.circuit.running import PAPER, all_inputs, random_of, wrong_bits
+from tests.sources.circuit.running import PAPER, all_inputs, circuits, random_of, wrong_bits
 from tm2tfr.certificates.kit import Refusal
 from tm2tfr.engines import engine
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.transformer.matrix import Matrix

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.sources.circuit.proof.mutants import changed, is_right, plus, rescaled, scaled, units_of, with_layer, with_units
+from tests.sources.circuit.proof.mutants import (
+    changed,
+    is_right,
+    mutant,
+    plus,
+    rescaled,
+    scaled,
+    units_of,
+    with_layer,
+    with_units,
+)
 from tests.sources.circuit.running import PAPER, random_of, wrong_bits
+from tests.strategies import tries
 from tm2tfr.sources.circuit.compiler import compile_circuit
-from tm2tfr.sources.circuit.library.registry import load
+from tm2tfr.sources.circuit.library import load
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
 from tm2tfr.sources.circuit.proof.certificate import CircuitProof
 from tm2tfr.transformer.matrix import Matrix
@@ -175,3 +188,38 @@ def test_what_only_float32_gets_wrong_is_certified_in_float64(case: Case) -> Non
     decoder, circuit = case
     assert CircuitProof(decoder, circuit).certificate("dense", "float64").refusals == ()
     assert is_right(decoder, circuit, "dense", "float64")
+
+
+# ── whatever is certified is right on every input, whatever was done to the weights
+VARIANTS = ("lookup", "paper-hard", "paper")
+ENGINES = (("dense", "float32"), ("dense", "float64"), ("fast", "float64"), ("exact", "rational"))
+
+
+def circuit_of(number: int) -> Circuit:
+    """Every other one has gates of one input alone, so that a head must look at one position, and some at none."""
+    circuit = random_of(PAPER, inputs=1 + number % 3, gates=1 + number % 5, seed=number)
+    if number % 2:
+        return circuit
+    chance = random.Random(number)
+    alone = [Gate(gate.net, gate.table, (chance.choice(circuit.inputs),) * 2) for gate in circuit.gates]
+    return replace(circuit, gates=tuple(alone))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_changed_weights_are_certified_and_wrong(variant: str) -> None:
+    """A third of 1,000 mutants for each variant; every engine and dtype that is certified is run on every input."""
+    found, unsound = Counter[tuple[bool, bool]](), []
+    many = tries(334)
+    for number in range(many):
+        circuit = circuit_of(number)
+        what, decoder = mutant(compile_circuit(circuit, variant), number)
+        for name, dtype in ENGINES:
+            granted = CircuitProof(decoder, circuit).certificate(name, dtype).granted
+            if granted or name == "dense":
+                right = is_right(decoder, circuit, name, dtype)
+                found[granted, right] += 1
+                unsound += [f"{what} on {name} in {dtype}"] if granted and not right else []
+    assert unsound == []
+    assert found[True, True] > many / 3
+    assert found[False, False] > many / 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +61,12 @@ def test_an_s_op_that_is_undefined_on_longer_inputs_only_is_no_output() -> None:
     decoder = tm2tfr.compile(read(text, file="late.rasp").program, max_length=5)
     assert [output.name for output in decoder.outputs] == ["place"]
     assert decoder.provenance["notes"] == "late is not an output: it is undefined on an input on which place is not"
+
+
+# ── the right run of a program: every output is compared, whatever it is called
+@pytest.mark.parametrize("name", ["x", "i", "first"])
+def test_an_s_op_that_is_called_like_a_column_is_compared_too(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "named.rasp"
+    path.write_text(f'# alphabet: ab\n{name} = tokens == "a";\n', encoding="utf-8")
+    found = tm2tfr.check(path, "ab")
+    assert (found.agrees, found.compared) == (True, 4)

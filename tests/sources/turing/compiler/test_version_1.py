@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 import tm2tfr
+from tests.recordings import recorded_text
 from tm2tfr.sources.turing.compiler import compile_machine, completed
-from tm2tfr.sources.turing.library import shipped
+from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.transformer import provenance, storage
+from tm2tfr.transformer.listing import layer_number, listing
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Decoder, Layer
+from tm2tfr.transformer.weights import Decoder, Layer, matrices, replaced
 
 FILES = Path(__file__).parents[3] / "cases" / "version-1"
 CASES = {"chapter": "chapter", "palindromes": None, "busy-beaver-2": None}
@@ -93,3 +95,32 @@ def test_what_a_file_of_today_claims_is_kept_whatever_its_provenance_says(tmp_pa
     tm2tfr.save_weights(odd, tmp_path / "odd.safetensors")
     assert tm2tfr.load_weights(tmp_path / "odd.safetensors") == odd
     assert tm2tfr.check(tmp_path / "odd.safetensors", "11").agrees
+
+
+# ── the compiler's output, weight by weight: ``golden/NAME.txt`` is what ``tm2tfr compile NAME --explain`` prints
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("name", ["chapter", "busy-beaver-2"])
+def test_the_weights_are_those_of_the_golden_listing(name: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    golden = recorded_text(path, f"run 'tm2tfr compile {name} --explain > {path}'")
+    assert listing(compile_machine(load(name))) == golden
+
+
+def test_one_layer_by_number_and_by_name() -> None:
+    decoder = compile_machine(load("chapter"))
+    whole, third = listing(decoder), listing(decoder, "3")
+    assert third == listing(decoder, "read input")
+    assert third in whole
+    assert "    query[0] = 2·h/(i+1)\n    query[1] = -1/(i+1)\n    key[0] = i\n    key[1] = i^2\n" in third
+    assert layer_number(decoder, "symbol") == 5
+
+
+def test_every_changed_weight_changes_the_listing() -> None:
+    decoder = compile_machine(load("chapter"))
+    before = listing(decoder)
+    for path, matrix in matrices(decoder).items():
+        if matrix.shape[0] and matrix.shape[1]:
+            changed = replaced(decoder, {path: matrix.with_entry(0, 0, 0.75)})
+            assert listing(changed) != before, path

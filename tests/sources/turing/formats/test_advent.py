@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.sources.turing.formats.reading import fails, read, warned
+from tests.sources.turing.formats.test_complaints import fails, read, warned
 from tm2tfr.sources.turing.formats import advent, registry
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Example, Machine, Rule

@@ -13,6 +13,7 @@ from tm2tfr.base.errors import SpecError
 from tm2tfr.base.text import nodes
 from tm2tfr.base.text.source import FEW_DIAGNOSTICS, MACHINE_BYTES, MOST_SHOWN
 from tm2tfr.sources.turing.formats import native, registry
+from tm2tfr.sources.turing.spec import Machine
 
 FOLDER = Path(__file__).parent
 
@@ -147,10 +148,7 @@ def test_complaints_have_a_severity_and_a_place() -> None:
         native.read("blank: _\nstart state: a\nfoo: bar\ntable:\n  a:\n    0: {R: b}\n", file="f.yaml")
     assert [
         (d.severity, d.file, d.span and (d.span.line, d.span.column, d.span.length)) for d in caught.value.diagnostics
-    ] == [
-        ("warning", "f.yaml", (3, 1, 3)),
-        ("error", "f.yaml", (6, 12, 1)),
-    ]
+    ] == [("warning", "f.yaml", (3, 1, 3)), ("error", "f.yaml", (6, 12, 1))]
 
 
 @pytest.mark.slow
@@ -173,3 +171,24 @@ def test_complaints_have_a_severity_and_a_place() -> None:
 def test_nesting_is_no_crash(bracket: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         native.read(bracket * 20_001, file="f.yaml")
+
+
+# ── reading a text in some format, and what is said about it
+def read(text: str, format: str | None = None, *, file: str = "f") -> Machine:
+    """Read a machine about which there is nothing to say."""
+    loaded = registry.read(text, file=file, format=format)
+    assert loaded.warnings == ()
+    return loaded.machine
+
+
+def warned(text: str, format: str | None = None, *, file: str = "f") -> tuple[Machine, list[str]]:
+    """Read a machine, and return the first lines of the warnings with it."""
+    loaded = registry.read(text, file=file, format=format)
+    return loaded.machine, [str(d).split("\n")[0] for d in loaded.warnings]
+
+
+def fails(text: str, format: str | None = None, *, file: str = "f") -> list[str]:
+    """Return the first lines of the complaints about a text that is no machine."""
+    with pytest.raises(SpecError) as caught:
+        registry.read(text, file=file, format=format)
+    return [str(d).split("\n")[0] for d in caught.value.diagnostics]

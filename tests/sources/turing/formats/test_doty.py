@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sources.turing.formats.reading import read, warned
+from tests.sources.turing.formats.test_complaints import read, warned
 from tm2tfr.sources.turing.formats import doty, registry
 from tm2tfr.sources.turing.library import shipped, shipped_text
 from tm2tfr.sources.turing.simulator import result

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sources.turing.formats.reading import read, warned
+from tests.sources.turing.formats.test_complaints import read, warned
 from tm2tfr.sources.turing.formats import ft_turing, registry
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result

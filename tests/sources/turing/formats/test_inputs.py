@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sources.turing.formats.reading import read, warned
+from tests.sources.turing.formats.test_complaints import read, warned
 from tests.sources.turing.formats.test_jflap import ENDS, document, step
 from tests.strategies import machines
 from tm2tfr.base.errors import InputError

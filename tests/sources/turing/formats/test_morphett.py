@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sources.turing.formats.reading import fails, read, warned
+from tests.sources.turing.formats.test_complaints import fails, read, warned
 from tm2tfr.sources.turing.formats import morphett
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import result

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sources.turing.formats.reading import read
 from tests.sources.turing.formats.test_advent import SIX_STEPS
-from tests.sources.turing.formats.test_automata_code import CODE
+from tests.sources.turing.formats.test_automata_lib import CODE
+from tests.sources.turing.formats.test_complaints import read
 from tests.sources.turing.formats.test_doty import COPIED, YAML
 from tests.sources.turing.formats.test_ft_turing import document as ft_turing
 from tests.sources.turing.formats.test_jflap import ENDS, document, step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sources.turing.formats.reading import read, warned
+from tests.sources.turing.formats.test_complaints import read, warned
 from tm2tfr.sources.turing.formats import registry, turingmachinesimulator
 from tm2tfr.sources.turing.library import shipped, shipped_text
 from tm2tfr.sources.turing.simulator import result

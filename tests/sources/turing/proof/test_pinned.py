@@ -23,9 +23,8 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.proof.cases import Case, Neurons
 from tm2tfr.sources.turing.proof.domain import Domain
-from tm2tfr.sources.turing.proof.embedding import spread
 from tm2tfr.sources.turing.proof.feed_forward import FeedForwardProof
-from tm2tfr.sources.turing.proof.prove import prove
+from tm2tfr.sources.turing.proof.prove import prove, spread
 from tm2tfr.sources.turing.proof.rounding import different_keys_use, equal_keys_use, lookup_use
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.transformer.weights import Decoder, FeedForward, matrices, replaced

@@ -55,10 +55,7 @@ def test_verdict_states_take_no_places_and_missing_rules_reject() -> None:
     program = SMALL.holding(given)
     assert size_of(given) == (3, 2)
     assert program.names.states == ("a", "b", "c", "halt")
-    assert lines(program) == [
-        *("q0,0 →ACC", "q0,1 →ACC", "q1,1 →REJ", "q1,0 →REJ"),
-        *("q2,1 →(q0,0,-1)", "q2,0 →REJ"),
-    ]
+    assert lines(program) == [*("q0,0 →ACC", "q0,1 →ACC", "q1,1 →REJ", "q1,0 →REJ"), *("q2,1 →(q0,0,-1)", "q2,0 →REJ")]
     assert program.unruled == {("c", "_"): "REJ"}
 
 

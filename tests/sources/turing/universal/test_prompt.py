@@ -27,7 +27,7 @@ from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import result
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.universal import prompt, spelled
-from tm2tfr.sources.turing.universal.compiler.compiler import renamed
+from tm2tfr.sources.turing.universal.compiler import renamed
 from tm2tfr.sources.turing.universal.names import size_of
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalTruth

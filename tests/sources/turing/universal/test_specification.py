@@ -12,7 +12,7 @@ from tests.strategies import tries
 from tm2tfr.engines.decode import observe_at
 from tm2tfr.engines.exact import Exact
 from tm2tfr.sources.turing.library import load
-from tm2tfr.sources.turing.universal.compiler.compiler import renamed
+from tm2tfr.sources.turing.universal.compiler import renamed
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.truth import UniversalSpecification, UniversalTruth
 from tm2tfr.transformer.residual import Residual, Subspace

@@ -13,7 +13,7 @@ from typing import Any
 from tm2tfr.lab.datasets.shard import How
 from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.compiler.compiler import compile_universal, renamed
+from tm2tfr.sources.turing.universal.compiler import compile_universal, renamed
 from tm2tfr.sources.turing.universal.names import Entry
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.sources.turing.universal.prompt import prompt

@@ -22,7 +22,7 @@ from tm2tfr.sources.turing.compiler.layout import vocabulary
 from tm2tfr.sources.turing.formats import native
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.universal.compiler.compiler import class_asked, in_prompt, weights_given
+from tm2tfr.sources.turing.universal.compiler import class_asked, in_prompt, weights_given
 from tm2tfr.sources.turing.universal.program import Universal
 
 SPLIT_BY = ("run", "machine", "input")

@@ -121,8 +121,8 @@ class AigerFile:
             return
         own, following, *reset = found if literal is None else (literal, *found)
         if reset and reset[0] not in (0, 1, own):
-            what = f"the latch {own} begins with {reset[0]}"
-            self.draft.error(line, str(reset[0]), what, f"write 0, 1, or {own} for a value that is not known")
+            problem = f"the latch {own} begins with {reset[0]}"
+            self.draft.error(line, str(reset[0]), problem, f"write 0, 1, or {own} for a value that is not known")
         elif literal is not None or _definable(self, own, line, "a latch"):
             self.latches[own >> 1] = (following, "" if reset == [own] else str(reset[0]) if reset else "0", line)
 
@@ -147,19 +147,19 @@ class AigerFile:
 
     def symbol(self, line: int, text: str) -> None:
         """Read the name of an input, a latch or an output."""
-        found = _SYMBOL.fullmatch(text)
-        if found is None or found[1] not in _NOUNS or not found[3].strip():
-            what = "this is neither the name of an input or output nor the beginning of the comments"
+        match = _SYMBOL.fullmatch(text)
+        if match is None or match[1] not in _NOUNS or not match[3].strip():
+            problem = "this is neither the name of an input or output nor the beginning of the comments"
             remedy = "write 'i0 name', 'o0 name', or 'c' before comments; check the numbers in the header"
-            self.draft.error(line, None, what, remedy)
+            self.draft.error(line, None, problem, remedy)
             return
-        kind, number, name = found.groups()
+        kind, number, name = match.groups()
         noun, part = _NOUNS[kind]
         known = getattr(self.header, part)
         place = kind + (number.lstrip("0") or "0")
         if len(number) > 9 or int(number) >= known:
-            what = f"there is no {noun} {number}; there are {known:,}, counted from 0"
-            self.draft.error(line, None, what, "remove the line, or correct the number")
+            problem = f"there is no {noun} {number}; there are {known:,}, counted from 0"
+            self.draft.error(line, None, problem, "remove the line, or correct the number")
         elif place in self.symbols:
             self.draft.error(line, None, f"{noun} {number} is named a second time", "remove one of the two")
         else:
@@ -205,8 +205,8 @@ class AigerFile:
         variable = literal >> 1
         if not variable or variable in self.inputs or variable in self.ands or variable in self.latches:
             return True
-        what = f"nothing defines variable {variable} (literal {literal})"
-        self.draft.error(line, str(literal), what, "make it an input, or the left side of an AND")
+        problem = f"nothing defines variable {variable} (literal {literal})"
+        self.draft.error(line, str(literal), problem, "make it an input, or the left side of an AND")
         return False
 
 
@@ -240,10 +240,10 @@ def read(source: SourceText, *, cut: bool = False) -> LoadedCircuit:
     graph = AigerFile(draft, read_header(draft, "aag"))
     header, lines = graph.header, source.lines
     needed = header.inputs + header.latches + header.outputs + header.ands
-    there = next((k for k, text in enumerate(lines) if _COMMENT.match(text)), len(lines)) - 1
-    if there < needed:
-        what = f"the header announces {needed:,} lines, but only {there:,} follow"
-        draft.refuse(0, None, what, "check whether the file is complete, and the numbers in the header")
+    available = next((k for k, text in enumerate(lines) if _COMMENT.match(text)), len(lines)) - 1
+    if available < needed:
+        problem = f"the header announces {needed:,} lines, but only {available:,} follow"
+        draft.refuse(0, None, problem, "check whether the file is complete, and the numbers in the header")
     first_latch = 1 + header.inputs
     first_output = first_latch + header.latches
     first_and = first_output + header.outputs
@@ -282,26 +282,26 @@ def read_header(draft: NetDraft, form: str) -> Header:
         SpecError: if the rest cannot be read after it.
     """
     text = draft.log.source.lines[0].rstrip()
-    found = _HEADER.fullmatch(text)
-    if found is None or found[1] != form:
+    match = _HEADER.fullmatch(text)
+    if match is None or match[1] != form:
         draft.refuse(0, None, "the first line is not the header of an AIGER file", _SHAPE.replace("aag", form))
-    words = found[2].split()
+    words = match[2].split()
     long = next((word for word in words if len(word) > 12 or int(word) > MOST_VARIABLES), None)
     if long is not None:
         shown = long if len(long) <= 20 else f"{long[:20]}…"
         draft.refuse(0, long, f"{shown} is more than {MOST_VARIABLES:,}, the most that is read", "check the header")
     most, inputs, latches, outputs, ands, *others = map(int, words)
     if inputs > MOST_INPUTS:
-        what = f"{inputs:,} inputs are more than {MOST_INPUTS:,}, the most that are read"
-        draft.refuse(0, words[1], what, "check the header")
+        problem = f"{inputs:,} inputs are more than {MOST_INPUTS:,}, the most that are read"
+        draft.refuse(0, words[1], problem, "check the header")
     if any(others):
-        what = "this file has properties for model checkers (B, C, J or F is not 0)"
-        draft.error(0, None, what, "write them as outputs: only a circuit's inputs, ANDs and outputs are read")
+        problem = "this file has properties for model checkers (B, C, J or F is not 0)"
+        draft.error(0, None, problem, "write them as outputs: only a circuit's inputs, ANDs and outputs are read")
     total = inputs + latches + ands
     if most < total or (form == "aig" and most != total):
         relation = "at least" if form == "aag" else "exactly"
-        what = f"the highest variable M is {most:,}, but I + L + A is {total:,}"
-        draft.error(0, words[0], what, f"M is {relation} I + L + A: correct the header")
+        problem = f"the highest variable M is {most:,}, but I + L + A is {total:,}"
+        draft.error(0, words[0], problem, f"M is {relation} I + L + A: correct the header")
     if not inputs and not latches:
         draft.error(0, None, "there is no input", "a circuit here has at least one: add one that nothing reads")
     if draft.log.found:
@@ -321,8 +321,8 @@ def _literals(graph: AigerFile, line: int, count: int, shape: str) -> list[int] 
     literals = [int(word) if len(word) < 20 else top + 1 for word in words]
     for literal, word in zip(literals, words, strict=True):
         if literal > top:
-            what = f"literal {word if len(word) < 20 else word[:20] + '…'} is larger than 2M + 1 = {top}"
-            draft.error(line, word, what, "correct the literal, or M in the header")
+            problem = f"literal {word if len(word) < 20 else word[:20] + '…'} is larger than 2M + 1 = {top}"
+            draft.error(line, word, problem, "correct the literal, or M in the header")
             return None
     return literals
 
@@ -342,16 +342,16 @@ def _read_and(graph: AigerFile, line: int) -> None:
 def _definable(graph: AigerFile, literal: int, line: int, noun: str) -> bool:
     variable = literal >> 1
     if literal & 1 or not variable:
-        what = f"{noun} is {literal}, {'a constant' if not variable else 'a negated literal'}"
-        graph.draft.error(line, str(literal), what, "write an even literal from 2 on")
+        problem = f"{noun} is {literal}, {'a constant' if not variable else 'a negated literal'}"
+        graph.draft.error(line, str(literal), problem, "write an even literal from 2 on")
         return False
     lines = [graph.inputs[variable]] if variable in graph.inputs else []
     lines += [known[variable][2] for known in (graph.ands, graph.latches) if variable in known]
     if lines:
         first = lines[0]
         where = "" if first is None else f"; the first is in line {first + 1}"
-        what = f"variable {variable} (literal {literal}) is defined a second time{where}"
-        graph.draft.error(line, str(literal), what, "remove one of the two, or correct the literal")
+        problem = f"variable {variable} (literal {literal}) is defined a second time{where}"
+        graph.draft.error(line, str(literal), problem, "remove one of the two, or correct the literal")
         return False
     return True
 

@@ -38,8 +38,8 @@ def read(data: bytes, *, file: str, cut: bool = False) -> LoadedCircuit:
     if len(data) - len(first) < 2 * header.latches + 2 * header.outputs + 2 * header.ands:
         latches = f"{header.latches:,} latches, " if header.latches else ""
         parts = f"{latches}{counted(header.outputs, 'output')} and {counted(header.ands, 'AND')}"
-        what = f"the header announces {parts}, but the file ends before"
-        draft.refuse(0, None, what, _CUT)
+        problem = f"the header announces {parts}, but the file ends before"
+        draft.refuse(0, None, problem, _CUT)
     start = len(first) + 1
     lines = [first]
     for _ in range(header.latches + header.outputs):

@@ -84,8 +84,8 @@ def _read_gate(draft: NetDraft, line: int, net: str, function: str, inside: str)
     wanted = _ARITY.get(name, len(operands))
     if len(operands) != wanted:
         draft.broken.add(net)
-        what = f"{function} has {counted(wanted, 'operand')}, not {len(operands)}"
-        draft.error(line, function, what, f"write {net} = {function}({', '.join('abc'[:wanted])})")
+        problem = f"{function} has {counted(wanted, 'operand')}, not {len(operands)}"
+        draft.error(line, function, problem, f"write {net} = {function}({', '.join('abc'[:wanted])})")
         return
     draft.add_gate(net, name, operands, line)
 
@@ -109,8 +109,8 @@ def _operands(draft: NetDraft, line: int, net: str, inside: str) -> list[str] | 
 
 def _unknown(draft: NetDraft, line: int, net: str, function: str) -> None:
     if function.upper() in _CLOCKED:
-        what = f"the net {net!r} is the output of a flip-flop or latch ({function}) of several operands"
-        draft.error(line, function, what, f"write {net} = {function}(a), and what its other operands do as gates")
+        problem = f"the net {net!r} is the output of a flip-flop or latch ({function}) of several operands"
+        draft.error(line, function, problem, f"write {net} = {function}(a), and what its other operands do as gates")
     else:
         close = did_you_mean(function.upper(), _FUNCTIONS)
         draft.error(line, function, f"unknown function {function!r}{close}", f"use one of {_KNOWN}")
@@ -135,8 +135,8 @@ def _unreadable(text: str, net: str | None) -> tuple[str, str]:
     spread = "write each statement on one line"
     excess = text.count("(") - text.count(")")
     if excess:
-        what = f"a parenthesis is not {'closed' if excess > 0 else 'opened'}"
-        return what, f"{_CLOSE if excess > 0 else _OPEN}; {spread}"
+        problem = f"a parenthesis is not {'closed' if excess > 0 else 'opened'}"
+        return problem, f"{_CLOSE if excess > 0 else _OPEN}; {spread}"
     if text.count("(") > 1:
         return "this is more than one gate", f"{spread}, and give the inner gate a net of its own"
     if re.match(r"\s*(INPUT|OUTPUT)\b", text, re.IGNORECASE):
@@ -155,11 +155,11 @@ def _read_table(draft: NetDraft, line: int, net: str, number: str, inside: str) 
     draft.broken.add(net)
     size = 2 ** min(len(operands), MOST_TABLE_OPERANDS)
     if len(operands) > MOST_TABLE_OPERANDS:
-        what = f"a table of {len(operands)} operands has more than {size:,} bits"
-        draft.error(line, number, what, f"split it into tables of at most {MOST_TABLE_OPERANDS} operands")
+        problem = f"a table of {len(operands)} operands has more than {size:,} bits"
+        draft.error(line, number, problem, f"split it into tables of at most {MOST_TABLE_OPERANDS} operands")
     elif not _is_table(number, len(operands), size):
-        what = f"{number if len(number) < 40 else number[:40] + '…'!r} is not a table of {counted(size, 'bit')}"
-        draft.error(line, number, what, "write it as a hexadecimal number, such as 0x8 for AND")
+        problem = f"{number if len(number) < 40 else number[:40] + '…'!r} is not a table of {counted(size, 'bit')}"
+        draft.error(line, number, problem, "write it as a hexadecimal number, such as 0x8 for AND")
     else:
         draft.broken.discard(net)
         draft.add_gate(net, f"{int(number, 16):0{size}b}"[::-1], operands[::-1], line)

@@ -115,16 +115,16 @@ class _Reader:
         word, *rest = text.split()
         if word == ".exdc":
             self.skipping = True
-            what = "the external don't-cares from here to '.end' are skipped"
+            problem = "the external don't-cares from here to '.end' are skipped"
             draft.warn(
                 number,
                 word,
-                what,
+                problem,
                 "leave them: where they hold, every answer is right, and the circuit gives that of its covers",
             )
         elif self.ended:
-            what = "a second model begins here" if word == ".model" else "there is text behind '.end'"
-            self.draft.error(number, word, what, "flatten the hierarchy (in yosys: flatten), or keep one model per file")
+            problem = "a second model begins here" if word == ".model" else "there is text behind '.end'"
+            self.draft.error(number, word, problem, "flatten the hierarchy (in yosys: flatten), or keep one model per file")
         elif word == ".model":
             self.begin(number, rest)
         elif word == ".inputs":
@@ -143,8 +143,8 @@ class _Reader:
     def begin(self, number: int, rest: list[str]) -> None:
         """Read a ``.model``."""
         if self.model is not None:
-            what = f"a second model begins here; the first is in line {self.model + 1}"
-            self.draft.error(number, None, what, "flatten the hierarchy (in yosys: flatten), or keep one model per file")
+            problem = f"a second model begins here; the first is in line {self.model + 1}"
+            self.draft.error(number, None, problem, "flatten the hierarchy (in yosys: flatten), or keep one model per file")
         self.model = number
         if rest:
             self.draft.name = rest[0]
@@ -169,43 +169,43 @@ class _Reader:
 
     def latch(self, number: int, rest: str) -> None:
         """Read a ``.latch``."""
-        found = _LATCH.fullmatch(rest)
-        if found is None:
+        match = _LATCH.fullmatch(rest)
+        if match is None:
             self.draft.broken.update(rest.split()[1:2])
             shape = "write '.latch data net', then perhaps its type (re, fe, ah, al, as), its clock, and 0 to 3"
             self.draft.error(number, ".latch", "this is no latch", shape)
             return
-        self.draft.add_register(found["net"], found["data"], {"0": "0", "1": "1"}.get(found["reset"] or "", ""), number)
+        self.draft.add_register(match["net"], match["data"], {"0": "0", "1": "1"}.get(match["reset"] or "", ""), number)
 
     def row(self, number: int, text: str) -> None:
         """Read a row of a cover."""
         names, draft = self.names, self.draft
-        found = _ROW.fullmatch(text)
+        match = _ROW.fullmatch(text)
         if names is None:
-            what = "this line belongs to no '.names'" if found else "this line is neither a command nor a row of a cover"
-            draft.error(number, None, what, _REMEDY + "; each begins a line")
+            problem = "this line belongs to no '.names'" if match else "this line is neither a command nor a row of a cover"
+            draft.error(number, None, problem, _REMEDY + "; each begins a line")
             return
-        if found is None:
+        if match is None:
             shape = f"write {counted(len(names.operands), 'sign')} 0, 1 or -, a blank, and 0 or 1"
             names.sound = False
             draft.error(number, None, f"this is no row of the cover of {names.net!r}", shape)
             return
-        cube, value = found[1], found[2]
+        cube, value = match[1], match[2]
         if value is None:
             cube, value = "", cube
         if len(cube) != len(names.operands) or len(value) != 1 or value == "-":
-            what = (
+            problem = (
                 f"the row has {counted(len(cube), 'sign')} for {counted(len(names.operands), 'operand')} of {names.net!r}"
             )
             if len(cube) == len(names.operands):
-                what = f"the row ends with {value!r}, which is no value of {names.net!r}"
+                problem = f"the row ends with {value!r}, which is no value of {names.net!r}"
             names.sound = False
-            draft.error(number, None, what, "write a sign 0, 1 or - for each operand, a blank, and the value 0 or 1")
+            draft.error(number, None, problem, "write a sign 0, 1 or - for each operand, a blank, and the value 0 or 1")
             return
         if names.value not in (None, value):
             names.sound = False
-            what = f"the rows of {names.net!r} have both values, 0 and 1"
-            draft.error(number, None, what, "keep the rows with 1, or those with 0: the others follow")
+            problem = f"the rows of {names.net!r} have both values, 0 and 1"
+            draft.error(number, None, problem, "keep the rows with 1, or those with 0: the others follow")
         names.value = names.value or value
         names.cubes.append(cube)
 

@@ -164,20 +164,20 @@ class NetDraft:
         """Add an output."""
         if name in self.outputs:
             _, first = self.outputs[name]
-            what = f"the output {name!r} is named a second time{_in(first)}"
-            self.error(line, name, what, "remove one of the two", last=line == first)
+            problem = f"the output {name!r} is named a second time{_in(first)}"
+            self.error(line, name, problem, "remove one of the two", last=line == first)
             return
         self.outputs[name] = (net, line)
 
     def twice(self, net: str, line: int | None) -> None:
         """Report that a net has two drivers."""
         if net in self.inputs:
-            first, what = self.inputs[net], f"the net {net!r} is an input already"
+            first, problem = self.inputs[net], f"the net {net!r} is an input already"
         elif net in self.registers:
-            first, what = self.registers[net].line, f"the net {net!r} is the output of a register already"
+            first, problem = self.registers[net].line, f"the net {net!r} is the output of a register already"
         else:
-            first, what = self.line_of(self.drivers[net]), f"the net {net!r} is defined a second time"
-        self.error(line, net, what + _in(first), "remove or rename one of the two", last=line == first)
+            first, problem = self.line_of(self.drivers[net]), f"the net {net!r} is defined a second time"
+        self.error(line, net, problem + _in(first), "remove or rename one of the two", last=line == first)
 
     def driven(self, net: str) -> bool:
         """Whether a net is an input, the output of a register, or defined."""
@@ -234,14 +234,14 @@ class NetDraft:
             resets.setdefault(register.reset, []).append(net)
         if self.cut:
             count = len(self.registers)
-            what = f"{counted(count, 'register')} {'is' if count == 1 else 'are'} cut: "
-            what += f"now inputs: {listing([first, *others], most=4)}; now outputs: {listing(following, most=4)}"
+            problem = f"{counted(count, 'register')} {'is' if count == 1 else 'are'} cut: "
+            problem += f"now inputs: {listing([first, *others], most=4)}; now outputs: {listing(following, most=4)}"
             said = [
                 f"{listing(nets, most=4)} {f'with {reset}' if reset else 'with a value that the file does not state'}"
                 for reset, nets in sorted(resets.items(), reverse=True)
             ]
             remedy = f"the registers begin: {'; '.join(said)}"
-            self.warn(self.registers[first].line, first, what, remedy)
+            self.warn(self.registers[first].line, first, problem, remedy)
             self.description = " ".join(
                 filter(None, [self.description, f"Cut at its registers, which begin: {'; '.join(said)}."])
             )
@@ -282,8 +282,8 @@ class NetDraft:
         for cycle in cycles(needs):
             path = [nets[number] for number in cycle]
             shown = " -> ".join([*path[:12], *(["…"] if len(path) > 12 else []), path[0]])
-            what = f"the net {path[0]!r} depends on itself: {shown}"
-            self.error(self.line_of(cycle[0]), path[0], what, "break the cycle: a circuit has no feedback")
+            problem = f"the net {path[0]!r} depends on itself: {shown}"
+            self.error(self.line_of(cycle[0]), path[0], problem, "break the cycle: a circuit has no feedback")
         return ahead
 
     def _needed(self, order: Iterable[int]) -> list[int]:
@@ -302,12 +302,14 @@ class NetDraft:
         if dead:
             number = min(dead)
             said = listing([nets[k] for k in sorted(dead)], most=4)
-            what = f"{counted(len(dead), 'gate')} reach{'es' if len(dead) == 1 else ''} no output: {said}"
-            self.warn(self.line_of(number), nets[number], what, "remove what is not needed, or make it an output")
+            problem = f"{counted(len(dead), 'gate')} reach{'es' if len(dead) == 1 else ''} no output: {said}"
+            self.warn(self.line_of(number), nets[number], problem, "remove what is not needed, or make it an output")
         read = {net for operands in self.operands for net in operands} | {net for net, _ in self.outputs.values()}
         if unused := [net for net in self.inputs if net not in read]:
-            what = f"{counted(len(unused), 'input')} {'is' if len(unused) == 1 else 'are'} never read: "
-            self.warn(self.inputs[unused[0]], unused[0], what + listing(unused, most=4), "fix this if it is not intended")
+            problem = f"{counted(len(unused), 'input')} {'is' if len(unused) == 1 else 'are'} never read: "
+            self.warn(
+                self.inputs[unused[0]], unused[0], problem + listing(unused, most=4), "fix this if it is not intended"
+            )
         return [number for number in order if number not in omitted]
 
     def _circuit(self, order: Iterable[int]) -> Circuit:
@@ -333,8 +335,8 @@ class NetDraft:
 
 def _following(net: str) -> str:
     """Return the name of the next value of a register: ``q_next[3]`` of ``q[3]``, so that buses stay buses."""
-    found = _BIT.fullmatch(net)
-    return f"{found[1]}_next{found[2]}" if found else f"{net}_next"
+    match = _BIT.fullmatch(net)
+    return f"{match[1]}_next{match[2]}" if match else f"{net}_next"
 
 
 def _in(line: int | None) -> str:

@@ -60,7 +60,7 @@ def read(source: SourceText) -> LoadedCircuit:
     draft = NetDraft(Log(source), name=stem(source.file))
     tree = parsed(source, draft)
     comments = [(k, text) for k, text in enumerate(source.lines) if text.startswith("#")]
-    ports = {found[1]: (k, found[2].split()) for k, text in comments if (found := _PORTS.fullmatch(text))}
+    ports = {match[1]: (k, match[2].split()) for k, text in comments if (match := _PORTS.fullmatch(text))}
     Equations(draft).read(tree, ports)
     restore(draft, comments)
     return draft.loaded()
@@ -73,8 +73,8 @@ def parsed(source: SourceText, draft: NetDraft) -> list[ast.stmt]:
         SpecError: if it is not Python, or too deep for Python.
     """
     if (line := _too_long(source.text)) is not None:
-        what = f"this statement is longer than {MOST_TOKENS:,} names and signs"
-        draft.refuse(line, None, what, "give parts of it names: t = a & b; s = t ^ c")
+        problem = f"this statement is longer than {MOST_TOKENS:,} names and signs"
+        draft.refuse(line, None, problem, "give parts of it names: t = a & b; s = t ^ c")
     text = "\n".join(line.strip() for line in source.lines)
     try:
         with warnings.catch_warnings():

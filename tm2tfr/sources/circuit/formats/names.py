@@ -106,20 +106,20 @@ def restore(draft: NetDraft, comments: Iterable[tuple[int, str]]) -> None:
     """
     nets: dict[str, str] = {}
     for line, text in comments:
-        if found := _NAME.fullmatch(text.strip()):
-            draft.name = _quoted(draft, line, found["name"]) or draft.name
-        elif found := _COMMENT.fullmatch(text.strip()):
-            name, old = _quoted(draft, line, found["name"]), found["legal"]
+        if match := _NAME.fullmatch(text.strip()):
+            draft.name = _quoted(draft, line, match["name"]) or draft.name
+        elif match := _COMMENT.fullmatch(text.strip()):
+            name, old = _quoted(draft, line, match["name"]), match["legal"]
             if name is None:
                 continue
-            if found["kind"] == "output" and old in draft.outputs and name not in draft.outputs:
+            if match["kind"] == "output" and old in draft.outputs and name not in draft.outputs:
                 draft.outputs = {name if key == old else key: value for key, value in draft.outputs.items()}
-            elif found["kind"] == "net" and (old in draft.inputs or old in draft.drivers) and not draft.knows(name):
+            elif match["kind"] == "net" and (old in draft.inputs or old in draft.drivers) and not draft.knows(name):
                 nets[old] = name
                 draft.broken.add(name)
             else:
-                what = f"this comment renames {old!r} to {name!r}, but one is unknown or the other in use"
-                draft.error(line, old, what, "correct or remove the comment")
+                problem = f"this comment renames {old!r} to {name!r}, but one is unknown or the other in use"
+                draft.error(line, old, problem, "correct or remove the comment")
     draft.broken.difference_update(nets.values())
     if nets:
         draft.rename(nets)

@@ -120,12 +120,12 @@ class _Document:
     def read(self) -> LoadedCircuit:
         root = self.composed()
         if not isinstance(root, Map):
-            what = (
+            problem = (
                 "the document is empty"
                 if root is None or (isinstance(root, Scalar) and root.null)
                 else f"it is {kind(root)}"
             )
-            self.reading.error(root, what, "a circuit has at least the keys 'inputs', 'gates' and 'outputs'")
+            self.reading.error(root, problem, "a circuit has at least the keys 'inputs', 'gates' and 'outputs'")
             raise self.draft.log.failure()
         found = self.reading.fields(root, "a circuit", KEYS, f"use the keys {', '.join(KEYS)}", _MEANT)
         for key in ("inputs", "gates", "outputs"):
@@ -170,13 +170,15 @@ class _Document:
         given = node.text if isinstance(node, Scalar) else ""
         found = next((known for known in ENCODED if known == given), None)
         if found is None:
-            what = f"there is no encoding {given[:40]!r}{did_you_mean(given, ENCODED)}" if given else "this is no encoding"
-            self.reading.error(node, what, f"use {', '.join(ENCODED)}, or omit the key")
+            problem = (
+                f"there is no encoding {given[:40]!r}{did_you_mean(given, ENCODED)}" if given else "this is no encoding"
+            )
+            self.reading.error(node, problem, f"use {', '.join(ENCODED)}, or omit the key")
             return
         sizes = (len(self.draft.inputs), len(self.draft.outputs))
         if sizes != ENCODED[found] and not self.draft.log.found:
-            there, wanted = (f"{counted(n, 'input')} and {counted(m, 'output')}" for n, m in (sizes, ENCODED[found]))
-            self.reading.error(node, f"the encoding {found} needs {wanted}, and there are {there}", "omit the key")
+            actual, wanted = (f"{counted(n, 'input')} and {counted(m, 'output')}" for n, m in (sizes, ENCODED[found]))
+            self.reading.error(node, f"the encoding {found} needs {wanted}, and there are {actual}", "omit the key")
             return
         self.draft.encoding = found
 
@@ -222,7 +224,7 @@ class _Document:
             if words and len(words) == len(node.items) and (words[0] in _FUNCTIONS or _BITS.fullmatch(words[0])):
                 self.function(net, words, node)
                 return
-            what = "this list is not a function and its operands"
+            problem = "this list is not a function and its operands"
         elif isinstance(node, Scalar) and node.text.strip():
             words = node.text.split()
             known = words[0] in _FUNCTIONS or (_BITS.fullmatch(words[0]) and words[1:])
@@ -237,9 +239,9 @@ class _Document:
                 self.expression(net, node)
             return
         else:
-            what = f"the net {net!r} has no gate" if isinstance(node, Scalar) else f"a gate cannot be {kind(node)}"
+            problem = f"the net {net!r} has no gate" if isinstance(node, Scalar) else f"a gate cannot be {kind(node)}"
         self.draft.broken.add(net)
-        self.reading.error(key if isinstance(node, Scalar) else node, what, _SPELLED)
+        self.reading.error(key if isinstance(node, Scalar) else node, problem, _SPELLED)
 
     def function(self, net: str, words: list[str], node: Node) -> None:
         """Read a function, or a table, and its operands."""
@@ -318,8 +320,8 @@ class _Document:
         if isinstance(node, Scalar) and re.fullmatch("[01]*", text) and len(text) == wanted:
             return text
         shown = f"{node.text[:40]!r}" if isinstance(node, Scalar) else kind(node)
-        what = f"{shown} is not {counted(wanted, 'bit')}, one for each {noun}"
-        self.reading.error(node, what, "write 0s and 1s, in the order of the names")
+        problem = f"{shown} is not {counted(wanted, 'bit')}, one for each {noun}"
+        self.reading.error(node, problem, "write 0s and 1s, in the order of the names")
         return None
 
     def expected(self, node: Node) -> dict[str, str] | None:
@@ -331,8 +333,8 @@ class _Document:
         found: dict[str, str] = {}
         for key, value in self.reading.entries(node, "output"):
             if key.text not in names:
-                what = f"there is no output {key.text!r}{did_you_mean(key.text, names)}"
-                self.reading.error(key, what, f"the outputs are {listing(names)}")
+                problem = f"there is no output {key.text!r}{did_you_mean(key.text, names)}"
+                self.reading.error(key, problem, f"the outputs are {listing(names)}")
             elif (bit := self.bits(value, 1, "output")) is not None:
                 found[key.text] = bit
         return found if len(found) == len(node.pairs) else None

@@ -145,8 +145,8 @@ class _Reader:
         elif word == ".p":
             self.announced = int(digits[:12]), number
         elif len(digits) > 9 or not 1 <= int(digits) <= MOST_COLUMNS:
-            what = f"{digits[:20]} is not a number from 1 to {MOST_COLUMNS:,}"
-            self.draft.error(number, digits, what, "correct it, or write the circuit as .blif")
+            problem = f"{digits[:20]} is not a number from 1 to {MOST_COLUMNS:,}"
+            self.draft.error(number, digits, problem, "correct it, or write the circuit as .blif")
         elif word in self.sizes or self.cubes:
             self.draft.error(number, word, f"'{word}' stands here a second time, or after cubes", "keep the first one")
         else:
@@ -165,8 +165,8 @@ class _Reader:
     def typed(self, number: int, rest: list[str]) -> None:
         """Read the type."""
         if len(rest) != 1 or rest[0] not in _TYPES:
-            what = f"{' '.join(rest)[:40]!r} is no type that is read"
-            self.draft.error(number, ".type", what, f"use one of {', '.join(_TYPES)}, or espresso to convert it")
+            problem = f"{' '.join(rest)[:40]!r} is no type that is read"
+            self.draft.error(number, ".type", problem, f"use one of {', '.join(_TYPES)}, or espresso to convert it")
         elif self.cubes:
             self.draft.error(number, ".type", "the type stands after cubes", "write it before the first cube")
         else:
@@ -188,14 +188,14 @@ class _Reader:
         cube, values = signs[:inputs].translate(_INPUTS), signs[inputs:].translate(_OUTPUTS)
         if len(signs) > inputs + outputs:
             lines = f" up to line {last + 1}" if last > first else ""
-            what = f"this cube has {counted(len(signs), 'sign')}{lines}, not {inputs} and {outputs}"
-            draft.error(number, None, what, _SHAPE)
+            problem = f"this cube has {counted(len(signs), 'sign')}{lines}, not {inputs} and {outputs}"
+            draft.error(number, None, problem, _SHAPE)
         elif cube.strip("01-"):
-            what = f"{cube.strip('01-')[0]!r} is no sign of an input"
-            draft.error(number, None, what, "use 0, 1, or - for both")
+            problem = f"{cube.strip('01-')[0]!r} is no sign of an input"
+            draft.error(number, None, problem, "use 0, 1, or - for both")
         elif values.strip("01-~"):
-            what = f"{values.strip('01-~')[0]!r} is no sign of an output"
-            draft.error(number, None, what, "use 0, 1, - or ~")
+            problem = f"{values.strip('01-~')[0]!r} is no sign of an output"
+            draft.error(number, None, problem, "use 0, 1, - or ~")
         else:
             self.cubes.append(cube)
             self.signs.append(values)
@@ -206,8 +206,8 @@ class _Reader:
         if self.waiting is not None:
             signs, first = self.waiting
             inputs, outputs = self.sizes[".i"][0], self.sizes[".o"][0]
-            what = f"this cube has {counted(len(signs), 'sign')}, not {inputs} and {outputs}"
-            self.draft.error(first, None, what, _SHAPE)
+            problem = f"this cube has {counted(len(signs), 'sign')}, not {inputs} and {outputs}"
+            self.draft.error(first, None, problem, _SHAPE)
             self.waiting = None
 
     def finish(self) -> None:
@@ -221,11 +221,11 @@ class _Reader:
         inputs, outputs = self.columns(".ilb", ".i", "x"), self.columns(".ob", ".o", "f")
         draft.log.conclude()
         if self.announced is not None and self.announced[0] != len(self.cubes):
-            what = f"'.p' announces {self.announced[0]:,} cubes, and there are {len(self.cubes):,}"
-            draft.warn(self.announced[1], None, what, "check whether the file is complete, and correct the number")
+            problem = f"'.p' announces {self.announced[0]:,} cubes, and there are {len(self.cubes):,}"
+            draft.warn(self.announced[1], None, problem, "check whether the file is complete, and correct the number")
         if len(self.cubes) * len(inputs) * len(outputs) > 64 * MOST_SIGNS:
-            what = f"{len(self.cubes):,} cubes of {len(inputs):,} inputs and {len(outputs):,} outputs are too many"
-            draft.refuse(None, None, what, "write the circuit as .blif")
+            problem = f"{len(self.cubes):,} cubes of {len(inputs):,} inputs and {len(outputs):,} outputs are too many"
+            draft.refuse(None, None, problem, "write the circuit as .blif")
         if "r" in self.type and self.cubes:
             self.contradictions(outputs)
         for net in inputs:
@@ -242,20 +242,20 @@ class _Reader:
             used = sorted({k for place in chosen for k in literals[place]})
             wide += sum(len(literals[place]) for place in chosen) if len(used) > MOST_TABLE_OPERANDS else 0
             if wide > MOST_LITERALS:
-                what = f"outputs of more than {MOST_TABLE_OPERANDS} inputs have more than {MOST_LITERALS:,} literals"
-                draft.refuse(None, None, what, "minimise the cubes with espresso, or write the circuit as .blif")
+                problem = f"outputs of more than {MOST_TABLE_OPERANDS} inputs have more than {MOST_LITERALS:,} literals"
+                draft.refuse(None, None, problem, "minimise the cubes with espresso, or write the circuit as .blif")
             cubes = tuple("".join(self.cubes[place][k] for k in used) for place in chosen)
             line = self.lines[chosen[0]] if chosen else None
             draft.add_gate(net, Cover(cubes, "1"), [inputs[k] for k in used], line)
             draft.add_output(name, net, self.names.get(".ob", ([], line))[1])
         if free:
-            what = (
+            problem = (
                 f"{counted(len(free), 'output')} {'has' if len(free) == 1 else 'have'} don't-cares: {listing(free, most=4)}"
             )
-            draft.warn(None, None, what, "leave them: there the circuit answers 0, unless another cube says 1")
+            draft.warn(None, None, problem, "leave them: there the circuit answers 0, unless another cube says 1")
         if "r" in self.type:
-            what = f"type {self.type} leaves open what no cube says of an output"
-            draft.warn(None, None, what, "leave it: there the circuit answers 0")
+            problem = f"type {self.type} leaves open what no cube says of an output"
+            draft.warn(None, None, problem, "leave it: there the circuit answers 0")
         draft.log.conclude()
 
     def columns(self, word: str, size: str, stem: str) -> list[str]:
@@ -265,16 +265,16 @@ class _Reader:
             return [stem] if wanted == 1 and stem == "f" else [f"{stem}{k}" for k in range(1, wanted + 1)]
         names, at = self.names[word]
         if len(names) != wanted:
-            what = f"'{word}' has {counted(len(names), 'name')}, and '{size}' in line {line + 1} says {wanted}"
-            self.draft.error(at, word, what, "correct one of the two")
+            problem = f"'{word}' has {counted(len(names), 'name')}, and '{size}' in line {line + 1} says {wanted}"
+            self.draft.error(at, word, problem, "correct one of the two")
         return names
 
     def contradictions(self, outputs: Sequence[str]) -> None:
         """Report outputs that one cube says to be 1 and another one to be 0, on an input that both contain."""
         count = len(self.cubes)
         if count * count * (64 + len(self.cubes[0]) + len(outputs)) > MOST_COMPARISONS:
-            what = f"{count:,} cubes of type {self.type} are too many to compare each with each"
-            self.draft.refuse(None, None, what, "write type f or fd, without the cubes where outputs are 0")
+            problem = f"{count:,} cubes of type {self.type} are too many to compare each with each"
+            self.draft.refuse(None, None, problem, "write type f or fd, without the cubes where outputs are 0")
         bits, swapped = _bits(self.cubes)
         values, opposite = _bits(self.signs)
         step = max(1, _BLOCK // count)
@@ -293,10 +293,10 @@ class _Reader:
         """Report two cubes with an output that is 1 in one of them and 0 in the other."""
         pairs = zip(self.signs[number], self.signs[before], strict=True)
         output = next(k for k, (one, other) in enumerate(pairs) if {one, other} == {"0", "1"})
-        what = f"{outputs[output]!r} is {self.signs[number][output]} here and {self.signs[before][output]} in line "
+        problem = f"{outputs[output]!r} is {self.signs[number][output]} here and {self.signs[before][output]} in line "
         remedy = "make the two cubes disjoint, or their signs equal"
-        what += f"{self.lines[before] + 1}, on inputs that both contain"
-        self.draft.error(self.lines[number], None, what, remedy)
+        problem += f"{self.lines[before] + 1}, on inputs that both contain"
+        self.draft.error(self.lines[number], None, problem, remedy)
 
 
 def _bits(rows: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -317,8 +317,8 @@ def write(circuit: Circuit) -> str:
     """
     k = len(circuit.inputs)
     if k > MOST_INPUTS:
-        what = f"{circuit.name}: {k} inputs are too many for a table of at most {MOST_INPUTS}"
-        raise ConversionError(f"{what}: write it as .bench or .blif")
+        problem = f"{circuit.name}: {k} inputs are too many for a table of at most {MOST_INPUTS}"
+        raise ConversionError(f"{problem}: write it as .bench or .blif")
     return "".join(f"{line}\n" for line in _lines(circuit, k))
 
 

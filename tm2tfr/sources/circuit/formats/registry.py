@@ -140,8 +140,8 @@ def recognised(text: str | bytes) -> CircuitFormat | None:
 
 def _named(name: str, known: tuple[str, ...], done: str) -> CircuitFormat:
     if name not in known:
-        what = f"circuits cannot be {done} {name!r}{did_you_mean(str(name), known)}"
-        raise ConversionError(f"{what}: use one of {', '.join(known)}")
+        problem = f"circuits cannot be {done} {name!r}{did_you_mean(str(name), known)}"
+        raise ConversionError(f"{problem}: use one of {', '.join(known)}")
     return CIRCUIT_FORMATS[name]
 
 
@@ -149,11 +149,11 @@ def _guess(text: str | bytes, file: str) -> CircuitFormat:
     """Return the format of a text: by the file's ending; where that says nothing, by the content."""
     chosen = by_ending(file) or recognised(text)
     if chosen is None:
-        what = f"{file}: this is in none of the formats of circuits"
-        raise ConversionError(f"{what}: name one of {', '.join(CIRCUIT_READABLE)} as the format")
+        problem = f"{file}: this is in none of the formats of circuits"
+        raise ConversionError(f"{problem}: name one of {', '.join(CIRCUIT_READABLE)} as the format")
     if not chosen.reads:
-        what = f"{file}: {chosen.name} is only written, not read"
-        raise ConversionError(f"{what}: convert it to BLIF first (in yosys: synth -flatten -auto-top; write_blif)")
+        problem = f"{file}: {chosen.name} is only written, not read"
+        raise ConversionError(f"{problem}: convert it to BLIF first (in yosys: synth -flatten -auto-top; write_blif)")
     return chosen
 
 

@@ -105,9 +105,9 @@ class _Reader:
         ):
             self.names(number, text)
         else:
-            what = "this is neither a row of a truth table nor the names of its columns"
+            problem = "this is neither a row of a truth table nor the names of its columns"
             remedy = "write rows such as '01 | 1', or one line of 2^k bits for each output, such as 's = 0110'"
-            self.draft.error(number, None, what, remedy)
+            self.draft.error(number, None, problem, remedy)
 
     def names(self, number: int, text: str) -> None:
         """Read the names of the columns."""
@@ -131,10 +131,10 @@ class _Reader:
             SpecError: for this, at once.
         """
         if inputs > MOST_INPUTS or outputs > MOST_OUTPUTS:
-            what = (
+            problem = (
                 f"a truth table has at most {MOST_INPUTS} inputs and {MOST_OUTPUTS} outputs, not {inputs:,} and {outputs:,}"
             )
-            self.draft.refuse(number, None, what, "write the circuit as .bench, .blif or .yaml")
+            self.draft.refuse(number, None, problem, "write the circuit as .bench, .blif or .yaml")
 
     def column(self, number: int, name: str | None, bits: str) -> None:
         """Read the table of an output."""
@@ -142,16 +142,16 @@ class _Reader:
         if self.rows:
             self.draft.error(number, None, "this is a column of bits among rows", "write rows, or columns, not both")
         elif size < 2 or size & (size - 1) or size > 2**MOST_INPUTS:
-            what = f"a table has 2, 4, 8, … or {2**MOST_INPUTS:,} bits, not {size:,}"
-            self.draft.error(number, None, what, "write a bit for each case of the inputs")
+            problem = f"a table has 2, 4, 8, … or {2**MOST_INPUTS:,} bits, not {size:,}"
+            self.draft.error(number, None, problem, "write a bit for each case of the inputs")
         elif self.inputs is not None and size != 2 ** len(self.inputs):
-            what = (
+            problem = (
                 f"{size:,} bits are no table of {counted(len(self.inputs), 'input')}, which has {2 ** len(self.inputs):,}"
             )
-            self.draft.error(number, None, what, "write a bit for each case of the inputs")
+            self.draft.error(number, None, problem, "write a bit for each case of the inputs")
         elif self.columns and size != len(next(iter(self.columns.values()))[0]):
-            what = f"this table has {size:,} bits, the first one {len(next(iter(self.columns.values()))[0]):,}"
-            self.draft.error(number, None, what, "write a bit for each case of the same inputs")
+            problem = f"this table has {size:,} bits, the first one {len(next(iter(self.columns.values()))[0]):,}"
+            self.draft.error(number, None, problem, "write a bit for each case of the same inputs")
         else:
             self.named_column(number, name, bits)
 
@@ -162,11 +162,11 @@ class _Reader:
             name = f"f{done + 1}" if names is None else names[done] if done < len(names) else None
         if name is None or (names is not None and name not in names):
             shown = "another output" if name is None else f"the output {name!r}"
-            what = f"this is the table of {shown}, which the first line does not name"
-            self.draft.error(number, None, what, "add its name to that line, or correct it")
+            problem = f"this is the table of {shown}, which the first line does not name"
+            self.draft.error(number, None, problem, "add its name to that line, or correct it")
         elif name in self.columns:
-            what = f"the output {name!r} has a second table; the first is in line {self.columns[name][1] + 1}"
-            self.draft.error(number, name, what, "remove one of the two")
+            problem = f"the output {name!r} has a second table; the first is in line {self.columns[name][1] + 1}"
+            self.draft.error(number, name, problem, "remove one of the two")
         elif not _NAME.fullmatch(name):
             self.draft.error(number, name, f"{name!r} cannot be a name", "begin it with a letter")
         else:
@@ -184,19 +184,19 @@ class _Reader:
             self.limit(number, len(left), len(right))
         wanted = len(self.inputs), len(self.outputs or ())
         if (len(left), len(right)) != wanted:
-            what = f"this row has {counted(len(left), 'bit')} for {counted(wanted[0], 'input')}"
-            what += f" and {counted(len(right), 'bit')} for {counted(wanted[1], 'output')}"
-            self.draft.error(number, None, what, "write a bit for each, and '|' between inputs and outputs")
+            problem = f"this row has {counted(len(left), 'bit')} for {counted(wanted[0], 'input')}"
+            problem += f" and {counted(len(right), 'bit')} for {counted(wanted[1], 'output')}"
+            self.draft.error(number, None, problem, "write a bit for each, and '|' between inputs and outputs")
             return
         self.cases += 2 ** left.count("-")
         if self.cases > MOST_CASES:
-            what = f"the rows so far stand for more than {MOST_CASES:,} cases, many of them repeatedly"
-            self.draft.refuse(number, None, what, "write each case once")
+            problem = f"the rows so far stand for more than {MOST_CASES:,} cases, many of them repeatedly"
+            self.draft.refuse(number, None, problem, "write each case once")
         for point in map("".join, product(*("01" if sign == "-" else sign for sign in left))):
             before = self.rows.setdefault(point, (right, number))
             if before[0] != right:
-                what = f"the row {point} contradicts the one in line {before[1] + 1}, which has {before[0]}"
-                self.draft.error(number, None, what, "keep one of the two")
+                problem = f"the row {point} contradicts the one in line {before[1] + 1}, which has {before[0]}"
+                self.draft.error(number, None, problem, "keep one of the two")
                 return
 
     def finish(self) -> None:
@@ -211,9 +211,9 @@ class _Reader:
             points = list(map("".join, product("01", repeat=len(inputs))))
             if missing := [point for point in points if point not in self.rows]:
                 count = counted(len(missing), "row")
-                what = f"{count} {'is' if len(missing) == 1 else 'are'} missing; the first is {missing[0]}"
+                problem = f"{count} {'is' if len(missing) == 1 else 'are'} missing; the first is {missing[0]}"
                 draft.error(
-                    max(line for _, line in self.rows.values()), None, what, "write all rows; '-' stands for 0 and 1"
+                    max(line for _, line in self.rows.values()), None, problem, "write all rows; '-' stands for 0 and 1"
                 )
                 raise draft.log.failure()
             rows = [self.rows[point][0] for point in points]
@@ -252,10 +252,12 @@ def write(circuit: Circuit) -> str:
     """
     k = len(circuit.inputs)
     if k > MOST_INPUTS or not 1 <= len(circuit.outputs) <= MOST_OUTPUTS:
-        what = (
+        problem = (
             f"{circuit.name}: {counted(k, 'input')} and {counted(len(circuit.outputs), 'output')} are too many or too few"
         )
-        raise ConversionError(f"{what} for a truth table of at most {MOST_INPUTS} and {MOST_OUTPUTS}: write it as .bench")
+        raise ConversionError(
+            f"{problem} for a truth table of at most {MOST_INPUTS} and {MOST_OUTPUTS}: write it as .bench"
+        )
     return "".join(f"{line}\n" for line in _lines(circuit))
 
 

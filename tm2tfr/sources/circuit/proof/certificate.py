@@ -67,8 +67,8 @@ class CircuitCertificate(Certificate):
     @property
     def statement(self) -> str:
         """What is proved, in words."""
-        what = f"the bits of all {counted(self.gates, 'gate')} are right for every input"
-        return f"{what}, at {counted(self.positions, 'position')}"
+        problem = f"the bits of all {counted(self.gates, 'gate')} are right for every input"
+        return f"{problem}, at {counted(self.positions, 'position')}"
 
     @property
     def cells(self) -> tuple[str, str, str]:
@@ -88,11 +88,11 @@ class CircuitReport(Report[CircuitCertificate]):
     def lines(self) -> list[str]:
         """Return the report for people, without its heading."""
         gates = self.certificates[0].gates
-        what = f"all {counted(gates, 'gate')}" if gates > 1 else "the gate"
+        problem = f"all {counted(gates, 'gate')}" if gates > 1 else "the gate"
         table = [("engine", "dtype", "certified", "margin", "stray attention")]
         table += [(c.engine, c.dtype, *c.cells) for c in self.certificates]
         refused = [line for c in self.certificates if c.cells[0] == "no" for line in not_certified(c)]
-        claim = f"claim: for all 2^{self.inputs} inputs the engine generates the bits of {what}, at every position"
+        claim = f"claim: for all 2^{self.inputs} inputs the engine generates the bits of {problem}, at every position"
         return [claim, "", *aligned(table, {3, 4}), *refused]
 
     def shared(self) -> dict[str, object]:
@@ -168,8 +168,8 @@ def _shape(decoder: Decoder, circuit: Circuit) -> Matrix:
         raise Refused("shape", "the construction has no such part", f"these weights have {' and '.join(foreign)}")
     positions, table = len(circuit.inputs) + len(circuit.gates) - 1, decoder.position_table
     if table is None or decoder.positions != positions:
-        there = "none" if table is None else f"{decoder.positions:,}"
-        raise Refused("shape", f"the position table must have {positions:,} positions", there)
+        length = "none" if table is None else f"{decoder.positions:,}"
+        raise Refused("shape", f"the position table must have {positions:,} positions", length)
     if decoder.vocabulary != ("0", "1") or decoder.bos is not None or decoder.stop:
         raise Refused("shape", "the tokens must be 0 and 1, without BOS and stop tokens", repr(decoder.vocabulary))
     if len(decoder.layers) != 1 or not decoder.layers[0].heads:

@@ -53,8 +53,8 @@ def expected(circuit: Circuit, found: Sequence[Looks]) -> Wanted:
     possible = ~(same[None] & differ[:, None]).any(axis=(2, 3))
     bits = np.zeros(possible.shape, dtype=bool)
     numbers = [[circuit.numbers[net] for net in gate.operands] for gate in circuit.gates]
-    for many in {len(each) for each in numbers}:
-        own = np.array([n for n, each in enumerate(numbers) if len(each) == many])
+    for many in {len(weights) for weights in numbers}:
+        own = np.array([n for n, weights in enumerate(numbers) if len(weights) == many])
         index = np.zeros((len(cases), len(own)), dtype=np.int64)
         for k in range(many):
             operands = np.array([numbers[n][k] for n in own])
@@ -163,7 +163,7 @@ class GateProof:
             added.append(applied(output, carried).widened(off))
             slot += many
         whole = sum(added[1:], added[0])
-        return Brought(rows, whole, np.sum([each.size for each in added], axis=0))
+        return Brought(rows, whole, np.sum([part.size for part in added], axis=0))
 
     def _carried(self, looks: Looks, cases: NDArray[np.int64] | None) -> Interval:
         """Return the weighted mean of a head's values, (d_v, cases), see `_brought`."""

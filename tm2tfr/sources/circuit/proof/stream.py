@@ -161,7 +161,8 @@ class Normed:
         """
         wide, gamma = (-1, *(1,) * self.mean.lo.ndim), rounding.gamma(terms)
         sums, weights, constants, sized, plain = (
-            each.reshape(wide) for each in (reading.sums, reading.weights, reading.constants, reading.sizes, reading.plain)
+            array.reshape(wide)
+            for array in (reading.sums, reading.weights, reading.constants, reading.sizes, reading.plain)
         )
         centred = forms - Interval.exactly(sums) * self.mean
         off = weights * (self.off + gamma * self.mean.size) + gamma * sizes

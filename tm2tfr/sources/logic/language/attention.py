@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tm2tfr.sources.logic import nodes as tl
 from tm2tfr.sources.logic.language.lexemes import Phrase
 from tm2tfr.sources.logic.language.names import Affine, Amount, Context, Macro, called, positions
@@ -32,7 +30,7 @@ class Attentions(Numbers):
         score = self.score(score_at, context)
         query = Context("i", context.local)
         about = self.about(value_at, context)
-        fields: dict[str, Any] = {"choice": phrase.operator, "sight": sight, "score": score}
+        fields: dict[str, object] = {"choice": phrase.operator, "sight": sight, "score": score}
         if about in (_KEY, frozenset()):
             values = self._carried(value_at, Context("j", context.local))
             default = self._default(phrase, default_at, values, query)

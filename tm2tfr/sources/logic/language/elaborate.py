@@ -83,7 +83,7 @@ class LogicElaborator(Attentions):
             raise Meaningless
         found = self.value(body, Context("i" if self.language == "srasp" else ""))
         if isinstance(found, tuple) and len(found) > 1 and each is not self._last and parameters:
-            self.meanings[name] = Macro(parameters, body)  # a number in cases is no node: comparisons take it apart
+            self.meanings[name] = Macro(parameters, body)  # a number in cases is not a node: comparisons take it apart
             return
         node = self.number(self.uncased(found, body), body) if isinstance(found, tuple) else found
         constant = isinstance(node, tl.Sum) and not node.terms

@@ -24,6 +24,8 @@ MEANT = {
     "·": "*", "×": "*",
 }  # fmt: skip
 """What several signs stand for -> the one that the tree has."""
+_Children = Sequence[Any]
+"""What stands for the symbols of a rule, in their order: tokens, and the parts that were made of other rules."""
 DEEPEST = 120
 """Levels of brackets and operators within each other."""
 _ESCAPED = re.compile(r"\\(.)")
@@ -59,7 +61,7 @@ def unquoted(text: str) -> str:
     return _ESCAPED.sub(lambda escape: _BREAKS.get(escape[1], escape[1]), text[1:-1])
 
 
-def phrase(operator: str, children: Sequence[Any], parts: Sequence[Phrase] = (), text: str = "") -> Phrase:
+def phrase(operator: str, children: _Children, parts: Sequence[Phrase] = (), text: str = "") -> Phrase:
     """Return a part that reaches from the first to the last of `children`.
 
     Raises:
@@ -71,11 +73,11 @@ def phrase(operator: str, children: Sequence[Any], parts: Sequence[Phrase] = (),
     return Phrase(operator=operator, parts=tuple(parts), text=text, depth=depth, **place_of(children))
 
 
-def _phrases(children: Sequence[Any]) -> list[Phrase]:
+def _phrases(children: _Children) -> list[Phrase]:
     return [child for child in children if isinstance(child, Phrase)]
 
 
-def _infix(operator: str, children: list[Any]) -> Phrase:
+def _infix(operator: str, children: _Children) -> Phrase:
     """Return an operator between operands: several ``&``, ``|`` or ``+`` without brackets are one, and ``-`` adds."""
     left, right = children[0], children[-1]
     if operator == "-":
@@ -87,7 +89,7 @@ def _infix(operator: str, children: list[Any]) -> Phrase:
 class PhraseBuilder(Transformer[Lexeme, Any]):
     """From the children of a rule to the part of the tree."""
 
-    def attention(self, children: list[Any]) -> Phrase:
+    def attention(self, children: _Children) -> Phrase:
         operator = "earliest" if str(children[0])[0] in "e◀" else "latest"
         within, behind = children[: _closing(children)], children[_closing(children) :]
         sight, *score = _phrases(within)
@@ -95,64 +97,64 @@ class PhraseBuilder(Transformer[Lexeme, Any]):
             score = [phrase("true", [within[-1] if isinstance(within[-1], Lexeme) else sight])]
         return phrase(operator, children, (sight, *score, *_phrases(behind)))
 
-    def asked(self, children: list[Any]) -> Phrase:
+    def asked(self, children: _Children) -> Phrase:
         return phrase("?", children, _phrases(children))
 
-    def ternary(self, children: list[Any]) -> Phrase:
+    def ternary(self, children: _Children) -> Phrase:
         then, condition, other = _phrases(children)
         return phrase("?", children, (condition, then, other))
 
-    def infix(self, children: list[Any]) -> Phrase:
+    def infix(self, children: _Children) -> Phrase:
         return _infix(MEANT.get(str(children[1]), str(children[1])), children)
 
-    def prefix(self, children: list[Any]) -> Phrase:
+    def prefix(self, children: _Children) -> Phrase:
         operator = MEANT.get(str(children[0]), str(children[0]))
         return phrase("neg" if operator == "-" else operator, children, _phrases(children))
 
-    def among(self, children: list[Any]) -> Phrase:
+    def among(self, children: _Children) -> Phrase:
         return phrase("one of", children, (children[0], *children[2].parts))
 
-    def labels(self, children: list[Any]) -> Phrase:
+    def labels(self, children: _Children) -> Phrase:
         found = [self.label([child]) for child in children if child.type == "STRING"]
         return phrase("labels", children, found)
 
-    def bracketed(self, children: list[Any]) -> Phrase:
+    def bracketed(self, children: _Children) -> Phrase:
         return phrase("brackets", children, _phrases(children))
 
-    def letter(self, children: list[Any]) -> Phrase:
+    def letter(self, children: _Children) -> Phrase:
         text = str(children[0])
         inside = text[2:-1].strip() if text.startswith("Q[") else text[2:]
         quoted = len(inside) > 1 and inside[0] in "\"'"
         at = [self.name(children[2:3])] if len(children) > 1 else []
         return phrase("letter", children, at, unquoted(inside) if quoted else inside)
 
-    def token(self, children: list[Any]) -> Phrase:
+    def token(self, children: _Children) -> Phrase:
         return phrase("token", children, [self.name(children[2:3])])
 
-    def called(self, children: list[Any]) -> Phrase:
+    def called(self, children: _Children) -> Phrase:
         return phrase("call", children, _phrases(children), str(children[0]))
 
-    def name(self, children: list[Any]) -> Phrase:
+    def name(self, children: _Children) -> Phrase:
         return phrase("name", children, text=str(children[0]))
 
-    def fixed(self, children: list[Any]) -> Phrase:
+    def fixed(self, children: _Children) -> Phrase:
         return phrase("true" if str(children[0]) in ("true", "⊤") else "false", children)
 
-    def whole(self, children: list[Any]) -> Phrase:
+    def whole(self, children: _Children) -> Phrase:
         return phrase("whole", children, text=str(children[0]))
 
-    def label(self, children: list[Any]) -> Phrase:
+    def label(self, children: _Children) -> Phrase:
         return phrase("label", children, text=unquoted(str(children[0])))
 
-    def counted(self, children: list[Any]) -> Phrase:
+    def counted(self, children: _Children) -> Phrase:
         right = "→" in children[0] or "->" in children[0]
         return phrase("call", children, _phrases(children), "count_right" if right else "count")
 
-    def summed(self, children: list[Any]) -> Phrase:
+    def summed(self, children: _Children) -> Phrase:
         return phrase("#" if children[0].type == "HASH" else "psum", children, _phrases(children))
 
 
-def _closing(children: list[Any]) -> int:
+def _closing(children: _Children) -> int:
     return next(at for at, child in enumerate(children) if isinstance(child, Lexeme) and child.type == "CLOSE_SQUARE")
 
 
@@ -162,7 +164,7 @@ KEYWORDS = {
     "true": "TRUE", "false": "FALSE", "in": "IN", "if": "IF", "else": "ELSE", "latest": "ATTEND", "latest_j": "ATTEND",
     "earliest": "ATTEND", "earliest_j": "ATTEND", "psum": "PSUM", "psum_j": "PSUM",
 }  # fmt: skip
-"""The words that are no names -> the kinds of tokens that they are."""
+"""The words that cannot be names -> their kinds of tokens."""
 BUILT_IN = frozenset({
     "count", "count_left", "count_right", "odd", "even", "prime", "square", "power_of_2", "mod", "position",
     "pos", "first", "last", "i", "j",

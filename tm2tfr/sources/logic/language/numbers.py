@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tm2tfr.sources.logic.language.lexemes import Phrase
 from tm2tfr.sources.logic.language.names import Affine, Amount, Branch, Context, Names
-from tm2tfr.sources.logic.nodes import And, Comparison, CountLeft, CountRight, Node, Not, Or, Place, Predicate, Sum
+from tm2tfr.sources.logic.nodes import (
+    And,
+    Comparison,
+    CountLeft,
+    CountRight,
+    Node,
+    Not,
+    Or,
+    Place,
+    Predicate,
+    Sum,
+)
 
-PREDICATES: dict[str, dict[str, Any]] = {
+PREDICATES: dict[str, dict[str, str | int]] = {
     "odd": {"predicate": "mod", "modulus": 2, "remainder": 1},
     "even": {"predicate": "mod", "modulus": 2, "remainder": 0},
     "prime": {"predicate": "prime"},
@@ -19,7 +29,7 @@ PREDICATES: dict[str, dict[str, Any]] = {
 }
 EXTREMES = {"min": "<=", "max": ">="}
 """What is the first of two numbers where it stands in this relation to the second."""
-COUNTS: dict[str, Any] = {"count": CountLeft, "count_left": CountLeft, "count_right": CountRight}
+COUNTS: dict[str, type[CountLeft | CountRight]] = {"count": CountLeft, "count_left": CountLeft, "count_right": CountRight}
 MOST_CASES = 64
 
 
@@ -97,7 +107,7 @@ class Numbers(Names):
             return cases
         return (Branch(Affine({self.number(linear, phrase): 1})),)
 
-    def compared(self, phrase: Phrase, left: Amount, right: Amount, relation: Any) -> Node:
+    def compared(self, phrase: Phrase, left: Amount, right: Amount, relation: str) -> Node:
         """``left relation right``, where one of the cases holds; they are the two parts of `phrase`."""
         return self._guarded(
             tuple(Branch(a.linear, a.guards + b.guards) for a in left for b in right),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
 
 from tm2tfr.contract.model import ModelVariable, settled, votes_of
 from tm2tfr.contract.modelled import CausalValue, Settings
@@ -23,12 +22,12 @@ from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.model.claims import SubspaceClaim
 from tm2tfr.sources.logic.model.doubts import SeenColumns
 from tm2tfr.sources.logic.model.seen import ENDS, SeenNodes, whole
-from tm2tfr.sources.logic.nodes import needed
+from tm2tfr.sources.logic.nodes import Since, Until, needed
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import answered, shown_value
 from tm2tfr.transformer.attention import in_sight
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import Wire, WiredHead
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -68,7 +67,7 @@ class LogicWeights(WiredWeights[LogicProgram]):
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
         return {
-            what: _variable(what, space, claim, self.read_by.get(what, ""))
+            what: _variable(what, space, claim, self.read_by[what])
             for what, space in self.spaces.items()
             if (claim := self.claims[what]) is not None and not _is_feature(claim)
         }
@@ -105,10 +104,12 @@ class LogicRun(WiredRun):
             self._seen[key] = SeenColumns(nodes, tokens, own.names)
         return self._seen[key]
 
-    def computed(self, what: str, i: int) -> KnownOrNot:
+    def computed(self, what: str, i: int) -> CausalValue:
         if what not in self._columns:
             self._columns[what] = self._column(what)
-        return self._columns[what][i]
+        value, why = self._columns[what][i]
+        self.doubt(why)
+        return value
 
     def _column(self, what: str) -> Sequence[KnownOrNot]:
         claim, wire, space = self.weights.claims[what], self.weights.wire(what), self.weights.spaces[what]
@@ -197,12 +198,13 @@ class LogicRun(WiredRun):
             return [(in_sight(claim.mask, p, n), "") for p in range(n)]
         seen = self.seen({*head.query, *head.key})
         whole_bits = [each for each in head.key if isinstance(self.weights.claims[each], claims.BitClaim)]
-        if claim.kind in ("since", "until") and len(whole_bits) == 1 and "token" not in head.key:
-            seen.step = whole_bits[0], self._says_step(whole_bits[0], self.weights.nodes[claim.node])
+        node = self.weights.nodes.get(claim.node)
+        if isinstance(node, Since | Until) and len(whole_bits) == 1 and "token" not in head.key:
+            seen.step = whole_bits[0], self._says_step(whole_bits[0], node)
         past = f"nothing says where {head.attends} looks, past another head" if claim.shift else ""
         return [((j,), why or past) for j, why in seen.places(claim)]
 
-    def _says_step(self, what: str, node: Any) -> bool:
+    def _says_step(self, what: str, node: Since | Until) -> bool:
         """Return whether a bit is 1 where a step goes on, as it is in runs; otherwise it is 0 there."""
         steps = self.weights.steps
         if what not in steps:
@@ -215,15 +217,16 @@ class LogicRun(WiredRun):
             steps[what] = same > 0
         return steps[what]
 
-    def answered(self, output: Output, i: int) -> KnownOrNot:
+    def answered(self, output: Output, i: int) -> CausalValue:
         node, reads = self.weights.answered[output], self.weights.outputs[output.name]
         seen = self.seen(reads).seen
         seen.why = ""
-        value: Any = {"bit": seen.bit, "label": seen.label, "number": seen.number}[node.kind](node, i)
+        value: CausalValue = seen.value(node, i)
         why = seen.why or self.together(f"output {output.name}", reads, i)
         if node.kind == "number" and output.labels is None and self.tokens[i] in ENDS and why:
             value = 0
-        return shown_value(value, node.kind), why
+        self.doubt(why)
+        return shown_value(value, node.kind)
 
 
 def _is_feature(claim: SubspaceClaim) -> bool:
@@ -290,7 +293,7 @@ def causal_model(program: LogicProgram, word: str, decoder: Decoder) -> WiredCau
 
     Raises:
         InputError: if it is not a word over its alphabet.
-        CompileError: if the weights have an output that is no part of it.
+        CompileError: if the weights have an output that is not a part of it.
     """
     tokens = word_of(program, word)
     weights = latest(_LAST, program, decoder, lambda: _learned(program, decoder))

@@ -183,7 +183,7 @@ class HeadClaim:
 
 @lru_cache(maxsize=65_536)
 def subspace_claim(text: str) -> SubspaceClaim | None:
-    """Return what a claim of a subspace says; None if it is none."""
+    """Return what a claim of a subspace says; None if it is invalid."""
     if text in GIVEN or text in FEATURES or _MODULO.fullmatch(text):
         return GivenClaim(text)
     if text == "is" or text.startswith("is "):
@@ -212,7 +212,7 @@ _OF_ANOTHER: Mapping[str, Callable[[SubspaceClaim], SubspaceClaim]] = {
 
 @lru_cache(maxsize=65_536)
 def head_claim(text: str) -> HeadClaim | None:
-    """Return what a claim of a head says; None if it is none."""
+    """Return what a claim of a head says; None if it is invalid."""
     kind, _, rest = text.partition(" ")
     if text in _PLAIN:
         return _PLAIN[text]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tm2tfr.contract.labelling import HeadPattern, claimed
 from tm2tfr.contract.model import ModelVariable
@@ -27,6 +27,8 @@ from tm2tfr.sources.logic.model.claims import (
     conjuncts,
     equality,
     head_claim,
+    means,
+    reads,
     subspace_claim,
 )
 from tm2tfr.sources.logic.nodes import Node
@@ -134,7 +136,7 @@ class _Described:
         """Return what a subspace is claimed to hold, and its equation."""
         before, rounded, raw = space.holds.partition("rounded ")
         claim = subspace_claim(raw if rounded and before in ("", "within ") else space.holds)
-        if claim is None:
+        if claim is None or not means(claim, self._nodes):
             return "", ""
         if rounded:
             return f"{self._meaning(claim)}, rounded", f"round({self._value(claim)}){' inside the word' if before else ''}"
@@ -221,7 +223,7 @@ class _Described:
 
     def _head(self, text: str) -> HeadPattern:
         head = head_claim(text)
-        meaning, formula = ("", "") if head is None else self._looked(head)
+        meaning, formula = ("", "") if head is None or not reads(head, self._nodes) else self._looked(head)
         return HeadPattern(
             claim=text, meaning=meaning, formula=formula, seen="all" if head and head.kind == "all" else "one"
         )
@@ -284,7 +286,7 @@ def _written_out(node: Node) -> bool:
     return letter or isinstance(node, logic.Input | logic.Text | logic.Always | logic.Place)
 
 
-def _numbers(claims: Any) -> set[int]:
+def _numbers(claims: object) -> set[int]:
     """Return the numbers of the nodes that claims are about."""
     if isinstance(claims, list | tuple):
         return set().union(*map(_numbers, claims))

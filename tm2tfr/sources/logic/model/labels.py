@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,14 @@ from numpy.typing import NDArray
 from tm2tfr.contract.labelling import (
     RESERVED,
     HeadLabels,
+    HeldFunction,
     HeldVariable,
     LabelledWords,
     LabelVariable,
     LookMatrix,
     Scheme,
     Seen,
+    VariableKind,
     heads_of,
     recoded,
 )
@@ -136,7 +137,7 @@ class LogicVariables:
                 what = f"the label that holds here: {subspace.holds}"
                 found[subspace.name] = LabelVariable(name=name, kind="label", meaning=what, labels=subspace.labels), of
             else:
-                kind: Any = "number" if any(map(_is_a_share, nested(of))) else "whole"
+                kind: VariableKind = "number" if any(map(_is_a_share, nested(of))) else "whole"
                 found[subspace.name] = LabelVariable(name=name, kind=kind, meaning=f"what holds here: {subspace.holds}"), of
         return found
 
@@ -153,8 +154,8 @@ class LogicVariables:
         over = isinstance(claim, ShareClaim)
         claim = claim.of if isinstance(claim, ShareClaim) else claim
         if isinstance(claim, NodeClaim) and claim.node in self._by_number and claim.what in _FUNCTIONS:
-            function: Any = _FUNCTIONS[claim.what]
-            return HeldVariable(column=self._names[self._by_number[claim.node]], function=function, over=over)
+            column = self._names[self._by_number[claim.node]]
+            return HeldVariable(column=column, function=_FUNCTIONS[claim.what], over=over)
         if isinstance(claim, BitClaim) and [len(each) for each in claim.alternatives] == [1]:
             literal = claim.alternatives[0][0]
             if literal.label is None and literal.true and literal.node in self._by_number:
@@ -174,7 +175,7 @@ class LogicVariables:
             return HeldVariable(column="token", mean=mean)
         if subspace.name not in self._own:
             return None
-        function: Any = "up to" if _thermometer(claim) else ""
+        function: HeldFunction = "up to" if _thermometer(claim) else ""
         return HeldVariable(column=self._own[subspace.name][0].name, function=function, over=over, mean=mean)
 
     # ── on many words ───────────────────────────────────────────────────────────────────────────────────────
@@ -182,7 +183,7 @@ class LogicVariables:
         """Return the labels of words of one length, given as places of their tokens in the alphabet: (words, n)."""
         rows, fed = self._many.run(words), self.right.fed(words)
         model = ReferenceColumns(rows, fed, self._decoder.vocabulary, eos=self._eos)
-        columns: dict[str, NDArray[Any]] = {}
+        columns: dict[str, NDArray[np.generic]] = {}
         for node, name in self._names.items():
             column = model.places(node) if node.kind == "label" else model.numbers(node)
             columns[name] = column.astype(np.int32)
@@ -203,7 +204,7 @@ class LogicVariables:
 
 
 def _under_a_mean(claim: SubspaceClaim) -> SubspaceClaim | None:
-    """Return of what a claim is the mean over all that is in sight, where that is a vector; None: it is no such mean."""
+    """Return the vector of which a claim is the mean over all positions in sight; None if it is not such a mean."""
     return claim.of if isinstance(claim, MeanClaim) and claim.head.kind == "all" and labelled(claim) else None
 
 
@@ -220,5 +221,11 @@ def _text_of_head(holds: str) -> str:
     return holds.removeprefix("over i+1: ").removeprefix("at ").partition(": ")[0]
 
 
-_FUNCTIONS = {"label": "", "number": "", "square": "square", "positive": "positive", "negative": "negative"}
+_FUNCTIONS: Mapping[str, HeldFunction] = {
+    "label": "",
+    "number": "",
+    "square": "square",
+    "positive": "positive",
+    "negative": "negative",
+}
 """What a subspace holds of a node -> the function of the node's value that this is, see `FUNCTIONS`."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
 
 from tm2tfr.contract.modelled import CausalValue
 from tm2tfr.contract.wired import KnownOrNot
 from tm2tfr.sources.logic import nodes as tl
-from tm2tfr.sources.logic.evaluate import satisfied
+from tm2tfr.sources.logic.evaluate import HERE, LogicValue, here
 from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.model.claims import SubspaceClaim
 from tm2tfr.transformer.residual import Subspace
@@ -63,6 +62,7 @@ class SeenNodes:
     ) -> None:
         self.tokens, self.nodes, self._held, self._labels, self._spaces = tokens, nodes, held, labels, spaces
         self.claims = [(what, claim) for what, claim in sorted(reads.items()) if claim is not None]
+        self._holders = {claim: what for what, claim in reversed(self.claims)}
         self._token, self.why = "token" if "token" in reads else None, ""
 
     def take(self, what: str, p: int) -> CausalValue:
@@ -110,17 +110,13 @@ class SeenNodes:
     # ── bits ────────────────────────────────────────────────────────────────────────────────────────────────
     def bit(self, node: tl.Node, p: int) -> bool:
         """Return whether a bit is true at position `p`."""
-        for what, claim in self.claims:
-            literal = literal_of(claim)
-            if literal is not None and literal[0] == node.number:
+        for true in (False, True):
+            if (what := self._holders.get(truth_of(node, true))) is not None:
                 value = bool(self.take(what, p))
-                return value if literal[1] else self.within(p) and not value
-            if (
-                isinstance(claim, claims.ShareClaim)
-                and (literal := literal_of(claim.of)) is not None
-                and literal[0] == node.number
-            ):
-                return bool(self.take(what, p)) == literal[1]
+                return value if true else self.within(p) and not value
+        for true in (False, True):
+            if (what := self._holders.get(claims.ShareClaim(truth_of(node, true)))) is not None:
+                return bool(self.take(what, p)) == true
         literals, true = conjunction(node)
         flat = flattened(node, true)
         for what, claim in self.claims if literals else ():
@@ -129,47 +125,32 @@ class SeenNodes:
                 return value if true else self.within(p) and not value
         return self.within(p) and self._defined(node, p)
 
-    def _defined(self, node: tl.Node, p: int) -> bool:  # noqa: PLR0911
-        match node:
-            case tl.Always():
-                return node.value
-            case tl.OneOf():
-                return self.label(node.of, p) in node.values
-            case tl.Same():
-                return self.label(node.left, p) == self.label(node.right, p)
-            case tl.Not():
-                return not self.bit(node.of, p)
-            case tl.And():
-                return all(self.bit(part, p) for part in node.parts)
-            case tl.Or():
-                return any(self.bit(part, p) for part in node.parts)
-            case tl.Comparison():
-                return self._compared(node, p)
-            case tl.Predicate():
-                return self._predicate(node, p)
-            case tl.Since() | tl.Until() | tl.Previous() | tl.Next() | tl.Retrieve():
-                return bool(self._carried(node, p))
+    def value(self, node: tl.Node, p: int) -> LogicValue | None:
+        """Return a bit, a label or a number at position `p`."""
+        of: Mapping[str, Callable[[tl.Node, int], LogicValue | None]]
+        of = {"bit": self.bit, "label": self.label, "number": self.number}
+        return of[node.kind](node, p)
+
+    def _defined(self, node: tl.Node, p: int) -> bool:
+        if isinstance(node, tl.Comparison):
+            return self._compared(node, p)
+        looked_up = isinstance(node, tl.Predicate) and any(
+            isinstance(claim, claims.MeanClaim) and claim.head.kind == "lookup" for _, claim in self.claims
+        )
+        if looked_up or isinstance(node, tl.Since | tl.Until | tl.Previous | tl.Next | tl.Retrieve):
+            return bool(self._carried(node, p))
+        if type(node) in HERE:
+            return bool(here(node, self.value, p))
         self.doubt(f"nothing says what {called(node)} is at {p}")
         return False
 
     def _compared(self, node: tl.Comparison, p: int) -> bool:
-        steps = {
-            claim.least: what
-            for what, claim in self.claims
-            if isinstance(claim, claims.StepClaim) and claim.node == node.number
-        }
-
         def least(number: int) -> bool:
-            if number in steps:
-                return bool(self.take(steps[number], p))
+            if (what := self._holders.get(claims.StepClaim(number, node.number))) is not None:
+                return bool(self.take(what, p))
             return self.number(node.left, p) - self.number(node.right, p) >= number
 
         return _ORDER[node.relation](least)
-
-    def _predicate(self, node: tl.Predicate, p: int) -> bool:
-        if any(isinstance(claim, claims.MeanClaim) and claim.head.kind == "lookup" for _, claim in self.claims):
-            return bool(self._carried(node, p))
-        return satisfied(node, self.number(node.of, p))
 
     def _carried(self, node: tl.Node, p: int) -> CausalValue:
         """Return what the head of an operator brought of it: the one thing that is read and comes from where it looks."""
@@ -206,9 +187,8 @@ class SeenNodes:
 
     def found(self, node: tl.Retrieve, p: int) -> bool | None:
         """Return whether a retrieval selects anything; None if what is read does not say that."""
-        for what, claim in self.claims:
-            if claim == claims.NodeClaim("found", node.number):
-                return bool(self.take(what, p))
+        if (what := self._holders.get(claims.NodeClaim("found", node.number))) is not None:
+            return bool(self.take(what, p))
         there = [bare(claim) for _, claim in self.claims]
         if not any(isinstance(claim, claims.MeanClaim) and claim.head.kind in RETRIEVING for claim in there):
             return None
@@ -280,13 +260,12 @@ class SeenNodes:
     def label(self, node: tl.Node, p: int) -> str | None:  # noqa: PLR0911
         """Return the label at position `p`; None outside the word."""
         other: str | None = None
-        for what, claim in self.claims:
-            if claim == claims.NodeClaim("label", node.number):
-                value = self.take(what, p)
-                if isinstance(value, str):
-                    return value
-                left = self._labels.get(node.number, frozenset()) - set(self._spaces[what].labels or ())
-                other = next(iter(left)) if value is None and len(left) == 1 else "" if value is None else None
+        if (what := self._holders.get(claims.NodeClaim("label", node.number))) is not None:
+            value = self.take(what, p)
+            if isinstance(value, str):
+                return value
+            left = self._labels.get(node.number, frozenset()) - set(self._spaces[what].labels or ())
+            other = next(iter(left)) if value is None and len(left) == 1 else "" if value is None else None
         if not self.within(p):
             return None
         match node:
@@ -294,10 +273,9 @@ class SeenNodes:
                 if self._token is None:
                     self.doubt(f"the token at {p} is not read")
                 return self.token(p)
-            case tl.Text():
-                return node.value
-            case tl.Choose():
-                return self.label(node.then if self.bit(node.condition, p) else node.other, p)
+            case tl.Text() | tl.Choose():
+                chosen = here(node, self.value, p)
+                return None if chosen is None else str(chosen)
             case tl.Retrieve() if isinstance(value := self._retrieved(node, p), str):
                 return value
         if other is not None:
@@ -307,42 +285,32 @@ class SeenNodes:
         self.doubt(f"nothing says what {called(node)} is at {p}")
         return None
 
-    def number(self, node: tl.Node, p: int) -> int:  # noqa: PLR0911
+    def number(self, node: tl.Node, p: int) -> int:
         """Return the number at position `p`, inside the word or not; a bit counts as 1 or 0."""
-        parts: dict[str, Any] = {}
-        for what, claim in self.claims:
-            if (
-                isinstance(claim, claims.NodeClaim)
-                and claim.node == node.number
-                and claim.what in ("number", "positive", "negative")
-            ):
-                parts[claim.what] = self.take(what, p)
+        kinds = ("negative", "number", "positive")
+        held = {kind: self._holders.get(claims.NodeClaim(kind, node.number)) for kind in kinds}
+        parts = {kind: self.take(what, p) for kind, what in held.items() if what is not None}
         if "number" in parts:
             return self._whole(node, parts["number"], p)
         if len(parts) == 2:
             return self._whole(node, parts["positive"] - parts["negative"], p)
-        match node:
-            case tl.Sum():
-                return node.constant + sum(factor * self.number(term, p) for factor, term in node.terms)
-            case tl.Place():
-                return p
-            case tl.CountLeft():
-                return self._counted(node, p)
+        if isinstance(node, tl.CountLeft):
+            return self._counted(node, p)
+        if isinstance(node, tl.Sum | tl.Place):
+            return int(here(node, self.value, p) or 0)
         if node.kind == "bit":
             return int(self.bit(node, p))
         self.doubt(f"nothing says what {called(node)} is at {p}")
         return 0
 
     def _counted(self, node: tl.CountLeft, p: int) -> int:
-        for what, claim in self.claims:
-            if isinstance(claim, claims.MeanClaim) and (claim.head.kind, claim.head.mask) == ("all", "future"):
-                literal = literal_of(claim.of)
-                if literal == (node.of.number, True):
-                    return self._whole(node, self.take(what, p) * (p + 1), p)
+        mean = claims.MeanClaim(claims.HeadClaim("all", "future"), truth_of(node.of, True))
+        if (what := self._holders.get(mean)) is not None:
+            return self._whole(node, self.take(what, p) * (p + 1), p)
         self.doubt(f"nothing says what {called(node)} is at {p}")
         return 0
 
-    def _whole(self, node: tl.Node, value: Any, p: int) -> int:
+    def _whole(self, node: tl.Node, value: CausalValue, p: int) -> int:
         number = Fraction(value)
         if number.denominator != 1:
             self.doubt(f"{called(node)} is not a whole number at {p} then")
@@ -352,6 +320,11 @@ class SeenNodes:
 # ── what claims and connectives say, as literals: a node, and whether it has to be true ───────────────
 RETRIEVING = ("latest", "earliest", "back", "ahead")
 """The kinds of heads that bring what a retrieval finds."""
+
+
+def truth_of(node: tl.Node, true: bool) -> claims.BitClaim:
+    """Return the claim that a bit is true, or false."""
+    return claims.BitClaim(((claims.TruthOf(node.number, None, true),),))
 
 
 def literal_of(claim: SubspaceClaim | None) -> tuple[int, bool] | None:

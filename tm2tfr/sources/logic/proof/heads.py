@@ -136,6 +136,7 @@ def lead(scores: HeadScores, layer: int) -> ShownGap:
 
 
 def _neighbour(scores: HeadScores) -> ShownGap | None:
+    # 2c·(i∓1)·j - c·j² is c·(i∓1)² - c·(j - (i∓1))²: the key i∓1 is best, and any other loses c or more.
     found = scores.products
     c = -found.get(("1", "i^2"), Fraction(0))
     for mask, sign in (("future", -2), ("none", 2)):
@@ -156,9 +157,12 @@ def _lookup(scores: HeadScores) -> ShownGap | None:
     if any(a != "1" and kinds[a] != kind for a, _ in found):
         return None
     factors = {a: factor for (a, _), factor in found.items()}
+    # Keys j and j + 1 differ by 2sy - s(2j + 1), over d. With y and j whole, that is in c - s + gℤ + 2sℤ, of which `apart`
+    # has the element nearest to 0, and that is 0 where neighbours may tie. Scores are concave in j: others are further off.
     gap = apart(factors.pop(inverse, Fraction(0)) - scale, [*factors.values(), 2 * scale])
 
     def fits(positions: int, u: Fraction) -> bool:
+        # A term is at most its factor times N²/d, and the lead is gap/d: the d cancel. Two scores are off, hence the 2.
         return 2 * _error(scores, u) * scores.total * positions**2 < gap
 
     return ShownGap(gap, "position" if scores.head.mask == "future" else "length", fits) if gap > 0 else None
@@ -172,9 +176,11 @@ def _sign(scores: HeadScores) -> ShownGap | None:
     if any(b != "token[BOS]" or (a != "1" and kinds[a] != "share") for a, b in found):
         return None
     factors = {a: factor for (a, _), factor in found.items()}
+    # Position 1 has the score 0, since `far` and `early` cancel there; so y/d must not be 0. Positions behind have `far`.
     gap = min(apart(factors.pop("1/(i+1)", Fraction(0)), list(factors.values())), Fraction(1))
 
     def fits(positions: int, u: Fraction) -> bool:
+        # A term is at most its factor times N/d, and the lead is gap/d: the d cancel, as in a lookup.
         return 2 * _error(scores, u) * scores.total * positions < gap
 
     return ShownGap(gap, "position", fits) if gap > 0 else None
@@ -197,12 +203,15 @@ def _nearest(scores: HeadScores) -> ShownGap | None:
         return None
 
     def fits(positions: int, u: Fraction) -> bool:
+        # The smallest lead is that of two keys with equal whole parts, |t|/d, where d is at most N.
         return 2 * _error(scores, u) * (_whole_size(scores, positions) + 1) * positions < abs(tie)
 
     return ShownGap(abs(tie), "position" if divided == "1/(i+1)" else "length", fits)
 
 
 def _steep(scores: HeadScores) -> ShownGap | None:
+    # (i + 1)·w ± j: a larger w is ahead by i + 1, more than the i by which two j in sight differ; equal w leave 1.
+    # The factor i + 1 is in two products with equal weights, that with i and that with 1.
     found = scores.products
     tie = found.pop(("1", "i"), Fraction(0))
     steep = {b: factor for (a, b), factor in found.items() if a == "i"}

@@ -188,6 +188,7 @@ def embedded(decoder: Decoder, known: Directed) -> Iterator[Fits]:
         largest = [Fraction(1) if each.bounded else Fraction(*each(positions - 1)) for each in features]
         of_tokens = {at: max(map(abs, row.values())) for at, row in tokens.items()}
         of_place = {at: sum((abs(w) * largest[n] for n, w in row.items()), Fraction(0)) for at, row in place.items()}
+        # Whole numbers up to 1/u are exact in the dtype. N² is among them for i², from which scores are computed.
         sums = [of_tokens.get(at, 0) + of_place.get(at, 0) for at in {**tokens, **place}]
         return max([*sums, positions**2]) * u <= 1
 
@@ -226,6 +227,7 @@ def carried(heads: Sequence[Head], before: Directed, after: Directed, layer: int
             sizes = {row: size_of(terms, before, positions) for row, terms in values.items()}
             for at, row in outputs.items():
                 own = sum((abs(w) * sizes.get(each, 0) for each, w in row.items()), Fraction(0))
+                # A mean is a sum of up to N terms, which must be exact, and one division after it.
                 added[at] = added.get(at, Fraction(0)) + own * (positions if head.uniform else 1)
         return max(added.values(), default=Fraction(0)) * u <= 1
 
@@ -262,6 +264,7 @@ def computed(part: FeedForward, before: Directed, after: Directed, layer: int) -
     def fits(positions: int, u: Fraction) -> bool:
         sizes = {unit: size_of(row, before, positions) + abs(biases.get(unit, Fraction(0))) for unit, row in exact.items()}
         sums = [sum((abs(w) * sizes.get(unit, 1) for unit, w in row.items()), Fraction(0)) for row in outputs.values()]
+        # All partial sums are multiples of `grain`: such a number is exact up to grain/u, whatever the order of adding.
         return max([*sizes.values(), *sums], default=Fraction(0)) * u <= grain
 
     yield fits

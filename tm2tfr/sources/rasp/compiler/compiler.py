@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import Any
 
 from tm2tfr.base.choices import RASP, RaspMask
 from tm2tfr.base.errors import CompileError, Diagnostic, Tm2tfrError
@@ -275,7 +274,7 @@ def _reads_back(program: Program) -> bool:
     )
 
 
-def _numbered(sops: Sequence[SOp]) -> list[Any]:
+def _numbered(sops: Sequence[SOp]) -> list[tuple[str, dict[str, object]]]:
     """Return what nodes are, with their numbers."""
     return [
         (
@@ -286,7 +285,7 @@ def _numbered(sops: Sequence[SOp]) -> list[Any]:
     ]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     return value.number if isinstance(value, Node) else (type(value), value)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import fields
 from fractions import Fraction
-from typing import Any
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp import sops
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.sequence import graph as seq
+
+Structure = tuple[object, ...]
+"""What a node is made of, apart from its key, name and text."""
 
 
 def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: str = "") -> seq.SequenceGraph:
@@ -39,18 +42,18 @@ def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: 
     )
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: sops.Atom) -> sops.Atom:
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
-def _typed(part: Any) -> Any:
-    """Return what says whether two parts are the same: 1 and True are equal, and not the same."""
+def _typed(part: object) -> object:
+    """Return a part so that equal ones are the same: 1 and True are equal, and not the same."""
     if isinstance(part, tuple):
         return tuple(map(_typed, part))
     return part if isinstance(part, seq.Operation) else (type(part), part)
 
 
-def _text(token: Any) -> str:
+def _text(token: sops.Atom) -> str:
     """Return a token as the authors' interpreter makes text of it: a fraction is a float."""
     return str(float(token)) if isinstance(token, Fraction) else str(token)
 
@@ -61,7 +64,7 @@ class _Lowering:
         self._texts = tuple((_whole(token), _text(token)) for token in alphabet)
         self.nodes: dict[sops.SOp, seq.Operation] = {}
         self._selectors: dict[sops.Selector, seq.Selection] = {}
-        self._same: dict[tuple[Any, ...], seq.Operation] = {}
+        self._same: dict[Structure, seq.Operation] = {}
 
     def add(self, wanted: Sequence[sops.SOp]) -> None:
         """Add nodes for `wanted` and all that they are made of."""
@@ -84,78 +87,46 @@ class _Lowering:
             parts = tuple(self._selectors[part] for part in selector.parts)
             return seq.Combine(key=key, name=selector.name, operator=selector.operator, parts=parts, span=selector.span)
         if not isinstance(selector, sops.Select):
-            raise CompileError(f"{selector!r} is no selector: use select, and, or, not")
+            raise CompileError(f"{selector!r} is not a selector: use select, and, or, not")
         keys, queries = self.nodes[selector.key], self.nodes[selector.query]
         return seq.Compare(
             key=key, name=selector.name, keys=keys, queries=queries, relation=selector.relation, span=selector.span
         )
 
     def _node(self, sop: sops.SOp) -> seq.Operation:
-        kind, parts = self._kind(sop)
-        known = (kind, *map(_typed, parts))
-        if known not in self._same:
-            about: Mapping[str, Any] = {"key": f"s{sop.number}", "name": sop.name, "span": sop.span}
-            self._same[known] = _MADE[kind](about, *parts)
-        return self._same[known]
+        node = self._made(sop, seq.NodeFields(key=f"s{sop.number}", name=sop.name, span=sop.span))
+        return self._same.setdefault(_structure(node), node)
 
-    def _kind(self, sop: sops.SOp) -> tuple[str, tuple[Any, ...]]:
+    def _made(self, sop: sops.SOp, about: seq.NodeFields) -> seq.Operation:
         if isinstance(sop, sops.Tokens):
-            return self._converted(sop.conversion)
+            return self._converted(sop.conversion, about)
         if isinstance(sop, sops.Indices):
-            return "position", ()
+            return seq.Position(**about)
         if isinstance(sop, sops.Constant):
-            return "constant", (_whole(sop.value),)
+            return seq.Fixed(value=_whole(sop.value), **about)
         if isinstance(sop, sops.Elementwise):
             entries = tuple((_whole(key), _whole(value)) for key, value in sop.entries)
-            return f"apply_{sop.operator}", (entries, *(self.nodes[argument] for argument in sop.arguments))
+            arguments = tuple(self.nodes[argument] for argument in sop.arguments)
+            return seq.Apply(operator=sop.operator, arguments=arguments, entries=entries, **about)
         if isinstance(sop, sops.Aggregate):
-            return "attend", (self._selectors[sop.selector], self.nodes[sop.values], _whole(sop.default))
-        raise CompileError(f"{sop!r} is no s-op: use tokens, indices, functions of them, and aggregate")
+            selector, values = self._selectors[sop.selector], self.nodes[sop.values]
+            return seq.Attend(selector=selector, values=values, default=_whole(sop.default), **about)
+        raise CompileError(f"{sop!r} is not an s-op: use tokens, indices, functions of them, and aggregate")
 
-    def _converted(self, conversion: sops.Conversion) -> tuple[str, tuple[Any, ...]]:
+    def _converted(self, conversion: sops.Conversion, about: seq.NodeFields) -> seq.Operation:
         if conversion == "asis" or (conversion == "str" and self._text):
-            return "token", ()
+            return seq.Token(**about)
+        alone = seq.Token(key="s")
+        token = self._same.setdefault(_structure(alone), alone)
         if conversion == "str":
-            return "apply_table", (self._texts, self._token())
-        return f"token_{conversion}", (self._token(),)
-
-    def _token(self) -> seq.Operation:
-        known = ("token",)
-        if known not in self._same:
-            self._same[known] = seq.Token(key="s")
-        return self._same[known]
+            return seq.Apply(operator="table", arguments=(token,), entries=self._texts, **about)
+        return seq.Apply(operator=conversion, arguments=(token,), **about)
 
 
-def _apply(operator: str) -> Any:
-    def made(
-        about: Mapping[str, Any], entries: tuple[tuple[seq.Item, seq.Item], ...], *arguments: seq.Operation
-    ) -> seq.Operation:
-        return seq.Apply(operator=operator, arguments=arguments, entries=entries, **about)
-
-    return made
-
-
-def _converted(operator: str) -> Any:
-    def made(about: Mapping[str, Any], token: seq.Operation) -> seq.Operation:
-        return seq.Apply(operator=operator, arguments=(token,), **about)
-
-    return made
-
-
-class _Made(dict[str, Any]):
-    """How a node of each kind is made."""
-
-    def __missing__(self, kind: str) -> Any:
-        family, _, operator = kind.partition("_")
-        return _apply(operator) if family == "apply" else _converted(operator)
-
-
-_MADE = _Made(
-    token=lambda about: seq.Token(**about),
-    position=lambda about: seq.Position(**about),
-    constant=lambda about, value: seq.Fixed(value=value, **about),
-    attend=lambda about, selector, values, default: seq.Attend(selector=selector, values=values, default=default, **about),
-)
+def _structure(node: seq.Operation) -> Structure:
+    """Return the class and the parts of a node, which are equal for two nodes that are made in the same way."""
+    parts = (getattr(node, field.name) for field in fields(node) if field.name not in seq.NodeFields.__annotations__)
+    return type(node), *map(_typed, parts)
 
 
 def _parents(node: sops.Node) -> Sequence[sops.Node]:

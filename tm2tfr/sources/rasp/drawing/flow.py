@@ -74,7 +74,7 @@ def _elementwise(sop: rasp.Elementwise, names: Mapping[int, str]) -> str:
 
 
 def _operand(sop: rasp.SOp, names: Mapping[int, str]) -> str:
-    """Return an operand: whatever is written out and is no call is in brackets, since few know RASP's precedences."""
+    """Return an operand, in brackets if it is written out and is not a call: few readers know RASP's precedences."""
     text = named(sop, names)
     return (
         f"({text})"

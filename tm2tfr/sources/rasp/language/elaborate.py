@@ -67,6 +67,8 @@ class Elaborator:
     calls: int = 0
     steps: int = 0
     loading: tuple[str, ...] = ()
+    watch: Callable[[s.Statement, names.Scope], None] = lambda statement, scope: None
+    """Called after each statement of a program, or of a file that it loads, that was carried out."""
 
     def __post_init__(self) -> None:
         self.expressions: dict[type[s.Expression], Callable[[Any, names.Scope], names.Meta]] = {
@@ -101,16 +103,24 @@ class Elaborator:
         for statement in statements:
             if isinstance(statement, s.Setting) and statement.kind == EXIT:
                 return
-            with _deep():
-                try:
-                    self.statement(statement, scope)
-                except names.StatementRefused as refused:
-                    self._report(refused)
-                    names.break_names(statement, scope)
-                except (TooManyNodes, RecursionError, MemoryError) as error:
-                    why = (error.what, error.remedy) if isinstance(error, TooManyNodes) else _TOO_DEEP
-                    self._report(names.StatementRefused(statement, *why))
-                    names.break_names(statement, scope)
+            if self.attempt(statement, scope):
+                self.watch(statement, scope)
+            else:
+                names.break_names(statement, scope)
+
+    def attempt(self, statement: s.Statement, scope: names.Scope) -> bool:
+        """Run a statement, and return whether it was carried out; why it was refused goes to the log."""
+        with _deep():
+            try:
+                self.statement(statement, scope)
+            except names.StatementRefused as refused:
+                self._report(refused)
+            except (TooManyNodes, RecursionError, MemoryError) as error:
+                why = (error.what, error.remedy) if isinstance(error, TooManyNodes) else _TOO_DEEP
+                self._report(names.StatementRefused(statement, *why))
+            else:
+                return True
+        return False
 
     def statement(self, statement: s.Statement, scope: names.Scope) -> None:
         """Run one statement."""
@@ -334,13 +344,11 @@ class Elaborator:
         values = self._values(expression.arguments, scope)
         if isinstance(function, names.RaspFunction):
             return self.call(function, values, expression)
-        if not isinstance(function, Node):
+        if not isinstance(function, SOp | Selector):
             what = f"{names.sort_of(function)} cannot be called"
             raise names.StatementRefused(expression.function, what, "name a function, or an s-op to apply it to an input")
         if len(values) != 1:
-            what = (
-                f"{'an s-op' if isinstance(function, SOp) else 'a selector'} is applied to one input, not to {len(values)}"
-            )
+            what = f"{names.sort_of(function)} is applied to one input, not to {len(values)}"
             raise names.StatementRefused(expression, what, 'write for example tokens("hello")')
         request = names.Request(function, self._word(values[0], expression.arguments[0]), expression)
         self.requests.append(request)
@@ -393,8 +401,6 @@ class Elaborator:
 
 
 _CALLED = ("select", "aggregate", "range", "zip", "len")
-
-
 _TOO_DEEP = "the statement is nested too deeply", "use variables for its parts, and check that its recursion ends"
 
 

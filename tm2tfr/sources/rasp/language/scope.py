@@ -102,7 +102,7 @@ class Request:
         drawn: whether it is a drawing.
     """
 
-    node: Node
+    node: SOp | Selector
     word: Word
     part: TextPart
     drawn: bool = False

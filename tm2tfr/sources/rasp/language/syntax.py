@@ -239,7 +239,7 @@ class Maker:
         self.made += 1
         return kind(number=self.made - 1, span=self.part.span if self.part else None, **fields)
 
-    def tokens(self, conversion: Any) -> rasp.SOp:
+    def tokens(self, conversion: rasp.Conversion) -> rasp.SOp:
         """Return the input, converted."""
         return self.node(rasp.Tokens, conversion=conversion, name=f"tokens_{conversion}")
 
@@ -256,7 +256,7 @@ class Maker:
         return value if isinstance(value, rasp.SOp) else self.constant(value)
 
     def elementwise(
-        self, operator: Any, *arguments: rasp.SOp | rasp.Atom, entries: dict[rasp.Atom, rasp.Atom] | None = None
+        self, operator: str, *arguments: rasp.SOp | rasp.Atom, entries: dict[rasp.Atom, rasp.Atom] | None = None
     ) -> rasp.SOp:
         """Return a function of the values at the same position."""
         lifted = tuple([self.lifted(argument) for argument in arguments])
@@ -267,7 +267,7 @@ class Maker:
         lifted = self.lifted(key), self.lifted(query)
         return self.node(rasp.Select, key=lifted[0], query=lifted[1], relation=relation)
 
-    def combined(self, operator: Any, *parts: rasp.Selector) -> rasp.Selector:
+    def combined(self, operator: str, *parts: rasp.Selector) -> rasp.Selector:
         """Return ``and``, ``or`` or ``not`` of selectors."""
         return self.node(rasp.Combined, operator=operator, parts=parts)
 

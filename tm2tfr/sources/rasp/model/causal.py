@@ -1,10 +1,8 @@
 """The causal model of a RASP program's run: s-ops by what they are made of, at the positions that selectors select.
 
-See `tm2tfr.contract.wired`: an s-op of which nothing that is read says anything is computed by its own definition, down to
-the tokens. The variables are, by what subspaces hold (see `tm2tfr.sources.rasp.model.claims`): ``token``; ``value
-s12``, the label of an s-op, or of the kind that values of several are of; ``picked s12`` and ``mean s12 K L``, what an
-aggregate brings from the positions that its head attends to, a label, or K (mean - L); ``found c7``, whether the selector
-selects anything. ``steps`` and ``share`` are computed from these, can be seen and not set.
+See `tm2tfr.contract.wired`: an s-op that no variable read holds is computed by its own definition, down to the tokens.
+Variables are what subspaces are claimed to hold, see `tm2tfr.sources.rasp.model.claims`; ``steps`` and ``share`` are
+computed from others, and can be seen and not set.
 
 There is also a doubt where an s-op has a value that it has in no run, or a selector selects nothing that always selects
 something.
@@ -14,24 +12,41 @@ Nothing here is taken from the compiler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.modelled import CausalValue, Settings
-from tm2tfr.contract.wired import KnownOrNot, WiredCausal, WiredRun, latest, plain
+from tm2tfr.contract.wired import WiredCausal, WiredRun, latest, plain
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.evaluate import evaluate
 from tm2tfr.sources.rasp.library import word_of
-from tm2tfr.sources.rasp.model.claims import Gaze, look, s_ops
-from tm2tfr.sources.rasp.model.weights import FIXED, RaspWeights, among
+from tm2tfr.sources.rasp.model.claims import (
+    ClassOf,
+    FoundOf,
+    Gaze,
+    GivenOf,
+    Literals,
+    MeanOf,
+    PickedOf,
+    SharesOf,
+    SopNumbers,
+    StepsOf,
+    ValueOf,
+    look,
+)
+from tm2tfr.sources.rasp.model.columns import thresholds
+from tm2tfr.sources.rasp.model.weights import FIXED, RaspReads, RaspWeights
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.truth import plain_value
-from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, number, shown_value
+from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, number
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import WiredHead
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.weights import Decoder
+
+_Atoms = Mapping[rasp.SOp, rasp.Atom]
+_Side = tuple[RaspReads, _Atoms]
+"""What a query or a key is computed from: variables, and the values that the class of it stands for."""
 
 
 class RaspRun(WiredRun):
@@ -49,325 +64,239 @@ class RaspRun(WiredRun):
                 for i in range(len(self.tokens)):
                     self.held(what, i)
 
-    def computed(self, what: str, i: int) -> KnownOrNot:
-        kind, _, rest = what.partition(" #")[0].partition(" ")
-        return _KINDS[kind](self, what, rest, i)
-
-    def answered(self, output: Output, i: int) -> KnownOrNot:
+    def answered(self, output: Output, i: int) -> CausalValue:
         sop = self._about.answered[output]
-        value, why = self.seen(sop, i, self._about.outputs[output.name])
-        if output.labels is not None or isinstance(value, str):
-            return shown_value(value, self._about.numeric[sop]), why
-        return plain_value(value), why
+        value = self.seen(sop, i, self._about.reads(self._about.outputs[output.name]))
+        return self._about.shown(sop, value) if output.labels is not None or isinstance(value, str) else plain_value(value)
 
-    # ── s-ops as they are seen ──────────────────────────────────────────────────────────────────────────────
-    def seen(self, sop: rasp.SOp, i: int, reads: frozenset[str] | set[str], *, but: str = "") -> KnownOrNot:  # noqa: PLR0911
+    # ── s-ops as they are seen
+    def seen(self, sop: rasp.SOp, i: int, reads: RaspReads, *, but: str = "") -> rasp.Atom:  # noqa: PLR0911
         """Return the value of an s-op at position `i` for what reads these variables; `but` is not one of them."""
-        about = self._about
-        node = about.same[sop]
-        known = about.atoms[node]
+        node = self._about.same[sop]
+        known = self._about.atoms[node]
         if len(known) == 1:
-            return next(iter(known.values())), ""
-        name = among(reads, f"value s{node.number}")
+            return next(iter(known.values()))
+        name = reads.held.get(ValueOf(node.number))
         if name is not None and name != but:
-            return self._atom(node, *self.held(name, i), i)
+            label = self.take(name, i)
+            if isinstance(label, str) and label in known:
+                return known[label]
+            self.doubt(f"{_name(node)} has no value at {i} then, as in no run")
+            return next(iter(known.values()))
         if isinstance(node, rasp.Tokens):
-            token, why = self.held("token", i)
-            return self._allowed(node, CONVERSIONS[node.conversion](self._token(token)), why, i)
+            return self._allowed(node, CONVERSIONS[node.conversion](self._about.tokens[self.take("token", i)]), i)
         if isinstance(node, rasp.Indices):
-            return i, ""
+            return i
         if isinstance(node, rasp.Constant):
-            return node.value, ""
+            return node.value
         if isinstance(node, rasp.Aggregate):
             return self._brought(node, i, reads)
         return self._applied(node, i, reads)
 
-    def _applied(self, node: rasp.SOp, i: int, reads: frozenset[str] | set[str]) -> KnownOrNot:
+    def _applied(self, node: rasp.SOp, i: int, reads: RaspReads) -> rasp.Atom:
         if not isinstance(node, rasp.Elementwise):
             raise TypeError(f"{node!r} is not an s-op of a program")
-        found = [self.seen(argument, i, reads) for argument in node.arguments]
-        why = next((why for _, why in found if why), "")
-        values = [value for value, _ in found]
+        values = [self.seen(argument, i, reads) for argument in node.arguments]
         try:
             value = _applied(node, values)
         except (ValueRefused, TypeError, KeyError):
-            return next(iter(self._about.atoms[node].values())), why or f"{_name(node)} has no value at {i} then"
-        return self._allowed(node, value, why, i)
+            self.doubt(f"{_name(node)} has no value at {i} then")
+            return next(iter(self._about.atoms[node].values()))
+        return self._allowed(node, value, i)
 
-    def _allowed(self, node: rasp.SOp, value: rasp.Atom, why: str, i: int) -> KnownOrNot:
+    def _allowed(self, node: rasp.SOp, value: rasp.Atom, i: int) -> rasp.Atom:
         """Return a value of an s-op, with a doubt if it has it in no run."""
-        text = shown_value(value, self._about.numeric[node])
-        if not why and text not in self._about.atoms[node]:
-            why = f"{_name(node)} is {text} at {i} then, as in no run"
-        return value, why
+        text = self._about.shown(node, value)
+        if text not in self._about.atoms[node]:
+            self.doubt(f"{_name(node)} is {text} at {i} then, as in no run")
+        return value
 
-    def _atom(self, node: rasp.SOp, label: CausalValue, why: str, i: int) -> KnownOrNot:
-        known = self._about.atoms[node]
-        if isinstance(label, str) and label in known:
-            return known[label], why
-        nothing = f"{_name(node)} has no value at {i} then, as in no run"
-        return next(iter(known.values())), why or nothing
-
-    def _token(self, text: CausalValue) -> rasp.Atom:
-        return next((token for token in self._about.program.alphabet if shown_atom(token) == text), text)
-
-    def _brought(self, node: rasp.Aggregate, i: int, reads: frozenset[str] | set[str]) -> KnownOrNot:  # noqa: PLR0911
+    def _brought(self, node: rasp.Aggregate, i: int, reads: RaspReads) -> rasp.Atom:
         """Return an aggregate as it is seen: what is brought, or the default where nothing is found."""
-        about, n = self._about, node.number
-        found = among(reads, f"found c{node.selector.number}")
-        doubt = ""
-        if found is not None:
-            there, doubt = self.held(found, i)
-            if there == 0:
-                return node.default, doubt
-            if there != 1:
-                return node.default, doubt or f"{found} is {there} at {i} then, as in no run"
-        if (picked := among(reads, f"picked s{n}")) is not None:
-            label, why = self.held(picked, i)
-            texts = {shown_value(v, about.numeric[node.values]): v for v in about.atoms[about.same[node.values]].values()}
+        atoms, n = self._about.atoms[self._about.same[node.values]], node.number
+        found = reads.held.get(FoundOf(node.selector.number))
+        if found is not None and (there := self.take(found, i)) != 1:
+            if there != 0:
+                self.doubt(f"{found} is {there} at {i} then, as in no run")
+            return node.default
+        if (picked := reads.held.get(PickedOf(n))) is not None:
+            label = self.take(picked, i)
+            texts = {self._about.shown(node.values, value): value for value in atoms.values()}
             if isinstance(label, str) and label in texts:
-                return self._allowed(node, texts[label], why or doubt, i)
-            return node.default, why or doubt or f"what {_name(node)} picks at {i} is no value then, as in no run"
-        mean = among(reads, f"mean s{n} ")
-        if (steps := among(reads, f"steps s{n}")) is not None:
-            mean = among(about.wires[steps].reads, f"mean s{n} ")
+                return self._allowed(node, texts[label], i)
+            self.doubt(f"what {_name(node)} picks at {i} is not a value then, as in no run")
+            return node.default
+        mean = reads.means.get(n)
+        if (steps := reads.held.get(StepsOf(n))) is not None:
+            mean = self._about.reads(self._about.wires[steps].reads).means.get(n)
         if mean is not None:
-            carried, why = self.held(mean, i)
-            scale, least = map(Fraction, mean.partition(" #")[0].split(" ")[2:])
-            value = carried / scale + least
-            offered = [number(each) for each in about.atoms[about.same[node.values]].values()]
+            what, claim = mean
+            value = self.take(what, i) / claim.scale + claim.least
+            offered = [number(each) for each in atoms.values()]
             if not min(offered) <= value <= max(offered):
-                why = why or f"{_name(node)} is no mean of values at {i} then"
-            return self._allowed(node, plain_value(value), why or doubt, i)
+                self.doubt(f"{_name(node)} is not a mean of values at {i} then")
+            return self._allowed(node, plain_value(value), i)
         if found is not None:
-            (value, *_) = about.atoms[about.same[node.values]].values()
-            return value, doubt
-        return node.default, f"nothing says how {_name(node)} is known at {i}"
+            return next(iter(atoms.values()))
+        self.doubt(f"nothing says how {_name(node)} is known at {i}")
+        return node.default
 
-    # ── variables ───────────────────────────────────────────────────────────────────────────────────────────
-    def _of_token(self, what: str, rest: str, i: int) -> KnownOrNot:
-        return self.tokens[i], ""
+    # ── variables
+    def computed(self, what: str, i: int) -> CausalValue:  # noqa: PLR0911
+        about, claim = self._about, self._about.claims[what]
+        if isinstance(claim, GivenOf):
+            return self.tokens[i]
+        reads, space = about.reads(about.wires[what].reads), about.spaces[what]
+        match claim:
+            case ValueOf():
+                sop = about.sops[claim.sop]
+                label: CausalValue = about.shown(sop, self.seen(sop, i, reads, but=what))
+                return self._together(what, label, reads, i)
+            case ClassOf():
+                text = self._text(claim.sops, i, reads)
+                return self._together(what, dict(space.groups).get(text), reads, i)
+            case PickedOf():
+                values = about.known.aggregate(claim.sop).values
+                shares = self._shares([about.shown(values, self.seen(values, j, reads))] for j in self._places(what, i))
+                return next(iter(shares)) if len(shares) == 1 else shares
+            case MeanOf():
+                values, places = about.known.aggregate(claim.sop).values, self._places(what, i)
+                scaled = [claim.scale * (number(self.seen(values, j, reads)) - claim.least) for j in places]
+                return sum(scaled, Fraction(0)) / len(places)
+            case StepsOf():
+                return self._steps(what, reads, claim, i)
+            case SharesOf():
+                return self._shares(self._classes(what, claim, reads, i))
+            case FoundOf():
+                return self._found(what, reads, claim, i)
+        raise KeyError(what)
 
-    def _of_value(self, what: str, rest: str, i: int) -> KnownOrNot:
-        """A table: a label of an s-op, or of the kind that several values are of; what comes together has to occur."""
-        about, reads = self._about, self._about.wires[what].reads
-        side, _, of = rest.partition(" ")
-        if side in ("keys", "queries"):
-            text, why = self._text(of.partition(" of ")[2], i, reads)
-            label: CausalValue = dict(about.spaces[what].groups).get(text)
-        else:
-            sop = about.sops[int(rest[1:])]
-            value, why = self.seen(sop, i, reads, but=what)
-            label = shown_value(value, about.numeric[sop])
-        return label, why or self._together(what, reads, i)
+    def _together(self, what: str, value: CausalValue, reads: RaspReads, i: int) -> CausalValue:
+        """Return the value of a table, with a doubt if what it reads does not come together in any run."""
+        if not self.why:
+            names = [name for name in reads.names if name not in ("1", "i", "i^2")]
+            found = tuple(i if name == "position" else plain(self.held(name, i)[0]) for name in names)
+            if self._about.seldom(what, found):
+                self.doubt(f"what {self._about.spaces[what].name!r} is computed from at {i} comes together in no run")
+        return value
 
-    def _together(self, what: str, reads: set[str], i: int) -> str:
-        """Return a doubt if what is read does not come together in any run."""
-        found = tuple(
-            i if name == "position" else plain(self.held(name, i)[0]) for name in sorted(reads) if name not in _LINES
-        )
-        if not self._about.seldom(what, found):
-            return ""
-        return f"what {self._about.spaces[what].name!r} is computed from at {i} comes together in no run"
+    def _steps(self, what: str, reads: RaspReads, claim: StepsOf, i: int) -> CausalValue:
+        if claim.sop not in reads.means:
+            self.doubt(f"nothing says how {what} is known at {i}")
+            return {}
+        x = self.take(reads.means[claim.sop][0], i)
+        reached = {label: (x - a) / (b - a) for label, (a, b) in thresholds(self._about.spaces[what]).items()}
+        return {label: min(share, Fraction(1)) for label, share in reached.items() if share > 0}
 
-    def _of_picked(self, what: str, rest: str, i: int) -> KnownOrNot:
-        node = self._aggregate(rest)
-        places, why = self._places(what, i)
-        shares: dict[str, Fraction] = {}
-        for j in places:
-            value, doubt = self.seen(node.values, j, self._about.wires[what].reads)
-            why = why or doubt
-            label = shown_value(value, self._about.numeric[node.values])
-            shares[label] = shares.get(label, Fraction(0)) + Fraction(1, len(places))
-        return (next(iter(shares)) if len(shares) == 1 else shares), why
+    def _classes(self, what: str, claim: SharesOf, reads: RaspReads, i: int) -> Iterator[list[str]]:
+        """Yield the labels of the classes of each key that a head attends to."""
+        kind = reads.held.get(ClassOf("keys", claim.cluster, claim.sops))
+        for j in self._places(what, i):
+            text = self._text(claim.sops, j, reads) if kind is None else self.take(kind, j)
+            yield [label for value, label in self._about.spaces[what].groups if value == text]
 
-    def _of_mean(self, what: str, rest: str, i: int) -> KnownOrNot:
-        name, *numbers = rest.split(" ")
-        node, (scale, least) = self._aggregate(name), map(Fraction, numbers)
-        places, why = self._places(what, i)
-        total = Fraction(0)
-        for j in places:
-            value, doubt = self.seen(node.values, j, self._about.wires[what].reads)
-            why = why or doubt
-            total += scale * (number(value) - least)
-        return total / len(places), why
-
-    def _of_steps(self, what: str, rest: str, i: int) -> KnownOrNot:
-        mean = among(self._about.wires[what].reads, f"mean {rest} ")
-        if mean is None:
-            return {}, f"nothing says how {what} is known at {i}"
-        x, why = self.held(mean, i)
+    def _shares(self, keys: Iterator[list[str]]) -> dict[str, Fraction]:
+        """Return the share of each label among the keys."""
+        every = list(keys)
         found: dict[str, Fraction] = {}
-        for label in self._about.spaces[what].labels or ():
-            start, end = map(Fraction, label.split(".."))
-            if share := min(max((x - start) / (end - start), Fraction(0)), Fraction(1)):
-                found[label] = share
-        return found, why
+        for label in (label for labels in every for label in labels):
+            found[label] = found.get(label, Fraction(0)) + Fraction(1, len(every))
+        return found
 
-    def _of_share(self, what: str, rest: str, i: int) -> KnownOrNot:
-        names = rest.partition(" of ")[2] if " of " in rest else ""
-        places, why = self._places(what, i)
-        space, found = self._about.spaces[what], dict[str, Fraction]()
-        reads = self._about.wires[what].reads
-        kind = among(reads, f"value keys {rest.split(' ')[1]} of {names}")
-        for j in places:
-            text, doubt = self.held(kind, j) if kind is not None else self._text(names, j, reads)
-            why = why or doubt
-            for value, label in space.groups:
-                if value == text:
-                    found[label] = found.get(label, Fraction(0)) + Fraction(1, len(places))
-        return found, why
-
-    def _of_found(self, what: str, rest: str, i: int) -> KnownOrNot:
-        """Whether the positions attended to satisfy all clusters: what is more than 1/2 of 1 short counts as 0."""
-        reads = self._about.wires[what].reads
-        shares = sorted(name for name in reads if name.startswith(f"share {rest} "))
-        if not shares:
-            return 0, f"nothing says how {what} is known at {i}"
-        head = self._about.wires[shares[0]].head
+    def _found(self, what: str, reads: RaspReads, claim: FoundOf, i: int) -> CausalValue:
+        """Return whether the positions attended to satisfy all clusters: what is more than 1/2 of 1 short counts as 0."""
+        shares = [name for own, name in reads.held.items() if isinstance(own, SharesOf) and own.selector == claim.selector]
+        head = self._about.wires[shares[0]].head if shares else None
         gaze = None if head is None else look(head.attends)
-        if head is None or gaze is None:
-            return 0, f"nothing says how {what} is known at {i}"
-        places, why = self._places(shares[0], i)
-        carried = frozenset(name for share in shares for name in self._about.wires[share].reads)
-        total = Fraction(0)
-        for cluster in gaze.clusters:
-            for j in places:
-                holds, doubt = self._holds(cluster, i, j, frozenset(reads), carried)
-                why = why or doubt
-                total += Fraction(int(holds), len(places))
-        over = total - len(gaze.clusters) + Fraction(1, 2)
-        found = min(max(4 * over, Fraction(0)), Fraction(1))
-        return plain_value(found), why
+        if gaze is None:
+            self.doubt(f"nothing says how {what} is known at {i}")
+            return 0
+        places = self._places(shares[0], i)
+        carried = self._about.reads({name for share in shares for name in self._about.wires[share].reads})
+        holds = sum(self._holds(cluster, i, j, reads, carried) for cluster in gaze.clusters for j in places)
+        over = Fraction(holds, len(places)) - len(gaze.clusters) + Fraction(1, 2)
+        return plain_value(min(max(4 * over, Fraction(0)), Fraction(1)))
 
-    def _aggregate(self, name: str) -> rasp.Aggregate:
-        node = self._about.sops[int(name[1:])]
-        if not isinstance(node, rasp.Aggregate):
-            raise TypeError(f"{node!r} is not an aggregate")
-        return node
+    def _text(self, sops: SopNumbers, i: int, reads: RaspReads) -> str:
+        """Return the values of s-ops as text, separated by commas."""
+        own = self._about.sops
+        return ",".join(
+            str(self.take("token", i)) if n is None else self._about.shown(own[n], self.seen(own[n], i, reads))
+            for n in sops
+        )
 
-    def _text(self, names: str, i: int, reads: frozenset[str] | set[str]) -> KnownOrNot:
-        """Return the values of listed s-ops as text, separated by commas."""
-        texts, why = list[str](), ""
-        for n in s_ops(names) or ():
-            if n is None:
-                token, doubt = self.held("token", i)
-                texts.append(str(token))
-            else:
-                value, doubt = self.seen(self._about.sops[n], i, reads)
-                texts.append(shown_value(value, self._about.numeric[self._about.sops[n]]))
-            why = why or doubt
-        return ",".join(texts), why
-
-    # ── where heads look ────────────────────────────────────────────────────────────────────────────────────
-    def _places(self, what: str, i: int) -> tuple[tuple[int, ...], str]:
+    # ── where heads look
+    def _places(self, what: str, i: int) -> tuple[int, ...]:
         """Return the positions that the head of a variable attends to from position `i`."""
         head = self._about.wires[what].head
         gaze = None if head is None else look(head.attends)
         if head is None or gaze is None:
             raise TypeError(f"no head brings {what}")
         if (head.attends, i) not in self._looked:
-            self._looked[head.attends, i] = self._attended(head, gaze, i)
-        return self._looked[head.attends, i]
+            self._looked[head.attends, i] = self.noted(lambda: self._attended(head, gaze, i))
+        places, why = self._looked[head.attends, i]
+        self.doubt(why)
+        return places
 
-    def _attended(self, head: WiredHead, gaze: Gaze, i: int) -> tuple[tuple[int, ...], str]:
-        visible = range(len(self.tokens) if gaze.ahead else i + 1)
-        why, counts = "", []
-        for j in visible:
-            count = 0
-            for cluster in gaze.clusters:
-                holds, doubt = self._holds(cluster, i, j, head.query, head.key)
-                why = why or doubt
-                count += holds
-            counts.append(count)
+    def _attended(self, head: WiredHead, gaze: Gaze, i: int) -> tuple[int, ...]:
+        visible, about = range(len(self.tokens) if gaze.ahead else i + 1), self._about
+        queries, keys = about.reads(head.query), about.reads(head.key)
+        counts = [sum(self._holds(cluster, i, j, queries, keys) for cluster in gaze.clusters) for j in visible]
         most = max(counts)
         if most < len(gaze.clusters):
-            if self._about.learning:
-                self._about.empties.add(gaze.selector)
-            elif gaze.selector not in self._about.empties:
-                why = why or f"the selector c{gaze.selector} selects nothing from {i} then, as in no run"
-        return tuple(j for j, count in zip(visible, counts, strict=True) if count == most), why
+            if about.learning:
+                about.empties.add(gaze.selector)
+            elif gaze.selector not in about.empties:
+                self.doubt(f"the selector c{gaze.selector} selects nothing from {i} then, as in no run")
+        return tuple(j for j, count in zip(visible, counts, strict=True) if count == most)
 
-    def _holds(
-        self, cluster: Sequence[tuple[int, bool]], i: int, j: int, queries: frozenset[str], keys: frozenset[str]
-    ) -> tuple[bool, str]:
+    def _holds(self, cluster: Literals, i: int, j: int, queries: RaspReads, keys: RaspReads) -> bool:
         """Return whether the literals of a cluster are as wanted, from position `i` at position `j`."""
-        claim = ",".join(f"{'' if wanted else '!'}c{n}" for n, wanted in cluster)
-        of_key, at_key = self._kind("keys", claim, keys, j)
-        of_query, at_query = self._kind("queries", claim, queries, i)
-        why = at_key or at_query
+        of_key, of_query = self._class("keys", cluster, keys, j), self._class("queries", cluster, queries, i)
         if of_key is None or of_query is None:
-            return False, why
-        for n, wanted in cluster:
-            true, doubt = self._selects(self._about.selectors[n], i, j, (queries, of_query), (keys, of_key))
-            why = why or doubt
-            if true != wanted:
-                return False, why
-        return True, why
+            return False
+        query, key = (queries, of_query), (keys, of_key)
+        return all(self._selects(self._about.selectors[n], i, j, query, key) == wanted for n, wanted in cluster)
 
-    def _kind(
-        self, side: str, claim: str, reads: frozenset[str], i: int
-    ) -> tuple[Mapping[rasp.SOp, rasp.Atom] | None, str]:
-        """Return the values that stand for the kind that is held of those that a cluster compares; None: they satisfy none.
+    def _class(self, side: str, cluster: Literals, reads: RaspReads, i: int) -> _Atoms | None:
+        """Return the values that stand for the class of those that a cluster compares; None: they satisfy no cluster.
 
-        Without a variable that holds it there are none, and each s-op is seen as always.
+        Where no variable holds the class there are no such values, and each s-op is seen as always.
         """
-        about = self._about
-        found = among(reads, f"value {side} {claim} of ")
-        if found is None:
-            return {}, ""
-        label, why = self.held(found, i)
+        about, known = self._about, reads.classes.get((side, cluster))
+        if known is None:
+            return {}
+        what, sops = known
+        label = self.take(what, i)
         if not isinstance(label, str):
-            return None, why
-        named = [
-            about.same[about.sops[n]] for n in s_ops(found.partition(" #")[0].partition(" of ")[2]) or () if n is not None
-        ]
+            return None
+        named = [about.same[about.sops[n]] for n in sops if n is not None]
         texts = label.split(",")
         if len(named) < len(texts):  # the token is one of them
-            return {}, why or f"nothing says what {label} stands for"
-        values = {sop: about.atoms[sop].get(text) for sop, text in zip(named, texts, strict=True)}
-        known = {sop: value for sop, value in values.items() if value is not None}
-        return known, why or ("" if len(known) == len(values) else f"nothing says what {label} stands for")
+            self.doubt(f"nothing says what {label} stands for")
+            return {}
+        values = {sop: about.atoms[sop][text] for sop, text in zip(named, texts, strict=True) if text in about.atoms[sop]}
+        if len(values) < len(named):
+            self.doubt(f"nothing says what {label} stands for")
+        return values
 
-    def _selects(
-        self,
-        selector: rasp.Selector,
-        i: int,
-        j: int,
-        queries: tuple[frozenset[str], Mapping[rasp.SOp, rasp.Atom]],
-        keys: Any,
-    ) -> tuple[bool, str]:
+    def _selects(self, selector: rasp.Selector, i: int, j: int, queries: _Side, keys: _Side) -> bool:
         if isinstance(selector, rasp.Combined):
             parts = [self._selects(part, i, j, queries, keys) for part in selector.parts]
-            true = [holds for holds, _ in parts]
-            why = next((why for _, why in parts if why), "")
-            if selector.operator == "not":
-                return not true[0], why
-            return (all(true) if selector.operator == "and" else any(true)), why
+            return not parts[0] if selector.operator == "not" else (all if selector.operator == "and" else any)(parts)
         if not isinstance(selector, rasp.Select):
             raise TypeError(f"{selector!r} is not a selector of a program")
-        (key, of_key), (query, of_query) = self._compared(selector.key, j, keys), self._compared(selector.query, i, queries)
+        key, query = self._compared(selector.key, j, keys), self._compared(selector.query, i, queries)
         try:
-            return bool(RELATIONS[selector.relation](key, query)), of_key or of_query
+            return bool(RELATIONS[selector.relation](key, query))
         except (ValueRefused, TypeError):
-            return False, of_key or of_query or f"c{selector.number} has no value from {i} at {j} then"
+            self.doubt(f"c{selector.number} has no value from {i} at {j} then")
+            return False
 
-    def _compared(self, sop: rasp.SOp, i: int, seen: tuple[frozenset[str], Mapping[rasp.SOp, rasp.Atom]]) -> KnownOrNot:
-        reads, kinds = seen
+    def _compared(self, sop: rasp.SOp, i: int, side: _Side) -> rasp.Atom:
+        reads, values = side
         node = self._about.same[sop]
-        return (kinds[node], "") if node in kinds else self.seen(sop, i, reads)
-
-
-_KINDS: Mapping[str, Callable[[RaspRun, str, str, int], KnownOrNot]] = {
-    "token": RaspRun._of_token,
-    "value": RaspRun._of_value,
-    "picked": RaspRun._of_picked,
-    "mean": RaspRun._of_mean,
-    "steps": RaspRun._of_steps,
-    "share": RaspRun._of_share,
-    "found": RaspRun._of_found,
-}
-_LINES = ("1", "i", "i^2")
+        return values[node] if node in values else self.seen(sop, i, reads)
 
 
 def _name(sop: rasp.SOp) -> str:
@@ -381,8 +310,7 @@ def _applied(node: rasp.Elementwise, values: Sequence[rasp.Atom]) -> rasp.Atom:
     if node.operator in ("in", "table"):
         known = dict(node.entries)
         return values[0] in known if node.operator == "in" else known[values[0]]
-    found: rasp.Atom = UNARY[node.operator](*values) if len(values) == 1 else BINARY[node.operator](*values)
-    return found
+    return UNARY[node.operator](*values) if len(values) == 1 else BINARY[node.operator](*values)
 
 
 _LAST: list[RaspWeights] = []

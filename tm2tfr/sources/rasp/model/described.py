@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tm2tfr.contract.labelling import HeadPattern, Seen, claimed
+from tm2tfr.contract.labelling import HeadPattern, Seen
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.modelled import DescribedModel
 from tm2tfr.sources.rasp import sops as rasp
@@ -21,8 +21,6 @@ from tm2tfr.sources.rasp.model.claims import (
     SopNumbers,
     StepsOf,
     ValueOf,
-    look,
-    rasp_claim,
 )
 from tm2tfr.sources.rasp.model.weights import RaspWeights
 from tm2tfr.sources.rasp.program import Program
@@ -56,8 +54,8 @@ class _Described:
     def __init__(self, weights: RaspWeights) -> None:
         self._weights = weights
         self._nodes: Mapping[int, rasp.SOp | rasp.Selector] = {**weights.sops, **weights.selectors}
-        self._claims = {what: rasp_claim(space.holds) for what, space in weights.spaces.items()}
-        self._gazes = {claim: gaze for claim in claimed(weights.decoder) if (gaze := look(claim)) is not None}
+        self._claims = weights.claims
+        self._gazes = {claim: gaze for claim, gaze in weights.known.heads.items() if gaze is not None}
         about = {claim.sop for claim in self._claims.values() if isinstance(claim, ValueOf | PickedOf | MeanOf)}
         about |= {gaze.selector for gaze in self._gazes.values()}
         self._names: dict[int, str] = {}
@@ -143,9 +141,7 @@ class _Described:
         return "", ""
 
     def _brought(self, sop: int, scaled: str) -> str:
-        node = self._weights.sops[sop]
-        if not isinstance(node, rasp.Aggregate):
-            return ""
+        node = self._weights.known.aggregate(sop)
         keys = selector_named(node.selector, self._names)
         return f"mean of {scaled.format(named(node.values, self._names))} over {keys}"
 

@@ -128,7 +128,7 @@ class RaspVariables:
 
     @cached_property
     def _own(self) -> Mapping[str, tuple[LabelVariable, _Computed]]:
-        """Of each subspace that is no s-op's value, by its name, the variable, and what it is computed from."""
+        """The variable of each subspace that is not the value of an s-op, by its name, and what it is computed from."""
         found: dict[str, tuple[LabelVariable, _Computed]] = {}
         for subspace in self._decoder.layout.subspaces:
             name = subspace.name if subspace.name not in self._names.values() else f"{subspace.name} (subspace)"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from tm2tfr.base.errors import CompileError, Tm2tfrError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.wired import WiredWeights
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate
-from tm2tfr.sources.rasp.program import Program, Word
-from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, Selector, SOp, Tokens, needed
-from tm2tfr.sources.rasp.values import numeric, shown_value
+from tm2tfr.sources.rasp.model.claims import ClassOf, Literals, MeanOf, RaspClaim, SopNumbers
+from tm2tfr.sources.rasp.model.columns import RaspClaims
+from tm2tfr.sources.rasp.program import Program, Word, shown_atom
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens, needed
+from tm2tfr.sources.rasp.values import shown_value
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -23,8 +24,30 @@ SHORT, LONG = 150, 60
 FIXED = ("1", "i", "i^2", "position")
 _SEEN = {"steps": "it is computed from the mean, which can be set", "share": "it is a share of what several positions have"}
 
-KINDS = ("token", "value", "picked", "mean", "steps", "share", "found", *FIXED)
-"""What claims of subspaces that are known begin with."""
+
+class RaspReads:
+    """The variables that a part of the weights reads, by what they are claimed to hold.
+
+    Attributes:
+        names: their names.
+        held: claim -> the variable.
+        means: the number of an aggregate -> the variable that is its mean, and the claim of it.
+        classes: ``keys`` or ``queries`` and a cluster -> the variable that holds the class of values, and their s-ops.
+    """
+
+    def __init__(self, names: Iterable[str], claims: Mapping[str, RaspClaim | None]) -> None:
+        self.names = sorted(names)
+        self.held: dict[RaspClaim, str] = {}
+        self.means: dict[int, tuple[str, MeanOf]] = {}
+        self.classes: dict[tuple[str, Literals], tuple[str, SopNumbers]] = {}
+        for what in self.names:
+            claim = claims[what]
+            if claim is not None:
+                self.held.setdefault(claim, what)
+            if isinstance(claim, MeanOf):
+                self.means.setdefault(claim.sop, (what, claim))
+            if isinstance(claim, ClassOf):
+                self.classes.setdefault((claim.side, claim.cluster), (what, claim.sops))
 
 
 class RaspWeights(WiredWeights[Program]):
@@ -32,19 +55,31 @@ class RaspWeights(WiredWeights[Program]):
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
         super().__init__(program, decoder)
-        unknown = next((what for what in self.spaces if what.partition(" ")[0] not in KINDS), None)
+        self.answered = {output: program.choosing(output.name).sop for output in decoder.outputs}
+        self._wanted = list(self.answered.values()) or [program.sop]
+        self.known = RaspClaims(needed(self._wanted), decoder)
+        self.sops, self.selectors = self.known.sops, self.known.selectors
+        self.claims = {what: self.known.of(space) for what, space in self.spaces.items()}
+        unknown = next((what for what, claim in self.claims.items() if claim is None), None)
         if unknown is not None:
             what = f"{program.name}: nothing says how {unknown!r} depends on other variables, as in weights for any length"
             raise CompileError(f"{what}: compile it without --unbounded")
-        self.answered = {output: program.choosing(output.name).sop for output in decoder.outputs}
-        self._wanted = list(self.answered.values()) or [program.sop]
-        nodes = needed(self._wanted)
-        self.sops = {node.number: node for node in nodes if isinstance(node, SOp)}
-        self.selectors = {node.number: node for node in nodes if isinstance(node, Selector)}
-        self.numeric = numeric(self.sops.values())
         self.same = self._canonical([*self.sops.values()])
         self.atoms: dict[SOp, dict[str, Atom]] = {}
+        self.tokens = {shown_atom(token): token for token in reversed(program.alphabet)}
         self.empties: set[int] = set()
+        self._reads: dict[frozenset[str], RaspReads] = {}
+
+    def reads(self, names: Iterable[str]) -> RaspReads:
+        """Return these variables by what they are claimed to hold."""
+        key = frozenset(names)
+        if key not in self._reads:
+            self._reads[key] = RaspReads(key, self.claims)
+        return self._reads[key]
+
+    def shown(self, sop: SOp, value: Atom) -> str:
+        """Return a value of an s-op as labels have it."""
+        return shown_value(value, self.known.numeric[sop])
 
     def evaluated(self) -> Iterator[Stages]:
         """Yield the runs of the interpreter that say what can occur, and note the values in them."""
@@ -55,7 +90,7 @@ class RaspWeights(WiredWeights[Program]):
         for stages in runs:
             for sop, values in stages.values.items():
                 known = self.atoms.setdefault(self.same[sop], {})
-                known.update((shown_value(value, self.numeric[sop]), value) for value in values)
+                known.update((self.shown(sop, value), value) for value in values)
         yield from runs
 
     def _words(self) -> Iterator[Word]:
@@ -72,10 +107,10 @@ class RaspWeights(WiredWeights[Program]):
     def _canonical(self, every: Sequence[SOp]) -> dict[SOp, SOp]:
         """Return for each s-op the first one that is made in the same way: weights have one of them."""
         text = all(isinstance(token, str) for token in self.program.alphabet)
-        made: dict[Any, SOp] = {}
+        made: dict[tuple[object, ...], SOp] = {}
         found: dict[SOp, SOp] = {}
         for sop in sorted(every, key=lambda each: each.number):
-            key: Any
+            key: tuple[object, ...]
             if isinstance(sop, Tokens):
                 key = ("token", "asis" if sop.conversion == "str" and text else sop.conversion)
             elif isinstance(sop, Indices):
@@ -92,14 +127,7 @@ class RaspWeights(WiredWeights[Program]):
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by what their subspaces hold."""
         spaces = ((what, space) for what, space in self.spaces.items() if what not in FIXED)
-        return {what: _variable(what, space, self.read_by.get(what, "")) for what, space in spaces}
-
-
-def among(reads: Iterable[str], claim: str) -> str | None:
-    """Return the one of some variables that holds this, the claim or its beginning if it ends with a space."""
-    if claim.endswith(" "):
-        return next((what for what in sorted(reads) if what.startswith(claim)), None)
-    return next((what for what in sorted(reads) if what.partition(" #")[0] == claim), None)
+        return {what: _variable(what, space, self.read_by[what]) for what, space in spaces}
 
 
 def _variable(what: str, space: Subspace, read_by: str) -> ModelVariable:
@@ -120,7 +148,7 @@ def _variable(what: str, space: Subspace, read_by: str) -> ModelVariable:
     )
 
 
-def _parts(sop: SOp, found: Mapping[SOp, SOp]) -> tuple[Any, ...]:
+def _parts(sop: SOp, found: Mapping[SOp, SOp]) -> tuple[object, ...]:
     if not isinstance(sop, Elementwise):
         raise TypeError(f"{sop!r} is not an s-op of a program")
     entries = tuple((type(key), key, type(value), value) for key, value in sop.entries)

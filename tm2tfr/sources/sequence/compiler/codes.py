@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from fractions import Fraction
+from itertools import pairwise, product
+from math import ceil, lcm
 from typing import NamedTuple
 
 from tm2tfr.sources.sequence.domains import Domains
-from tm2tfr.sources.sequence.functions import NOTHING, Tuple
-from tm2tfr.sources.sequence.graph import Apply, Fixed, Item, Operation
+from tm2tfr.sources.sequence.functions import NOTHING, Tuple, is_number
+from tm2tfr.sources.sequence.graph import Apply, Fixed, Item, Operation, Position
 
 BitForm = Mapping[str, float]
 """A linear form of the stream: direction -> coefficient, a whole one wherever it is a bit."""
@@ -68,7 +70,7 @@ def complement(bit: BitForm) -> dict[str, float]:
 
 # ── What a function of several values is tabulated over: its arguments, taken apart where that makes fewer sublayers.
 JOINT = 2_048
-"""An argument is taken apart only if the table has at most so many entries then."""
+"""An argument is taken apart only if the table then has at most this many entries."""
 Earliest = Callable[[Operation], Time]
 """When a node is there at the earliest."""
 
@@ -159,3 +161,183 @@ def _of_class(source: Code, values: frozenset[Item]) -> list[Way]:
                 key = frozenset(item for form in rest for item in form.items())
                 grouped.setdefault(key, ([], tuple(rest)))[0].append(first)
     return [(added(firsts), *rest) for firsts, rest in grouped.values()]
+
+
+# ── values as numbers: linear forms of the stream, a whole multiple of what they stand for
+SIGNS = {"+": (1, 1), "-": (1, -1), "neg": (-1,), "pos": (1,)}
+"""Functions that are sums of their arguments, with the signs of these."""
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A number: `form` is `scale` times it, from `time` on."""
+
+    form: BitForm
+    scale: int
+    time: Time
+
+
+def of_code(coded: Code) -> Numbered:
+    """Return the number that a code of numbers stands for."""
+    numbers = [Fraction(value) for value in coded.bits]  # type: ignore[arg-type]
+    scale = lcm(*(number.denominator for number in numbers))
+    times = [int(number * scale) for number in numbers]
+    return Numbered(added(coded.bits.values(), times=times), scale, coded.time)
+
+
+def combined(parts: Sequence[tuple[Numbered, Fraction]]) -> Numbered:
+    """Return the sum of numbers, each times a factor."""
+    scale = lcm(*(number.scale * factor.denominator for number, factor in parts))
+    times = [int(factor * scale / number.scale) for number, factor in parts]
+    form = added([number.form for number, _ in parts], times=times)
+    return Numbered(form, scale, max(number.time for number, _ in parts))
+
+
+def constant(node: Operation) -> Fraction | None:
+    """Return the number that a node is everywhere; None if it is not a constant number."""
+    if isinstance(node, Fixed) and is_number(node.value):
+        return Fraction(node.value)  # type: ignore[arg-type]
+    return None
+
+
+def whole_numbers(values: Sequence[Item]) -> bool:
+    """Return whether all of them are whole numbers, and no truth values."""
+    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+
+
+@dataclass(frozen=True)
+class StraightLine:
+    """A value that is ``slope · i + start`` at every position i."""
+
+    slope: int
+    start: int
+
+    @property
+    def form(self) -> BitForm:
+        """It, as a linear form."""
+        return added([{"i": self.slope}, {"1": self.start}])
+
+    @property
+    def square(self) -> BitForm:
+        """Its square, as a linear form."""
+        slope, start = self.slope, self.start
+        return added([{"i^2": slope * slope}, {"i": 2 * slope * start}, {"1": start * start}])
+
+
+def line_of(domains: Domains, node: Operation) -> StraightLine | None:
+    """Return the line on which the values of a node lie; None if they are functions of more, or lie on none."""
+    function = domains.function(node)
+    if len(function.roots) != 1 or not isinstance(function.roots[0], Position):
+        return None
+    values = [function([i]) for i in range(domains.length)]
+    numbers = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
+    if len(numbers) < len(values):
+        return None
+    slope = numbers[-1] - numbers[-2] if len(numbers) > 1 else 0
+    straight = all(value == numbers[0] + slope * i for i, value in enumerate(numbers))
+    return StraightLine(slope, numbers[0]) if straight else None
+
+
+# ── Whole numbers without bound, as linear forms of the stream: counts, lengths, positions, and what is made of them.
+@dataclass(frozen=True)
+class WholeNumber:
+    """A whole number without bound.
+
+    Args:
+        form: it, as a linear form, from `time` on.
+        square: its square, if that is a linear form too.
+        terms: (a, b, c) if it is a·n + b·i + c, where n is the length and i the position.
+    """
+
+    form: BitForm
+    time: Time
+    square: BitForm | None = None
+    terms: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """1/w for the number w of positions that a selector selects, from `time` on; w itself where it is known already."""
+
+    form: BitForm
+    time: Time
+    count: WholeNumber | None = None
+
+
+EDGES = {
+    "==": ((1, 1, 1), (1, 0, -2), (1, -1, 1)),
+    ">": ((1, 0, 1), (1, -1, -1)),
+    ">=": ((1, 1, 1), (1, 0, -1)),
+    "<": ((-1, 0, 1), (-1, -1, -1)),
+    "<=": ((-1, 1, 1), (-1, 0, -1)),
+}
+"""Comparison -> (sign of the difference, bias, weight) of each hidden unit that says whether it holds."""
+
+
+def summed(counts: Sequence[WholeNumber], factors: Sequence[int]) -> WholeNumber:
+    """Return the sum of counts, each times a factor; its square is known if that of one is and the other is constant."""
+    form = added([count.form for count in counts], times=factors)
+    time, terms = max(count.time for count in counts), None
+    known_terms = [count.terms for count in counts if count.terms is not None]
+    if len(known_terms) == len(counts):
+        pairs = list(zip(known_terms, factors, strict=True))
+        terms = tuple(sum(factor * each[n] for each, factor in pairs) for n in range(3))
+    square = None
+    constants = [n for n, each in enumerate(counts) if each.terms is not None and each.terms[:2] == (0, 0)]
+    if len(counts) == 1:
+        square = None if counts[0].square is None else added([counts[0].square], times=[factors[0] ** 2])
+    elif len(counts) == 2 and constants:
+        n = 1 - constants[0]
+        own, other, shift = counts[n], counts[1 - n], 0
+        shift = factors[1 - n] * (other.terms or (0, 0, 0))[2]
+        if own.square is not None:
+            square = added([own.square, own.form, ONE], times=[factors[n] ** 2, 2 * factors[n] * shift, shift * shift])
+    return WholeNumber(form, time, square, terms)  # type: ignore[arg-type]
+
+
+def inside(key: WholeNumber, query: WholeNumber) -> bool:
+    """Return whether there is always a position whose key is the query: for every length n ≥ 1 and position 0 ≤ i < n."""
+    if query.terms is None or key.terms is None:
+        return False
+    _, slope, start = key.terms
+    a, b, c = ((each - own) * slope for each, own in zip(query.terms, (0, 0, start), strict=True))
+    ends = ((a, c), (a + b, c - b))  # the position at i = 0 and at i = n - 1, as at_n · n + at_1
+    return all(0 <= at_n <= 1 and at_n + at_1 == 0 for at_n, at_1 in ends)
+
+
+# ── Thermometers: which of some numbers a mean has reached, exactly, in floats as well (Lemma 4).
+#
+# A step from t1 to t2 = t1 + 2^-p is 2^p (ReLU(x - t1) - ReLU(x - t2)): 0 up to t1, 1 from t2 on. All numbers are dyadic
+# and x ≥ 0, so that x - t is exact in floats where it is positive, and the difference of two of them is exactly 2^-p.
+@dataclass(frozen=True)
+class Threshold:
+    """A step between two numbers: 0 up to `start`, 1 from ``start + 2^-power`` on."""
+
+    start: Fraction
+    power: int
+
+    @property
+    def end(self) -> Fraction:
+        """Where it is 1 first."""
+        return self.start + Fraction(1, 1 << self.power)
+
+    @property
+    def label(self) -> str:
+        """It, as labels have it: ``3/8..1/2``."""
+        return f"{self.start}..{self.end}"
+
+
+def between(below: Fraction, above: Fraction) -> Threshold:
+    """Return the step of the largest width that is away from both numbers by a quarter of their distance."""
+    gap, power = above - below, 0
+    while True:
+        unit = Fraction(1, 1 << power)
+        start = ceil((below + gap / 4) / unit) * unit
+        if start + unit <= above - gap / 4:
+            return Threshold(start, power)
+        power += 1
+
+
+def steps(numbers: Sequence[Fraction]) -> tuple[Threshold, ...]:
+    """Return the steps between neighbours of increasing numbers from 0 on."""
+    return tuple(between(below, above) for below, above in pairwise(numbers))

@@ -12,27 +12,35 @@ from math import lcm, prod
 
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
-from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, known, of_bits, taken_apart
-from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
-from tm2tfr.sources.sequence.compiler.numbers import (
+from tm2tfr.sources.sequence.compiler.codes import (
+    ONE,
     SIGNS,
+    BitForm,
+    Code,
     Numbered,
     Threshold,
+    Time,
+    added,
     combined,
+    complement,
     constant,
+    known,
     line_of,
+    of_bits,
     of_code,
     steps,
+    taken_apart,
     whole_numbers,
 )
+from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.domains import Domains, order_of
 from tm2tfr.sources.sequence.functions import NOTHING, Rooted, Tuple, is_number
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import at
 
 FEW = 8
-"""Whole numbers of at most so many values are compared by their codes."""
+"""Whole numbers with at most this many values are compared by their codes."""
 
 
 @dataclass

@@ -9,10 +9,9 @@ from itertools import product
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, boxes, of_bits, ways
 from tm2tfr.sources.sequence.functions import Tuple
 from tm2tfr.sources.sequence.graph import Item, Operation, text_of
-from tm2tfr.transformer.claims import Claim
+from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.matrix import Matrix
-from tm2tfr.transformer.outputs import Output
 from tm2tfr.transformer.residual import Residual, Subspace, at
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask
 

@@ -18,13 +18,27 @@ import numpy as np
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import SelectorCluster, clusters
-from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, complement, known, of_bits
+from tm2tfr.sources.sequence.compiler.codes import (
+    EDGES,
+    ONE,
+    SIGNS,
+    BitForm,
+    Code,
+    Share,
+    Time,
+    WholeNumber,
+    added,
+    complement,
+    inside,
+    known,
+    of_bits,
+    summed,
+    whole_numbers,
+)
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
-from tm2tfr.sources.sequence.compiler.numbers import EDGES, SIGNS, Share, WholeNumber, inside, summed, whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.functions import Remembered, Tuple, mixed
-from tm2tfr.transformer.claims import Claim
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 

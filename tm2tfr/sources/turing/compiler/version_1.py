@@ -53,7 +53,7 @@ def completed(decoder: Decoder) -> Decoder:
     Any other decoder is returned as it is.
     """
     said = decoder.provenance
-    claims = any(s.holds for s in decoder.layout.subspaces) or any(h.claim for each in decoder.layers for h in each.heads)
+    claims = any(s.holds for s in decoder.layout.subspaces) or any(h.claim for layer in decoder.layers for h in layer.heads)
     if claims or not provenance.is_version_1(said) or provenance.construction(said) != TURING:
         return decoder
     today = provenance.from_version_1(said, OPTIONS)

@@ -95,7 +95,7 @@ class _Blueprint:
         at, end = len(line) - len(line.lstrip()), len(line.rstrip())
         while at < end:
             sentences = ((kind, pattern.match(line, at, end)) for kind, pattern in _PATTERNS.items())
-            kind, found = next((each for each in sentences if each[1] is not None), ("", None))
+            kind, found = next((sentence for sentence in sentences if sentence[1] is not None), ("", None))
             if found is None:
                 node = Node(Mark(number, at), Mark(number, end))
                 self.draft.error(node, "this is not a sentence of a blueprint", f"write one of {_KNOWN}")
@@ -204,8 +204,8 @@ class _Blueprint:
         """Warn of states that are named and not described."""
         for rule, nodes in self.rules.values():
             if rule.state not in self.states:
-                what = f"state {rule.state!r} is not described, and a run halts there"
-                self.draft.warn(nodes["new"], what, f"add 'In state {rule.state}:' if this is not intended")
+                problem = f"state {rule.state!r} is not described, and a run halts there"
+                self.draft.warn(nodes["new"], problem, f"add 'In state {rule.state}:' if this is not intended")
 
 
 # ── out ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,8 +231,8 @@ def write(machine: Machine) -> lossless.Written:
     notes = [*([f"the machine does not say after how many steps its checksum is: {steps:,} here"] * ours)]
     ends = [q for q in m.states if q in m.halting_states and q != m.start]
     if ends or m.missing_rules:
-        what = f"state {ends[0]!r} has no rules" if ends else "some values have no rule"
-        notes.append(f"{what}, where a run halts: no machine of the puzzle does")
+        problem = f"state {ends[0]!r} has no rules" if ends else "some values have no rule"
+        notes.append(f"{problem}, where a run halts: no machine of the puzzle does")
     lines = [f"Begin in state {m.start}.", f"Perform a diagnostic checksum after {steps} steps."]
     for q in m.states:
         lines += ["", f"In state {q}:"]
@@ -251,7 +251,7 @@ def write(machine: Machine) -> lossless.Written:
 def _steps(machine: Machine) -> tuple[int, bool]:
     """Return the number of steps before the checksum, and whether the machine does not say it."""
     cut = [e.max_steps for e in machine.examples if e.outcome == "limit" and not e.input and e.max_steps]
-    said = _COUNT.search(machine.description)
-    if said is not None and said[1].replace(",", ""):
-        return int(said[1].replace(",", "")), False
+    count = _COUNT.search(machine.description)
+    if count is not None and count[1].replace(",", ""):
+        return int(count[1].replace(",", "")), False
     return (cut[0], False) if cut else (MOST_STEPS, True)

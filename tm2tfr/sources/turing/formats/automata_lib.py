@@ -37,11 +37,11 @@ def from_dtm(dtm: object, *, name: str = "dtm") -> Machine:
         SpecError: if it has several tapes, choices or clashing names, or is not a machine at all.
     """
     missing = [field for field in _FIELDS if not hasattr(dtm, field)]
-    what = f"{type(dtm).__name__} is not a DTM from automata-lib"
+    problem = f"{type(dtm).__name__} is not a DTM from automata-lib"
     if missing:
-        raise _refusal(name, f"{what}: it has no {', '.join(missing)}", "pass an automata.tm.dtm.DTM")
+        raise _refusal(name, f"{problem}: it has no {', '.join(missing)}", "pass an automata.tm.dtm.DTM")
     if hasattr(dtm, "n_tapes"):
-        raise _refusal(name, f"{what}: it has {dtm.n_tapes} tapes", "machines here have one: pass a DTM")
+        raise _refusal(name, f"{problem}: it has {dtm.n_tapes} tapes", "machines here have one: pass a DTM")
     source: Any = dtm
     names = _names(source.states, name)
     rules: dict[tuple[str, str], Rule] = {}
@@ -196,7 +196,7 @@ class _Code:
         if not isinstance(inside, ast.Set | ast.List | ast.Tuple):
             self.draft.error(self.node(node), f"{name} is not a set of literals", _LITERAL)
             return
-        yield from (found for each in inside.elts if (found := self.text(each)) is not None)
+        yield from (found for element in inside.elts if (found := self.text(element)) is not None)
 
     def rules(self, node: ast.expr) -> dict[tuple[str, str], Rule]:
         """Return δ, and mark where its rules are."""
@@ -230,15 +230,15 @@ class _Code:
         if isinstance(node, ast.Set) or (
             isinstance(node, ast.List | ast.Tuple) and any(isinstance(e, ast.Tuple) for e in node.elts)
         ):
-            what = f"state {key[0]!r} has a choice on {key[1]!r} (nondeterminism)"
-            self.draft.error(self.node(node), what, "keep one of the rules: machines here are deterministic")
+            problem = f"state {key[0]!r} has a choice on {key[1]!r} (nondeterminism)"
+            self.draft.error(self.node(node), problem, "keep one of the rules: machines here are deterministic")
             return None
         if not isinstance(node, ast.Tuple | ast.List) or len(node.elts) != 3:
             self.draft.error(
                 self.node(node), "this is not a rule", "a rule is ('state', 'symbol', 'L'), or R, or N to stay"
             )
             return None
-        parts = [self.text(each) for each in node.elts]
+        parts = [self.text(element) for element in node.elts]
         if None in parts:
             return None
         state, symbol, move = (part for part in parts if part is not None)

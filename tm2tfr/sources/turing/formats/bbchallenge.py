@@ -82,18 +82,18 @@ def read_rows(draft: Draft, rows: list[list[tuple[Mark, str]]]) -> None:
     rules: dict[tuple[str, str], Rule] = {}
     for state, row in zip(LETTERS, rows, strict=False):
         if len(row) != width or width > 10:
-            what = f"the row of state {state} has {len(row)} cells, " + (
+            problem = f"the row of state {state} has {len(row)} cells, " + (
                 "at most 10 are allowed" if width > 10 else f"the first one {width}"
             )
-            draft.error(_node(row[0]), what, "write one cell per symbol, --- where nothing is defined")
+            draft.error(_node(row[0]), problem, "write one cell per symbol, --- where nothing is defined")
         for symbol, cell in zip("0123456789", row, strict=False):
             rule = _rule(draft, cell, width)
             if rule is not None:
                 rules[state, symbol] = rule
     if len(rows) == 1 and width >= _MANY_SYMBOLS and any(rule.state not in ("A", HALT, "H") for rule in rules.values()):
         first, (mark, text) = rows[0][0][0], rows[0][-1]
-        what = f"this is one state with {width} symbols, and every state but A halts"
-        draft.warn(Node(first, _node((mark, text)).end), what, "put an underscore after each row: 1RB1LB_1LA1RZ")
+        problem = f"this is one state with {width} symbols, and every state but A halts"
+        draft.warn(Node(first, _node((mark, text)).end), problem, "put an underscore after each row: 1RB1LB_1LA1RZ")
     draft.values |= _values(rules, len(rows), min(width, 10))
 
 
@@ -135,8 +135,8 @@ def rows_of(number: int, line: str, start: int) -> list[list[tuple[Mark, str]]]:
 
 def newer(cell: str) -> str:
     """Return a cell in today's order: what is written, the move, the state."""
-    found = _OLDER.fullmatch(cell)
-    return cell if found is None else f"{found[2]}{found[3]}{found[1]}"
+    match = _OLDER.fullmatch(cell)
+    return cell if match is None else f"{match[2]}{match[3]}{match[1]}"
 
 
 def _older(line: str) -> bool:
@@ -147,7 +147,7 @@ def _older(line: str) -> bool:
 
 def _symbols(cells: list[str]) -> int:
     """Return how many symbols a machine has whose rows follow each other: as few as what is written allows."""
-    written = [int(found[2]) for cell in cells if (found := _OLDER.fullmatch(cell))]
+    written = [int(match[2]) for cell in cells if (match := _OLDER.fullmatch(cell))]
     least = max(2, 1 + max(written))
     return next((k for k in range(least, len(cells) // 2 + 1) if len(cells) % k == 0), least)
 
@@ -159,18 +159,18 @@ def _spaced(line: str) -> bool:
 
 def _rule(draft: Draft, cell: tuple[Mark, str], width: int) -> Rule | None:
     mark, text = cell
-    found = _CELL.fullmatch(newer(text))
-    if found is None:
-        what = f"{text!r} is not a cell"
-        draft.error(_node(cell), what, "a cell is a digit, L or R, and a letter, as in 1RB, or ---")
+    match = _CELL.fullmatch(newer(text))
+    if match is None:
+        problem = f"{text!r} is not a cell"
+        draft.error(_node(cell), problem, "a cell is a digit, L or R, and a letter, as in 1RB, or ---")
         return None
     if text == UNDEFINED:
         return None
-    if int(found[1]) >= width:
-        what = f"{text!r} writes {found[1]}, but the rows have {width} cells, for the symbols up to {width - 1}"
-        draft.error(_node((mark, text[0])), what, f"write a symbol below {width}, or add cells to the rows")
+    if int(match[1]) >= width:
+        problem = f"{text!r} writes {match[1]}, but the rows have {width} cells, for the symbols up to {width - 1}"
+        draft.error(_node((mark, text[0])), problem, f"write a symbol below {width}, or add cells to the rows")
         return None
-    return Rule(found[3], found[1], -1 if found[2] == "L" else 1)
+    return Rule(match[3], match[1], -1 if match[2] == "L" else 1)
 
 
 def _node(cell: tuple[Mark, str]) -> Node:
@@ -272,18 +272,18 @@ def refuse(source: SourceText) -> None:
         matches = (_found(plain(line)) for line in source.lines)
         number = len({_text(_listed_rows(0, match)) for match in matches if match is not None})
         remedy = "go through it with 'tm2tfr check' or 'tm2tfr sweep', or give one of them"
-        what = f"this is a list of {counted(number, 'machine')}"
-        raise SpecError([Diagnostic(what=what, remedy=remedy, file=source.file)])
+        problem = f"this is a list of {counted(number, 'machine')}"
+        raise SpecError([Diagnostic(what=problem, remedy=remedy, file=source.file)])
 
 
 def repeated(listed: Iterable[ListedMachine]) -> str | None:
     """Return the warning about machines that are on several lines of a list; None if none is."""
-    several = [each for each in listed if each.times > 1]
+    several = [machine for machine in listed if machine.times > 1]
     if not several:
         return None
-    lines = counted(sum(each.times - 1 for each in several), "line")
-    what = f"{lines} of this list repeat{'s' * (lines == '1 line')} a machine, the first time {several[0].text}"
-    return f"{what} of line {several[0].line}: each machine is run once"
+    lines = counted(sum(machine.times - 1 for machine in several), "line")
+    problem = f"{lines} of this list repeat{'s' * (lines == '1 line')} a machine, the first time {several[0].text}"
+    return f"{problem} of line {several[0].line}: each machine is run once"
 
 
 def read_list(source: SourceText) -> tuple[ListedMachine, ...]:

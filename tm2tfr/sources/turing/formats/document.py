@@ -46,9 +46,9 @@ class Table:
         """Read the states of the table `node` and their rules."""
         if not isinstance(node, Map) or not node.pairs:
             empty = isinstance(node, Map) or (isinstance(node, Scalar) and node.null)
-            what = "the table has no states" if empty else f"the table is {kind(node)}, not a mapping"
+            problem = "the table has no states" if empty else f"the table is {kind(node)}, not a mapping"
             remedy = "write a line 'STATE:' for each state, and its rules below it, 'SYMBOL: INSTRUCTION'"
-            self.draft.error(self.draft.marks["table",], what, remedy)
+            self.draft.error(self.draft.marks["table",], problem, remedy)
             return
         entries = self.draft.entries(node, "state")
         self.states = frozenset(key.text for key, _ in entries)
@@ -88,8 +88,8 @@ class Table:
             instruction = self.instruction(key, value)
             for symbol in self.symbols(key):
                 if first.setdefault(symbol.text, symbol) is not symbol:
-                    what = f"the rule for state {state!r} and symbol {symbol.text!r}"
-                    self.draft.twice(symbol, first[symbol.text], what)
+                    problem = f"the rule for state {state!r} and symbol {symbol.text!r}"
+                    self.draft.twice(symbol, first[symbol.text], problem)
                 elif instruction is not None and (state, symbol.text) not in self.rules:
                     self.add(state, symbol, instruction)
 
@@ -131,8 +131,8 @@ class Table:
             self.draft.error(node, f"{node.text!r} is a state, not an instruction", remedy)
         else:
             close = self.draft.nearest(node.text, self.synonyms, _INSTRUCTION_MEANT)
-            what = f"{node.text!r} is neither a move nor a synonym{close}"
-            self.draft.error(node, what, _REMEDY)
+            problem = f"{node.text!r} is neither a move nor a synonym{close}"
+            self.draft.error(node, problem, _REMEDY)
         return None
 
     def spelled(self, node: Map) -> Instruction | None:
@@ -140,8 +140,8 @@ class Table:
         fields = self.draft.fields(node, "an instruction", ("write", *LETTERS), _SPELLED, _INSTRUCTION_MEANT)
         moves = [key for name, (key, _) in fields.items() if name in LETTERS]
         if len(moves) > 1:
-            what = f"this instruction has two moves, {moves[0].text} and {moves[1].text}"
-            self.draft.error(moves[1], what, "keep one of them")
+            problem = f"this instruction has two moves, {moves[0].text} and {moves[1].text}"
+            self.draft.error(moves[1], problem, "keep one of them")
         elif not moves and len(fields) == len(node.pairs):  # otherwise an unknown key may be the move
             self.draft.error(node, "this instruction has no move", "add L, R or S, as in {write: 1, R}")
         write, target = fields.get("write"), fields.get(moves[0].text) if moves else None
@@ -159,8 +159,8 @@ class Table:
         """Return the symbol that an instruction writes; if it is not one, report it and return None."""
         if isinstance(node, Scalar) and not node.empty:
             return node
-        what = "the symbol to write is missing" if isinstance(node, Scalar) else f"expected a symbol, found {kind(node)}"
-        self.draft.error(key if isinstance(node, Scalar) else node, what, "quote the symbol, as in write: ' '")
+        problem = "the symbol to write is missing" if isinstance(node, Scalar) else f"expected a symbol, found {kind(node)}"
+        self.draft.error(key if isinstance(node, Scalar) else node, problem, "quote the symbol, as in write: ' '")
         return None
 
 
@@ -281,10 +281,10 @@ def _separate(draft: Draft) -> None:
     span = draft.span(draft.marks["input",], word.index(blank))
     if blank not in (word := word.rstrip(blank)):
         draft.values["input"] = word
-        what, remedy = f"the input ends with the blank {blank!r}", "it is read without it: an empty cell is blank anyway"
-        draft.log.add(span, what, remedy, "warning")
+        problem, remedy = f"the input ends with the blank {blank!r}", "it is read without it: an empty cell is blank anyway"
+        draft.log.add(span, problem, remedy, "warning")
         return
-    what = f"position {word.index(blank)} of the input is the blank {blank!r}"
+    problem = f"position {word.index(blank)} of the input is the blank {blank!r}"
     rules = draft.values["transitions"]
     taken = {*word, *draft.values.get("tape_alphabet", ())}
     taken |= {symbol for (_, a), rule in rules.items() for symbol in (a, rule.write)}
@@ -292,10 +292,10 @@ def _separate(draft: Draft) -> None:
     letter = next((a for a in _SEPARATORS if a not in taken), None)
     if "input_alphabet" in draft.values or letter is None:
         remedy = "use another symbol there, which every state treats as the blank"
-        draft.log.add(span, f"{what}, which is not in the input alphabet", remedy)
+        draft.log.add(span, f"{problem}, which is not in the input alphabet", remedy)
         return
-    said = f"{what}: it is read as the symbol {letter!r}, which every state treats as the blank"
-    draft.log.add(span, said, f"no run differs; write {letter!r} for the blank in other inputs", "warning")
+    warning = f"{problem}: it is read as the symbol {letter!r}, which every state treats as the blank"
+    draft.log.add(span, warning, f"no run differs; write {letter!r} for the blank in other inputs", "warning")
     for (q, a), rule in tuple(rules.items()):
         if a == blank:
             rules[q, letter] = rule

@@ -62,23 +62,23 @@ class Draft(Reading):
         self, key: Node, name: str, known: Collection[str], meant: Mapping[str, str], otherwise: str = "make it a comment"
     ) -> None:
         """Warn of a key that the format does not have; `meant`, `known`: see `nearest`."""
-        what = f"unknown key {name!r}{self.nearest(name, known, meant)}"
-        self.warn(key, what, f"it is ignored: correct it, or {otherwise}")
+        problem = f"unknown key {name!r}{self.nearest(name, known, meant)}"
+        self.warn(key, problem, f"it is ignored: correct it, or {otherwise}")
 
     def missing_keys(self, root: Node, keys: Sequence[str]) -> None:
         """Report the keys that a document lacks, if there are any."""
         if keys:
-            what = f"there is no key {keys[0]!r}" if len(keys) == 1 else f"there are no keys {', '.join(keys)}"
-            self.error(root, what, "add it" if len(keys) == 1 else "add them")
+            problem = f"there is no key {keys[0]!r}" if len(keys) == 1 else f"there are no keys {', '.join(keys)}"
+            self.error(root, problem, "add it" if len(keys) == 1 else "add them")
 
     def second_rule(self, node: Node, key: tuple[str, str], first: Node, *, same: bool = False) -> None:
         """Report a rule for a state and symbol that have one at `first`: a choice, unless both rules are the same."""
-        what = f"state {key[0]!r} already has a rule for {key[1]!r} in line {first.start.line + 1}"
+        problem = f"state {key[0]!r} already has a rule for {key[1]!r} in line {first.start.line + 1}"
         if same:
-            self.warn(node, what, "remove one of the two, which are the same")
+            self.warn(node, problem, "remove one of the two, which are the same")
         else:
             remedy = "keep one of them: machines here are deterministic"
-            self.error(node, f"{what}: a choice (nondeterminism)", remedy)
+            self.error(node, f"{problem}: a choice (nondeterminism)", remedy)
 
     def complain(self, problem: Problem) -> None:
         """Report a problem found by the checks of `Machine`, at its place in the text."""

@@ -74,8 +74,8 @@ class _Reader:
 
     def read(self, root: Node | None) -> Loaded:
         if not isinstance(root, Map):
-            what = "there is nothing in this text" if root is None else f"the document is {_kind(root)}, not an object"
-            self.draft.refuse(root, what, f"write an object with the keys {', '.join(KEYS)}")
+            problem = "there is nothing in this text" if root is None else f"the document is {_kind(root)}, not an object"
+            self.draft.refuse(root, problem, f"write an object with the keys {', '.join(KEYS)}")
         found = self.keys(root)
         self.lists(found)
         for key, ours, among in (("name", "name", ""), ("blank", "blank", "alphabet"), ("initial", "start", "states")):
@@ -107,8 +107,8 @@ class _Reader:
             for node in nodes:
                 if first.setdefault(node.text, node) is not node:
                     line = first[node.text].start.line + 1
-                    what = f"{node.text!r} is in the {key} a second time; the first is in line {line}"
-                    self.draft.warn(node, what, "remove one of the two")
+                    problem = f"{node.text!r} is in the {key} a second time; the first is in line {line}"
+                    self.draft.warn(node, problem, "remove one of the two")
                 self.draft.marks.setdefault(("table", node.text), node)
                 if key == "alphabet" and len(node.text) != 1:
                     self.draft.error(node, f"the symbol {node.text!r} is not one character", _ONE)
@@ -126,8 +126,8 @@ class _Reader:
             self.draft.error(node, f"the symbol {node.text!r} is not one character", _ONE)
         else:
             close = self.draft.nearest(node.text, known, {}) if noun == "state" else ""
-            what = f"the {noun} {node.text!r} is not in {'the alphabet' if noun == 'symbol' else 'the list of states'}"
-            self.draft.error(node, f"{what}{close}", "add it there, or correct it")
+            problem = f"the {noun} {node.text!r} is not in {'the alphabet' if noun == 'symbol' else 'the list of states'}"
+            self.draft.error(node, f"{problem}{close}", "add it there, or correct it")
         return False
 
     def keys(self, root: Map) -> Fields:
@@ -180,13 +180,13 @@ class _Reader:
             self.check(state, "states")
             self.draft.marks["table", state.text] = state
             if not isinstance(rules, List):
-                what = f"the rules of state {state.text!r} are {_kind(rules)}, not a list"
-                self.draft.error(rules, what, "put them in square brackets")
+                problem = f"the rules of state {state.text!r} are {_kind(rules)}, not a list"
+                self.draft.error(rules, problem, "put them in square brackets")
                 continue
             final = state.text in finals
             if final and rules.items:
-                what = f"no run continues from the final state {state.text!r}"
-                self.draft.warn(state, what, "remove its rules, or remove it from the finals")
+                problem = f"no run continues from the final state {state.text!r}"
+                self.draft.warn(state, problem, "remove its rules, or remove it from the finals")
             for rule in rules.items:
                 self.rule(state.text, rule, dead=final)
 

@@ -49,8 +49,8 @@ def read(source: SourceText) -> Loaded:
 
     document = xml.parse(source)
     draft = Draft(Log(source), values={"name": stem(source.file)})
-    said = ((found, node) for text, node in document.comments if (found := _COMMENT.fullmatch(text)))
-    return _Reader(draft, document.root, {m["key"]: (m["value"], node) for m, node in said}).read()
+    comments = ((match, node) for text, node in document.comments if (match := _COMMENT.fullmatch(text)))
+    return _Reader(draft, document.root, {m["key"]: (m["value"], node) for m, node in comments}).read()
 
 
 @dataclass
@@ -79,8 +79,8 @@ class _Reader:
         """Refuse anything but a Turing machine with one tape."""
         kind = self.root.first("type")
         if self.root.tag == "structure" and kind is None and "type" in self.root.attributes:
-            what = "this is a file of JFLAP 8, whose files are not read"
-            self.draft.refuse(self.root.node, what, "draw the machine in JFLAP 7.1, and save it there")
+            problem = "this is a file of JFLAP 8, whose files are not read"
+            self.draft.refuse(self.root.node, problem, "draw the machine in JFLAP 7.1, and save it there")
         if self.root.tag != "structure" or kind is None:
             self.draft.refuse(self.root.node, f"<{self.root.tag}> is not a JFLAP file", "save a Turing machine in JFLAP")
         name = kind.text.strip()
@@ -129,10 +129,10 @@ class _Reader:
         found = machine_within(element, body, self.tagged) if element.tag == "block" else ()
         number, name = element.attributes.get("id", ""), element.attributes.get("name", "")
         if len(found) > 1:
-            what = (
+            problem = (
                 f"two machines in this file are tagged {found[0].tag!r}, and JFLAP takes the first for the block {name!r}"
             )
-            self.draft.error(element.node, what, "give each of them a tag of its own")
+            self.draft.error(element.node, problem, "give each of them a tag of its own")
             return
         if not found or not any(found[0].all("state", "block", "transition", "automaton")):
             return
@@ -144,8 +144,10 @@ class _Reader:
         if id(found[0]) not in self.levels:
             self.levels[id(found[0])] = self.level(found[0].first("automaton") or found[0], inside)
             if self.older:
-                what = f"the building block {name!r} is read as JFLAP 7 runs it: it is left where its machine halts"
-                self.draft.warn(element.node, what, "check it if you made it for JFLAP 6, which waited for a final state")
+                problem = f"the building block {name!r} is read as JFLAP 7 runs it: it is left where its machine halts"
+                self.draft.warn(
+                    element.node, problem, "check it if you made it for JFLAP 6, which waited for a final state"
+                )
         level.inner[number] = self.levels[id(found[0])]
 
     def transition(self, element: xml.Element, level: Level) -> None:
@@ -218,8 +220,8 @@ class _Reader:
         order = sorted(level.transitions, key=lambda t: t[3].startswith(NOT)) if self.blocks else level.transitions
         for element, q, r, symbol, write, move in order:
             if level is top and q in level.final:
-                what = f"no run continues from the final state {level.names[q]!r}"
-                self.draft.warn(element.node, what, "remove the transition")
+                problem = f"no run continues from the final state {level.names[q]!r}"
+                self.draft.warn(element.node, problem, "remove the transition")
                 continue
             known, negated = level.moves.setdefault(q, {}), symbol.startswith(NOT)
             for a in _matching(symbol, gamma, blank):
@@ -227,9 +229,11 @@ class _Reader:
                 before = known.setdefault(a, Move(r, written, move, element.node, negated))
                 if before[:3] == (r, written, move) or (self.blocks and negated and not before.negated):
                     continue
-                what = f"state {level.names[q]!r} already has a transition for {a!r} in line {before.node.start.line + 1}"
+                problem = (
+                    f"state {level.names[q]!r} already has a transition for {a!r} in line {before.node.start.line + 1}"
+                )
                 remedy = "keep one of them: machines here are deterministic"
-                self.draft.error(element.node, f"{what}: a choice (nondeterminism)", remedy)
+                self.draft.error(element.node, f"{problem}: a choice (nondeterminism)", remedy)
 
     def comment(self, key: str) -> str:
         """Return the value that a comment has for a key, or the empty string if there is no such comment."""

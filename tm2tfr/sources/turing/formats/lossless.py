@@ -65,8 +65,8 @@ def two_way(t: Translation) -> Translation:
     bad = left_at_the_edge(t.machine)
     if bad is not None:
         q, a = bad
-        what = f"its tape is one-way, and in state {q!r} it may move left at cell 0 (on {a!r}) without halting"
-        raise t.refusal(what, "mark cell 0 so that no run does so, or choose a format with one-way tapes")
+        problem = f"its tape is one-way, and in state {q!r} it may move left at cell 0 (on {a!r}) without halting"
+        raise t.refusal(problem, "mark cell 0 so that no run does so, or choose a format with one-way tapes")
     note = "the one-way tape becomes a two-way one: no run moves left at cell 0 without halting, so no run differs"
     blank = t.machine.blank  # on a two-way tape the outer blanks are cut on both sides
     examples = tuple(e if e.tape is None else replace(e, tape=e.tape.strip(blank)) for e in t.machine.examples)
@@ -84,8 +84,8 @@ def one_way(t: Translation) -> Translation:
     bad = left_at_the_edge(t.machine)
     if bad is not None:
         q, a = bad
-        what = f"its tape is two-way, and in state {q!r} it may move left of the cell in which it starts (on {a!r})"
-        raise t.refusal(what, "keep to the right of that cell, or choose a format with two-way tapes")
+        problem = f"its tape is two-way, and in state {q!r} it may move left of the cell in which it starts (on {a!r})"
+        raise t.refusal(problem, "keep to the right of that cell, or choose a format with two-way tapes")
     note = "the two-way tape becomes a one-way one: no run moves left of its first cell without halting, so no run differs"
     return t.to(replace(t.machine, tape="one-way", examples=(), yaml=None), note)
 
@@ -100,17 +100,17 @@ def left_at_the_edge(machine: Machine) -> tuple[str, str] | None:
     queue = [(machine.start, a, True) for a in sigma]
     seen = set(queue)
     while queue:
-        state, first, there = queue.pop()
+        state, first, at_left = queue.pop()
         if state in machine.halting_states:
             continue
-        for symbol in (first,) if there else machine.tape_alphabet:
+        for symbol in (first,) if at_left else machine.tape_alphabet:
             rule = machine.transitions.get((state, symbol))
             if rule is None:
                 continue
-            if there and rule.move < 0 and rule.state not in machine.halting_states:
+            if at_left and rule.move < 0 and rule.state not in machine.halting_states:
                 return state, symbol
-            held = rule.write if there else first
-            places = (there,) if rule.move == 0 else (False, True) if rule.move < 0 else (False,)
+            held = rule.write if at_left else first
+            places = (at_left,) if rule.move == 0 else (False, True) if rule.move < 0 else (False,)
             new = [at for place in places if (at := (rule.state, held, place)) not in seen]
             seen.update(new)
             queue += new
@@ -126,9 +126,9 @@ def without_stays(t: Translation) -> Translation:
     stays = [(key, rule) for key, rule in t.machine.transitions.items() if rule.move == 0]
     for (q, a), rule in stays:
         if rule.state not in t.machine.halting_states:
-            what = f"δ({q}, {a!r}) stays in its cell, but the format has no such move"
+            problem = f"δ({q}, {a!r}) stays in its cell, but the format has no such move"
             raise t.refusal(
-                what, "move right and back with an extra state (which makes runs longer), or choose another format"
+                problem, "move right and back with an extra state (which makes runs longer), or choose another format"
             )
     if not stays:
         return t

@@ -86,8 +86,8 @@ def read_snapshot(draft: Draft) -> SavedProgram:
     program = found.get("program")
     given = any(isinstance(key, Scalar) and key.text == "program" for key, _ in root.pairs)
     if not given or (program is not None and program.plain):
-        what = "there is no program" if program is None else "the program is not text"
-        draft.error(program, what, "give it as text in quotes, with \\n at the end of each line")
+        problem = "there is no program" if program is None else "the program is not text"
+        draft.error(program, problem, "give it as text in quotes, with \\n at the end of each line")
     variant = found.get("variant")
     if variant is not None and variant.text not in VARIANTS:
         draft.error(variant, f"there is no variant {variant.text}", "use 0, 1 for a one-way tape, or 2 for choices")
@@ -95,8 +95,8 @@ def read_snapshot(draft: Draft) -> SavedProgram:
         raise draft.log.failure()
     steps = found.get("steps")
     if steps is not None and steps.text not in ("0", "null"):
-        what = f"this was saved after {steps.text} steps, and a run here begins at the beginning"
-        draft.warn(steps, what, "reset the machine before saving it")
+        problem = f"this was saved after {steps.text} steps, and a run here begins at the beginning"
+        draft.warn(steps, problem, "reset the machine before saving it")
     chosen = variant.text if variant is not None else "0"
     state, tape = found.get("initialstate"), found.get("initialtape")
     return SavedProgram(
@@ -203,8 +203,8 @@ class _Program:
             self.draft.error(nodes[0], f"{tokens[0]!r} begins no rule", "put ; before it: ; $INITIAL_TAPE: 101")
             return
         if len(tokens) < 5:
-            what = f"the {_FIELDS[len(tokens)]} is missing"
-            self.draft.error(Node(nodes[0].start, nodes[-1].end), what, remedy)
+            problem = f"the {_FIELDS[len(tokens)]} is missing"
+            self.draft.error(Node(nodes[0].start, nodes[-1].end), problem, remedy)
             return
         if len(tokens) > 6 or (len(tokens) == 6 and tokens[5] != "!"):
             several = " (machines here have one tape)" if len(tokens) > 6 else ""
@@ -214,8 +214,8 @@ class _Program:
         good = True
         for k in (1, 2):
             if len(tokens[k]) != 1:
-                what = f"the {_FIELDS[k]}, {tokens[k]!r}, is not one character"
-                self.draft.error(nodes[k], what, "a symbol is one character; _ is the blank, * is any")
+                problem = f"the {_FIELDS[k]}, {tokens[k]!r}, is not one character"
+                self.draft.error(nodes[k], problem, "a symbol is one character; _ is the blank, * is any")
                 good = False
         if move.lower() not in MOVES:
             self.draft.error(nodes[3], f"{move!r} is not a move", "use l, r, or * to stay")
@@ -247,9 +247,9 @@ class _Program:
         self.headers_into(draft, frozenset(named))
         states = dict.fromkeys([self.start, *(q for x in lines for q in (x.state, x.new) if q != ANY)])
         if not any(x.state in (self.start, ANY) for x in lines):
-            what = f"there is no rule for state {self.start!r}, in which a run starts"
+            problem = f"there is no rule for state {self.start!r}, in which a run starts"
             remedy = f"name the start state {START!r}, or add a comment: '; initial state: NAME'"
-            draft.error(next(iter(lines)).tokens[0], what, remedy)
+            draft.error(next(iter(lines)).tokens[0], problem, remedy)
         sigma = [*draft.values.get("input_alphabet", ()), *draft.values.get("input", "")]
         gamma = tuple(dict.fromkeys([*draft.values.get("tape_alphabet", ()), *named, *sigma, BLANK]))
         draft.log.too_many(len(states) * len(gamma))
@@ -283,8 +283,8 @@ class _Program:
             return {}
         if plain:
             line = next(x for x in self.lines.values() if plain[0] in (x.state, x.new))
-            what = f"state {plain[0]!r} halts without a verdict, and where one halt has none, no halt has one here"
-            self.draft.warn(line.tokens[4], what, f"name it {ACCEPT} or {REJECT} to have all of them")
+            problem = f"state {plain[0]!r} halts without a verdict, and where one halt has none, no halt has one here"
+            self.draft.warn(line.tokens[4], problem, f"name it {ACCEPT} or {REJECT} to have all of them")
             return {}
         return {"accept": accept, "reject": reject}
 
@@ -321,12 +321,14 @@ class _Program:
             mark = node
             if node is not None:
                 mark = Node(*(Mark(node.start.line, node.start.column + at + k) for k in (0, 1)))
-            what = f"the mark '*' starts the head at cell {at}, but runs here start at cell 0, on the first symbol"
-            self.draft.error(mark, what, "move the mark to the front, or add rules that move the head there")
+            problem = f"the mark '*' starts the head at cell {at}, but runs here start at cell 0, on the first symbol"
+            self.draft.error(mark, problem, "move the mark to the front, or add rules that move the head there")
         word = word.replace(ANY, "").replace(BLANK, SPACE).rstrip(SPACE)
         if SPACE in word and SPACE not in self.draft.values.get("input_alphabet", ()):
-            what = "the input has blanks in it: a space is a symbol of its own here, which every state treats as the blank"
-            self.draft.warn(node, what, "no run differs; if inputs are to have none, use another symbol there")
+            problem = (
+                "the input has blanks in it: a space is a symbol of its own here, which every state treats as the blank"
+            )
+            self.draft.warn(node, problem, "no run differs; if inputs are to have none, use another symbol there")
             if "input_alphabet" in self.draft.values:
                 self.draft.values["input_alphabet"] += (SPACE,)
         self.draft.values["input"] = word

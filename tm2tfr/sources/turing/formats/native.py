@@ -134,8 +134,8 @@ def _unreachable(machine: Machine, draft: Draft, reached: frozenset[str]) -> Non
     known = {*reached, *machine.accept_states, *(machine.reject or ())}
     states = [q for q in machine.states if q not in known]
     if states:
-        what = f"no rule leads from the start state to {_named('state', states)}"
-        _warn(draft, states[0], what, "fix the rule that should lead there, or remove what is unused")
+        problem = f"no rule leads from the start state to {_named('state', states)}"
+        _warn(draft, states[0], problem, "fix the rule that should lead there, or remove what is unused")
 
 
 def _endless(machine: Machine, draft: Draft, dead: frozenset[str]) -> None:
@@ -144,11 +144,11 @@ def _endless(machine: Machine, draft: Draft, dead: frozenset[str]) -> None:
         return
     states = [q for q in machine.states if q in dead]
     if machine.start in dead:
-        what = "no run of this machine ever halts"
-        _warn(draft, machine.start, what, "add a rule that leads to a halt, or an example with outcome: limit")
+        problem = "no run of this machine ever halts"
+        _warn(draft, machine.start, problem, "add a rule that leads to a halt, or an example with outcome: limit")
     elif states:
-        what = f"no run that enters {_named('state', states)} ever halts"
-        _warn(draft, states[0], what, "add a rule that leads to a halt, or an example with outcome: limit")
+        problem = f"no run that enters {_named('state', states)} ever halts"
+        _warn(draft, states[0], problem, "add a rule that leads to a halt, or an example with outcome: limit")
 
 
 def _unread(machine: Machine, draft: Draft, unread: frozenset[str]) -> None:
@@ -242,8 +242,8 @@ def _mapping(root: Node | None, draft: Draft) -> Map:
     """Return the root of a document, which must be a mapping."""
     if not isinstance(root, Map):
         empty = root is None or (isinstance(root, Scalar) and root.null)
-        what = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
-        draft.refuse(None if empty else root, what, "a machine has at least the keys 'blank', 'start state' and 'table'")
+        problem = "the document is empty" if root is None or empty else f"the document is {kind(root)}, not a mapping"
+        draft.refuse(None if empty else root, problem, "a machine has at least the keys 'blank', 'start state' and 'table'")
     return root
 
 

@@ -89,8 +89,8 @@ def by_extension(file: str) -> tuple[str, ...]:
 
 def _named(name: str, known: tuple[str, ...], done: str) -> Format:
     if name not in known:
-        what = f"machines cannot be {done} {name!r}{did_you_mean(str(name), known)}"
-        raise ConversionError(f"{what}: use one of {', '.join(known)}")
+        problem = f"machines cannot be {done} {name!r}{did_you_mean(str(name), known)}"
+        raise ConversionError(f"{problem}: use one of {', '.join(known)}")
     return FORMATS[name]
 
 
@@ -114,6 +114,6 @@ def _guess(text: str | bytes, file: str) -> Format:
         return FORMATS[suggested[0]]
     source = decoded(text, file=file, most=MACHINE_BYTES)  # what is no text at all is said to be that
     bbchallenge.refuse(source)
-    what = "this is in none of the formats that are read, as far as can be seen"
+    problem = "this is in none of the formats that are read, as far as can be seen"
     remedy = f"if it is a machine, name the format with --from, one of {', '.join(READABLE)}{OF_OTHERS}"
-    raise SpecError([Diagnostic(what=what, remedy=remedy, file=file)])
+    raise SpecError([Diagnostic(what=problem, remedy=remedy, file=file)])

@@ -130,13 +130,13 @@ class _Program:
             if self.waiting:
                 self.rule(self.waiting, fields)
             else:
-                what = f"this is the second line of a rule, but the first, {_FIRST}, is not above it"
-                self.draft.error(_whole(fields), what, "add it")
+                problem = f"this is the second line of a rule, but the first, {_FIRST}, is not above it"
+                self.draft.error(_whole(fields), problem, "add it")
             self.waiting = []
         else:
-            what = f"this is not a line of a rule: it has {len(fields)} field{'s' * (len(fields) != 1)}"
+            problem = f"this is not a line of a rule: it has {len(fields)} field{'s' * (len(fields) != 1)}"
             remedy = f"a rule has two lines, {_FIRST} and {_SECOND}; a comment begins with //"
-            self.draft.error(_whole(fields), what, remedy)
+            self.draft.error(_whole(fields), problem, remedy)
             self.waiting = []
             self.strange += 1
             if self.strange == 3:  # this is something else
@@ -145,8 +145,8 @@ class _Program:
     def unfinished(self) -> None:
         """Report a rule without its second line."""
         if self.waiting:
-            what = f"the second line of this rule, {_SECOND}, is missing"
-            self.draft.error(_whole(self.waiting), what, "add it below, for example 'q1,1,>'")
+            problem = f"the second line of this rule, {_SECOND}, is missing"
+            self.draft.error(_whole(self.waiting), problem, "add it below, for example 'q1,1,>'")
             self.waiting = []
 
     def rule(self, first: list[Scalar], second: list[Scalar]) -> None:
@@ -170,12 +170,12 @@ class _Program:
         """Return whether a field is a symbol; report any other."""
         if len(node.text) == 1:
             return True
-        what = (
+        problem = (
             f"the symbol to {done}, {node.text!r}, is not one character"
             if node.text
             else f"the symbol to {done} is missing"
         )
-        self.draft.error(node, what, "a symbol is one character; _ is the blank")
+        self.draft.error(node, problem, "a symbol is one character; _ is the blank")
         return False
 
     def add(self, state: Scalar, symbol: Scalar, rule: Rule) -> None:
@@ -188,8 +188,8 @@ class _Program:
         self.draft.marks[at] = symbol
         self.rules[key] = rule
         if key[0] in self.accept:
-            what = f"a run accepts on entering state {key[0]!r}, so this rule is never used"
-            self.draft.warn(state, what, f"remove it, or remove {key[0]!r} from 'accept:'")
+            problem = f"a run accepts on entering state {key[0]!r}, so this rule is never used"
+            self.draft.warn(state, problem, f"remove it, or remove {key[0]!r} from 'accept:'")
 
     def machine(self) -> None:
         """Put the machine into the draft."""
@@ -202,8 +202,8 @@ class _Program:
             self.draft.marks["accept", node.text] = node
         if rules and values["start"] not in {*named, *self.accept}:
             close = self.draft.nearest(values["start"], tuple(dict.fromkeys(named)), {})
-            what = f"no rule is for the state {values['start']!r}, in which a run starts{close}"
-            self.draft.warn(self.found["init"], what, "correct it, or add a rule")
+            problem = f"no rule is for the state {values['start']!r}, in which a run starts{close}"
+            self.draft.warn(self.found["init"], problem, "correct it, or add a rule")
         for key in ("input alphabet", "tape alphabet"):
             symbols = self.comments.get(key, "*-").split()
             if all(len(a) == 1 for a in symbols):

@@ -231,8 +231,8 @@ class HeadProof:
             sought = next((t for t, (form, _) in targets.items() if self._looks_up(head, form)), None)
             meant = next((t for t, (_, wanted) in targets.items() if carried == wanted), None)
             if sought is None:
-                said = head.claim.attends if head.claim is not None else ""
-                aim = meant or (said if said in targets else next(iter(targets)))
+                claimed = head.claim.attends if head.claim is not None else ""
+                aim = meant or (claimed if claimed in targets else next(iter(targets)))
                 text = self.looked(head, aim) or self._score(head)
                 yield self._refuse(n, f"head {head.name!r} is not a lookup of {aim}, v·(2tj - j²) up to a factor", text)
             elif meant != sought:
@@ -273,8 +273,8 @@ class HeadProof:
             ratio = self._ratio(head)
             if ratio is None:
                 text = self.retrieved(head) or self._score(head)
-                what = f"head {head.name!r} is not the latest write, B·(2hk - k²) + T·v·j with 0 < T ≤ B"
-                yield self._refuse(n, what, text)
+                problem = f"head {head.name!r} is not the latest write, B·(2hk - k²) + T·v·j with 0 < T ≤ B"
+                yield self._refuse(n, problem, text)
             else:
                 self.retrieval = Retrieval(head.name, k, ratio)
                 yield from self._compared(n, f"head {head.name!r}", self._carried(head), wanted)

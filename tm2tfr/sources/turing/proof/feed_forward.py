@@ -174,8 +174,8 @@ class FeedForwardProof:
         free = self._columns(*(d for name in self._domain.free(self._layer) for d in self._directions(name)))
         for n, read in enumerate(self._ffn.input.by_row() if self._ffn and free else ()):
             if len(both := [self._direction(column) for column in read if column in free]) > 1:
-                what = f"unit {self._unit(n)!r} must not read two numbers that are neither 0 nor 1"
-                return self._refuse(what, f"it reads {listing(both, most=3)}")
+                problem = f"unit {self._unit(n)!r} must not read two numbers that are neither 0 nor 1"
+                return self._refuse(problem, f"it reads {listing(both, most=3)}")
         return None
 
     def _kept(self) -> Refusal | None:
@@ -189,8 +189,8 @@ class FeedForwardProof:
         rows = self._columns(*(d for name in held if name in self._layout for d in self._directions(name)))
         for matrix in (self._ffn.output, self._ffn.output_bias):
             if written := rows & set(matrix.rows.tolist()):
-                what = f"{self._direction(min(written))} must not be written by this layer"
-                return self._refuse(what, "what is added to it cancels out, but only in exact arithmetic")
+                problem = f"{self._direction(min(written))} must not be written by this layer"
+                return self._refuse(problem, "what is added to it cancels out, but only in exact arithmetic")
         return None
 
     def _differences(self) -> Refusal | None:
@@ -214,19 +214,19 @@ class FeedForwardProof:
         if ffn is None:
             return None
         for row, value in self._neurons.offset.items():
-            what = f"{self._direction(row)} must scale with 1/(i+1)"
-            return self._refuse(what, f"it has the output bias {nearest(value):g}")
+            problem = f"{self._direction(row)} must scale with 1/(i+1)"
+            return self._refuse(problem, f"it has the output bias {nearest(value):g}")
         for n, read in enumerate(ffn.input.by_row()):
             strange = [w for c, w in read.items() if c in self._columns(HV, MV) and not power_of_two(rational(w))]
             if self._neurons.bias[n] != 0 or strange:
                 bias = f"bias {nearest(self._neurons.bias[n]):g}, weights {[f'{w:g}' for w in read.values()]}"
-                what = f"unit {self._unit(n)!r} must scale with 1/(i+1) and have powers of two as weights"
-                return self._refuse(what, bias)
+                problem = f"unit {self._unit(n)!r} must scale with 1/(i+1) and have powers of two as weights"
+                return self._refuse(problem, bias)
         for row, writers in enumerate(ffn.output.by_row()):
             if len(writers) > 1 or not all(power_of_two(rational(w)) for w in writers.values()):
                 text = f"{len(writers)} units write it: {', '.join(ffn.units[n] for n in writers)}"
-                what = f"{self._direction(row)} must be written by one unit, with a power of two"
-                return self._refuse(what, text)
+                problem = f"{self._direction(row)} must be written by one unit, with a power of two"
+                return self._refuse(problem, text)
         return None
 
     def _carried(self, case: Case[int], lines: Mapping[int, list[Rational]]) -> Refusal | None:

@@ -119,8 +119,8 @@ class ExportedClass(ExportReference):
         if program.empty != self.program.empty:
             both = (program, self.program)
             sizes = [f"{u.states} states, {u.symbols} symbols and the tape {u.tape!r}" for u in both]
-            what = f"{visible(name)}: it is the universal decoder of {sizes[0]}, and this export that of {sizes[1]}"
-            raise ExportError(f"{what}: {remedy}")
+            problem = f"{visible(name)}: it is the universal decoder of {sizes[0]}, and this export that of {sizes[1]}"
+            raise ExportError(f"{problem}: {remedy}")
         return program
 
     def prove(self) -> Any:
@@ -185,12 +185,7 @@ class ExportedClass(ExportReference):
     def _tape(self) -> dict[str, Any]:
         kind: TapeKind = "one-way" if self.program.tape == "one-way" else "two-way"
         names = self.program.canonical
-        return {
-            "blank": names.blank,
-            "input_alphabet": names.symbols[1:],
-            "tape_alphabet": names.symbols,
-            "tape": kind,
-        }
+        return {"blank": names.blank, "input_alphabet": names.symbols[1:], "tape_alphabet": names.symbols, "tape": kind}
 
     @property
     def _endless(self) -> str:
@@ -274,8 +269,8 @@ def _example(exported: ExportedClass) -> str:
     shown = [f"{code(q)} is {code(mine)}" for q, mine in pairs[:SHOWN_NAMES]]
     more = ", …" if len(pairs) > SHOWN_NAMES else ""
     called = f"\nIn its prompt {', '.join(shown)}{more}." if shown else ""
-    said = f": {escaped(machine.description)}" if machine.description else "."
-    return f"**An example.** {escaped(machine.name)}{said}{called}"
+    description = f": {escaped(machine.description)}" if machine.description else "."
+    return f"**An example.** {escaped(machine.name)}{description}{called}"
 
 
 def _range(names: tuple[str, ...]) -> str:

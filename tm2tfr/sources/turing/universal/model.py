@@ -31,10 +31,9 @@ from tm2tfr.contract.model import (
     votes_of,
 )
 from tm2tfr.contract.specification import VariableValue
-from tm2tfr.sources.turing.answers import most_votes
 from tm2tfr.sources.turing.columns import ALIASES, LABELS, OUTCOMES
 from tm2tfr.sources.turing.model import Alphabets, chapter
-from tm2tfr.sources.turing.patterns import given, patterns
+from tm2tfr.sources.turing.patterns import given, most_votes, patterns
 from tm2tfr.sources.turing.tokens import BOS, HALT
 from tm2tfr.sources.turing.universal.names import MachineNames, RuleAnswer, value_token
 
@@ -327,9 +326,7 @@ def votes(c: ModelColumns, names: MachineNames, tapes: Sequence[str]) -> Variabl
 def _rule_patterns(names: MachineNames, *, two_way: bool) -> Iterator[Pattern]:
     half = "h+/(i+1)" if two_way else "h/(i+1)"
     yield Pattern(
-        claim="last key",
-        meaning="the last token that says what a rule is for",
-        places=lambda c: c.latest_where("[key]"),
+        claim="last key", meaning="the last token that says what a rule is for", places=lambda c: c.latest_where("[key]")
     )
     yield Pattern(claim="first", meaning="the first token", places=lambda c: np.zeros_like(c.i))
     yield Pattern(

@@ -172,8 +172,8 @@ def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
     refuse_other_tape(machine, tape)
     every = filled(*_fitted(machine, names), names)
     if taken := next((q for q in every.states if q in NOT_STATES), None):
-        what = f"{visible(machine.name)}: its state {taken!r} has the name of a verdict in the prompt"
-        raise CompileError(f"{what}: rename it")
+        problem = f"{visible(machine.name)}: its state {taken!r} has the name of a verdict in the prompt"
+        raise CompileError(f"{problem}: rename it")
     states = {q: n for n, q in enumerate(every.states)}
     symbols = {a: n for n, a in enumerate(every.symbols)}
     return Placed(every, tuple(_entries(machine, states, symbols)))
@@ -182,8 +182,10 @@ def placed(machine: Machine, names: MachineNames, tape: str) -> Placed:
 def refuse_other_tape(machine: Machine, tape: str) -> None:
     """Raise CompileError if `machine` has another tape than `tape`, ``one-way``, ``two-way`` or ``both``."""
     if tape not in ("both", machine.tape):
-        what = f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
-        raise CompileError(f"{what}: use one for both tapes, which is the default")
+        problem = (
+            f"{visible(machine.name)}: its tape is {machine.tape}, and this decoder is for machines with a {tape} tape"
+        )
+        raise CompileError(f"{problem}: use one for both tapes, which is the default")
 
 
 def size_of(machine: Machine) -> tuple[int, int]:
@@ -218,10 +220,10 @@ def _fitted(machine: Machine, names: MachineNames) -> tuple[list[str], list[str]
         if further:
             sizes.insert(1, f"{further + 1} halting states, all but the first of which count as well")
         has = f"{', '.join(sizes[:-1])}{',' if further else ''} and {sizes[-1]}"
-        what = f"{visible(machine.name)}: it has {has}, and this decoder runs machines with at most {room} and {most}"
+        problem = f"{visible(machine.name)}: it has {has}, and this decoder runs machines with at most {room} and {most}"
         if len(symbols) > len(CHARACTERS):
-            raise CompileError(f"{what}, and none has more than {len(CHARACTERS)} symbols: compile the machine alone")
-        raise CompileError(f"{what}: use the size {len(ruled)},{len(symbols)} or a larger one")
+            raise CompileError(f"{problem}, and none has more than {len(CHARACTERS)} symbols: compile the machine alone")
+        raise CompileError(f"{problem}: use the size {len(ruled)},{len(symbols)} or a larger one")
     return [*ruled, *[""] * (room - len(ruled)), *(resting or [""])], symbols
 
 

@@ -93,12 +93,12 @@ class Universal:
         answers = [entry.answer for entry in described if not isinstance(entry.answer, str)]
         inside &= all(0 <= r <= self.states and 0 <= b < self.symbols and m in MOVES for r, b, m in answers)
         if not inside or len(set(keys)) < len(keys):
-            what = "the rules in a prompt answer one question twice, or have states or symbols outside the class"
-            raise CompileError(f"{what}: give each rule once, with numbers from 0 on")
+            problem = "the rules in a prompt answer one question twice, or have states or symbols outside the class"
+            raise CompileError(f"{problem}: give each rule once, with numbers from 0 on")
         right = meant(described, "", names, machine.tape)
         if (machine.seven_tuple, machine.blank) != (right.seven_tuple, right.blank):
-            what = f"{machine.name}: the rules in the prompt stand for another machine"
-            raise CompileError(f"{what}: give the one that they stand for, or the machine alone")
+            problem = f"{machine.name}: the rules in the prompt stand for another machine"
+            raise CompileError(f"{problem}: give the one that they stand for, or the machine alone")
 
     def __repr__(self) -> str:
         """Return ``<Universal 8,4: both tapes, in the prompt chapter: 15 rules in 31 tokens>``."""
@@ -206,11 +206,11 @@ class Universal:
             CompileError: if there is none.
         """
         if self.machine is None:
-            what = f"{self.name}: a universal decoder runs the machine in its prompt, and no machine is given"
+            problem = f"{self.name}: a universal decoder runs the machine in its prompt, and no machine is given"
             tape = "" if self.tape == "both" else f", tape={self.tape!r}"
             size = f"({self.states}, {self.symbols}){tape}"
             remedy = f"put one there with tm2tfr.compile(machine, universal={size})"
-            raise CompileError(f"{what}: {remedy}, or read a prompt with tm2tfr.read_prompt(text, {size})")
+            raise CompileError(f"{problem}: {remedy}, or read a prompt with tm2tfr.read_prompt(text, {size})")
         return self.machine
 
     @cached_property
@@ -243,8 +243,8 @@ class Universal:
     def unruled(self) -> Mapping[tuple[str, str], str]:
         """The verdicts that stand in the prompt where the machine itself makes no step: (state, symbol) -> ACC or REJ."""
         own, names = self.right, self.names
-        said = ((names.states[q], names.symbols[a], answer) for q, a, answer in self.entries if isinstance(answer, str))
-        return {(q, a): answer for q, a, answer in said if (q, a) not in own.transitions}
+        rules = ((names.states[q], names.symbols[a], answer) for q, a, answer in self.entries if isinstance(answer, str))
+        return {(q, a): answer for q, a, answer in rules if (q, a) not in own.transitions}
 
 
 def meant(rules: Sequence[Entry], word: str, names: MachineNames, tape: TapeKind) -> Machine:

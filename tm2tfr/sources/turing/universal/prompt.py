@@ -85,13 +85,13 @@ def _of_json(source: SourceText) -> SourceText:
     if not source.text.lstrip().startswith(("{", "[")):
         return source
     with suppress(ValueError, RecursionError):
-        said = json.loads(source.text)
-        found = said.get("tokens", said.get("ids")) if isinstance(said, dict) else said
+        document = json.loads(source.text)
+        found = document.get("tokens", document.get("ids")) if isinstance(document, dict) else document
         if isinstance(found, list) and (all(type(n) is int for n in found) or all(isinstance(t, str) for t in found)):
             return replace(source, text=" ".join(map(str, found)))
     log, start = Log(source), len(source.text) - len(source.text.lstrip())
-    what = "token 1: this begins like JSON, and is not a JSON object with the tokens of a prompt"
-    log.add(source.stretch(start, start + 1), what, "write one with tm2tfr prompt --format json")
+    problem = "token 1: this begins like JSON, and is not a JSON object with the tokens of a prompt"
+    log.add(source.stretch(start, start + 1), problem, "write one with tm2tfr prompt --format json")
     raise log.failure()
 
 
@@ -116,14 +116,14 @@ def _of_ids(source: SourceText, universal: Universal) -> SourceText:
     log, own = Log(source), "write the ids for its own size and tape"
     for number, (word, token) in enumerate(zip(words, tokens, strict=True), start=1):
         if token is None:
-            what = (
+            problem = (
                 f"token {number}: {word[0][:_DIGITS]} is not the id of a token of this decoder, which has {len(vocabulary)}"
             )
         elif number == 1 and token not in (*first, *names.symbols[1:], BOS):
-            what = f"token 1: {word[0]} is the id of {token} in this decoder, with which no prompt begins"
+            problem = f"token 1: {word[0]} is the id of {token} in this decoder, with which no prompt begins"
         else:
             continue
-        log.add(source.stretch(*word.span()), what, own)
+        log.add(source.stretch(*word.span()), problem, own)
         raise log.failure()
     return replace(source, text=" ".join(token for token in tokens if token is not None))
 
@@ -151,8 +151,8 @@ class _Reader:
         self._end = _Token("", len(every) + 1, len(source.text.rstrip()), len(source.text.rstrip()))
         for token in self._left[::-1]:
             if _SPACE.search(source.text, token.start, token.end):
-                what = f"there is white space inside {token.text}"
-                self._complain(token, what, f"write {token.text} without it, since white space separates tokens")
+                problem = f"there is white space inside {token.text}"
+                self._complain(token, problem, f"write {token.text} without it, since white space separates tokens")
 
     def read(self) -> Universal:
         """Return the program."""
@@ -186,8 +186,8 @@ class _Reader:
         if kind != "both":
             if token.text in TAPES:
                 self._left.pop()
-                what = f"the tape of this decoder is {kind}, and its prompts do not name it"
-                self._complain(token, what, f"remove {token.text}")
+                problem = f"the tape of this decoder is {kind}, and its prompts do not name it"
+                self._complain(token, problem, f"remove {token.text}")
             return kind
         if token.text in TAPES:
             self._left.pop()
@@ -206,13 +206,13 @@ class _Reader:
         while self._left and not (self._next.text == BOS or self._inputs.issuperset(self._next.text)):
             key = self._left.pop()
             if key.text.startswith((ARROW, "(")):
-                what = f"{key.text} is not preceded by what it answers"
-                self._complain(key, what, "write the state and the symbol of its rule before it, such as q0,1")
+                problem = f"{key.text} is not preceded by what it answers"
+                self._complain(key, problem, "write the state and the symbol of its rule before it, such as q0,1")
                 continue
             if not _of_rule(key):
                 if (meant := self._with_comma(key.text)) and self._next.text.startswith(ARROW):
-                    what = f"{key.text} is not a state and a symbol (did you mean {meant!r}?)"
-                    self._complain(key, what, "write a comma between them")
+                    problem = f"{key.text} is not a state and a symbol (did you mean {meant!r}?)"
+                    self._complain(key, problem, "write a comma between them")
                     self._left.pop()
                 else:
                     self._complain(key, *self._no_input(key.text))
@@ -226,8 +226,8 @@ class _Reader:
             elif answer is None:
                 self._complain(value, *self._no_value(key.text, value.text))
             elif place in seen:
-                what = f"there is already a rule for {key.text}, at token {seen[place]}"
-                self._complain(key, what, "remove one of them, since a machine is deterministic")
+                problem = f"there is already a rule for {key.text}, at token {seen[place]}"
+                self._complain(key, problem, "remove one of them, since a machine is deterministic")
             else:
                 rules.append(Entry(*place, answer))
             if place is not None:
@@ -238,8 +238,8 @@ class _Reader:
         names = self._universal.names
         if (state := text.partition(",")[0]) == names.states[-1]:
             return f"{text} is for the state {state}, which has no rules", "remove this rule, or use another state"
-        what = f"{text} is not a state and a symbol of this decoder{did_you_mean(text, self._keys)}"
-        return what, f"use the states {_range(names.ruled)} and the symbols {_range(names.symbols)}, such as q0,0"
+        problem = f"{text} is not a state and a symbol of this decoder{did_you_mean(text, self._keys)}"
+        return problem, f"use the states {_range(names.ruled)} and the symbols {_range(names.symbols)}, such as q0,0"
 
     def _no_value(self, key: str, text: str) -> tuple[str, str]:
         names = self._universal.names
@@ -295,8 +295,8 @@ class _Reader:
             token = self._left.pop()
             if token.text == BOS:
                 if self._left:
-                    what = f"{self._next.text} comes after BOS, with which a prompt ends"
-                    self._complain(self._next, what, "remove it, since the decoder continues from there")
+                    problem = f"{self._next.text} comes after BOS, with which a prompt ends"
+                    self._complain(self._next, problem, "remove it, since the decoder continues from there")
                 break
             if given.issuperset(token.text):
                 word.append(token.text)
@@ -313,8 +313,8 @@ class _Reader:
         """Complain about input symbols among which there is another token, for which other readers take them."""
         if found := next((word for word in _WORDS if word in token.text), None):
             spaced = " ".join(found)
-            what = f"{found} is a token of its own, and these may be input symbols"
-            self._complain(token, what, f"write {spaced} if they are, since white space separates tokens")
+            problem = f"{found} is a token of its own, and these may be input symbols"
+            self._complain(token, problem, f"write {spaced} if they are, since white space separates tokens")
 
     def _complain(self, token: _Token, what: str, remedy: str) -> None:
         """Record a complaint.

@@ -109,16 +109,16 @@ def restored(text: str, file: str) -> Universal:
         SpecError: if it is none.
     """
     try:
-        said = json.loads(text)
-        _check(said)
-        found = Universal(states=said["states"], symbols=said["symbols"], tape=said["tape"])
-        if "prompt" in said:
-            return prompts.read(said["prompt"], found, file=file)
-        if "machine" in said:
-            return found.holding(native.read(said["machine"], file=file).machine, seed=said.get("seed"))
+        document = json.loads(text)
+        _check(document)
+        found = Universal(states=document["states"], symbols=document["symbols"], tape=document["tape"])
+        if "prompt" in document:
+            return prompts.read(document["prompt"], found, file=file)
+        if "machine" in document:
+            return found.holding(native.read(document["machine"], file=file).machine, seed=document.get("seed"))
     except (ValueError, RecursionError, CompileError) as error:
-        what = f"what is stored with these weights is not a class of machines ({error})"
-        raise SpecError([Diagnostic(what=what, remedy="compile them again", file=file)]) from error
+        problem = f"what is stored with these weights is not a class of machines ({error})"
+        raise SpecError([Diagnostic(what=problem, remedy="compile them again", file=file)]) from error
     return found
 
 

@@ -15,7 +15,7 @@ from tests.sources.turing.proof.test_refusals import mutated
 from tests.sources.turing.universal.cases import EVERY, compiled
 from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.proof.feed_forward import noise
+from tm2tfr.sources.turing.universal.proof.layers import noise
 from tm2tfr.sources.turing.universal.proof.prove import prove
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import Decoder, FeedForward, Head

@@ -195,7 +195,7 @@ def feature_of(node: Property) -> str:
 
 # ── Negations, conjunctions and disjunctions of truth values: as few hidden units one after the other as there can be.
 MOST_ALTERNATIVES = 16
-"""A conjunction is distributed over a disjunction of at most so many."""
+"""A conjunction is distributed over a disjunction of at most this many alternatives."""
 
 
 @dataclass
@@ -227,10 +227,10 @@ class Connectives:
         return replace(bit, said=((literal(node.key, value),),)) if _in_the_program(node) else bit
 
     def joined(self, node: Apply) -> Finite:
-        """Return a conjunction or a disjunction: of all that its parts are conjunctions or disjunctions of.
+        """Return a conjunction or a disjunction of everything that its parts are conjunctions or disjunctions of.
 
-        A disjunction of alternatives that exclude each other is their sum, and a conjunction of such a one and others is
-        the sum of theirs, where that is there sooner.
+        A disjunction of alternatives that exclude each other is their sum, and its conjunction with others is
+        the sum of the conjunctions of each, where that is computed sooner.
         """
         conjunction = node.operator == "and"
         parts = self._parts(node, conjunction)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
-from tm2tfr.sources.sequence.compiler.codes import BitForm, added
+from tm2tfr.sources.sequence.compiler.codes import BitForm, added, whole_numbers
 from tm2tfr.sources.sequence.compiler.framed.bits import BOS, EOS, NEVER, Bit, BitPlan, Finite, literal
 from tm2tfr.sources.sequence.compiler.framed.comparing import STEPS, Comparing, Connectives
 from tm2tfr.sources.sequence.compiler.framed.counting import Counted, Counting, Timed, total
@@ -27,9 +27,8 @@ from tm2tfr.sources.sequence.compiler.framed.heads import (
 from tm2tfr.sources.sequence.compiler.framed.matching import Equality, Matched, margin_of, squared
 from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
 from tm2tfr.sources.sequence.compiler.framed.quotients import MOST_PER, QuotientEquality, division, per
-from tm2tfr.sources.sequence.compiler.numbers import whole_numbers
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
-from tm2tfr.transformer.outputs import Output
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
 
@@ -218,7 +217,7 @@ class _Framed:
         return self._equality(part.keys, part.queries, among)  # type: ignore[union-attr]
 
     def _equality(self, keys: seq.Operation, queries: seq.Operation, among: int) -> Matched:
-        """Return the conjunct that says that two numbers are equal, one of so many of a selector."""
+        """Return the conjunct that says that two numbers are equal, one of several of a selector."""
         key, query = self._amount(keys), self._amount(queries)
         margin = margin_of(key, query, among)
         found = squared(self._counting, keys, key, margin)

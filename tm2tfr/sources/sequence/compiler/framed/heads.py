@@ -159,7 +159,7 @@ def neighbour(*, ahead: bool) -> Aim:
 # keys which it selects, or the other way round if there are fewer kinds of keys. The keys that satisfy all conjuncts have
 # the largest score, if there are any. Two numbers are compared by ``-(k - q)²``, less the square of the query.
 MOST_KINDS = 4_096
-"""The values of a conjunct's nodes are gone through together, up to so many."""
+"""The values of a conjunct's nodes are enumerated together, up to this many."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Integer equality as a score: ``-(k_j - q_i)²``, less ``q_i²``, is ``2·q_i·k_j - k_j²``; the key brings k_j and k_j².
 
-A square is no linear form of a number, so that a key is looked up: at the position whose number it is. A key is a count,
+A square is not a linear form of a number, so a key is looked up: at the position whose number it is. A key is a count,
 or a position; of other amounts d with |d| ≤ i, d/(i+1) is a sum of means and two heads look at max(0, d) and max(0, -d).
 Larger amounts are compared by quotient and remainder, see `tm2tfr.sources.sequence.compiler.framed.quotients`.
 """

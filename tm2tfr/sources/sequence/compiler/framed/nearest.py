@@ -26,7 +26,7 @@ from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Mask
 
 MOST_WAYS = 64
-"""A value is said by so many conjunctions at most; if there were more, whether anything is selected is a bit of its own."""
+"""A value has at most this many conjunctions; with more, whether anything is selected becomes a bit of its own."""
 
 
 @dataclass(frozen=True)

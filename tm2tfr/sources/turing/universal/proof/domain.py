@@ -23,18 +23,7 @@ from tm2tfr.contract.source import AnyRow
 from tm2tfr.engines.dense import Dense
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.proof import cases as steps
-from tm2tfr.sources.turing.proof.cases import (
-    HV,
-    MV,
-    NUMBERS,
-    SIGNED,
-    Case,
-    Coordinates,
-    LayerInputs,
-    Manner,
-    Question,
-    V,
-)
+from tm2tfr.sources.turing.proof.cases import HV, MV, NUMBERS, SIGNED, Case, Coordinates, LayerInputs, Manner, Question, V
 from tm2tfr.sources.turing.tokens import ACC, BOS, HALT, REJ, Triple
 from tm2tfr.sources.turing.universal import prompt
 from tm2tfr.sources.turing.universal.model import universal_model
@@ -307,9 +296,9 @@ def _machines(universal: Universal, named: set[str]) -> Iterator[tuple[str, str,
     for tape, word in product(tapes, words[:2]):
         yield from ((tape, word, rules) for rules in _walkers(names))
     answers: list[GivenAnswer] = [*names.answers(), ACC, REJ]  # type: ignore[list-item]
-    chosen = [said for said in answers if named & {names.value(said), names.value(said).removeprefix(ARROW)}]
-    for said, tape, word in product(chosen, tapes, words[:2]):
-        waiting = [said, *chance.sample(answers, len(answers))]
+    chosen = [answer for answer in answers if named & {names.value(answer), names.value(answer).removeprefix(ARROW)}]
+    for answer, tape, word in product(chosen, tapes, words[:2]):
+        waiting = [answer, *chance.sample(answers, len(answers))]
         yield tape, word, _made_up(names, tape, word, waiting, chance.randint(1, 6))
     waiting = []
     for n in range(MACHINES):
@@ -340,13 +329,13 @@ def _made_up(names: MachineNames, tape: str, word: str, waiting: list[GivenAnswe
             if len(rules) == most or not waiting or state == len(names.ruled):
                 break
             rules[place] = waiting.pop(_best(names, rules, cells, head, waiting) if rules else 0)
-        said = rules[place]
-        if isinstance(said, str):
+        answer = rules[place]
+        if isinstance(answer, str):
             break
-        cells[head] = said.symbol
-        state, head = said.state, head + said.move
+        cells[head] = answer.symbol
+        state, head = answer.state, head + answer.move
         head = max(head, 0) if tape == "one-way" else head
-    return tuple(Entry(*place, said) for place, said in rules.items())
+    return tuple(Entry(*place, answer) for place, answer in rules.items())
 
 
 def _best(
@@ -357,9 +346,9 @@ def _best(
     waiting: Sequence[GivenAnswer],
 ) -> int:
     """Return which answer to take: the first after which the machine goes on to a place that has no rule."""
-    for n, said in enumerate(waiting):
-        if not isinstance(said, str) and said.state < len(names.ruled):
-            symbol = said.symbol if said.move == 0 else cells.get(head + said.move, 0)
-            if (said.state, symbol) not in rules:
+    for n, answer in enumerate(waiting):
+        if not isinstance(answer, str) and answer.state < len(names.ruled):
+            symbol = answer.symbol if answer.move == 0 else cells.get(head + answer.move, 0)
+            if (answer.state, symbol) not in rules:
                 return n
     return 0

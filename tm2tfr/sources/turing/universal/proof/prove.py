@@ -2,7 +2,7 @@
 most N positions and |h| ≤ H, this engine in this dtype generates exactly the simulator's tokens"; N counts the prompt.
 
 By induction over positions and, within one, over the layers, as for a single machine. Nothing in it depends on the machine:
-what a rule can be is a case of each layer (`domain`), and where its rules are is found by attention (`attention`).
+what a rule can be is a case of each layer (`domain`), and where its rules are is found by attention (`layers`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from functools import cached_property
 
 from tm2tfr.base.errors import ShapeError, counted
 from tm2tfr.certificates.kit import Refusal
-from tm2tfr.sources.turing.proof.embedding import layout_refusals, unclaimed
-from tm2tfr.sources.turing.proof.prove import MachineProof, claimed, collected, limits
+from tm2tfr.sources.turing.proof.prove import MachineProof, claimed, collected, layout_refusals, limits, unclaimed
 from tm2tfr.sources.turing.proof.rounding import Condition
 from tm2tfr.sources.turing.universal.program import Universal
-from tm2tfr.sources.turing.universal.proof.attention import ClassHeadProof, Description
 from tm2tfr.sources.turing.universal.proof.domain import ClassDomain, failing_run
-from tm2tfr.sources.turing.universal.proof.feed_forward import class_conditions, class_feed_forwards
+from tm2tfr.sources.turing.universal.proof.layers import ClassHeadProof, Description, class_conditions, class_feed_forwards
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, digest
 

@@ -1,0 +1,200 @@
+"""The command ``rasp``: the prompt of the language, and sessions from a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tm2tfr.base.errors import Tm2tfrError, UsageError, did_you_mean
+from tm2tfr.cli.options import argument
+from tm2tfr.cli.output import judged, write_data
+from tm2tfr.sources.circuit.formats.registry import standard_input
+from tm2tfr.sources.rasp.prompt import PROMPTS, WELCOME, Ended, RaspPrompt, is_complete, pieces
+
+if TYPE_CHECKING:
+    from tm2tfr.api.subject import Subject
+
+HISTORY = ".tm2tfr_rasp_history"
+"""The file in the user's home folder that keeps what was typed, with the extra ``repl``."""
+LENGTH = 10
+"""The length of inputs that a session is compiled for, if its example is not longer."""
+HELP = """\
+Statements end with a semicolon: tokens;  c = indices + 4;  c("abc");  select(indices, indices, <);
+  set example "abc"    the input on which values are shown; also: show example, examples off, full seq display on
+  :compile [S-OP]      compile the session's last s-op, or this one, and print its layers
+  :check [S-OP]        compare its weights with the interpreter on the example, at every position
+  :explore [S-OP]      write the page of that run to S-OP.html
+  :save FILE           write the session as a program
+  :help, :quit         show this; leave (also exit, Ctrl-D)"""
+
+
+def rasp(
+    *,
+    file: Annotated[
+        Path | None,
+        argument(
+            "FILE", parser=Path, help="A session: statements, or a transcript with the prompts >> and .. before them."
+        ),
+    ] = None,
+) -> None:
+    """Type RASP line by line, as in the paper's interpreter, and compile and check what you have defined.
+
+    Without a terminal, standard input is read as a session. The extra repl (prompt_toolkit) adds history and completion.
+    """
+    from tm2tfr.base import resources
+    from tm2tfr.base.text.source import decoded
+
+    if file is None and sys.stdin is not None and sys.stdin.isatty():
+        _interactive(RaspPrompt())
+        return
+    piped = file is None or str(file) == "-"
+    content = standard_input() if piped else resources.contents(resources.PROGRAMS, str(file))
+    text = decoded(content, file="<stdin>" if piped else str(file), noun="session")
+    session = RaspPrompt(folder=Path() if file is None else file.parent)
+    refused = False
+    for piece in pieces(text.lines):
+        ended, wrong = _answered(session, piece)
+        refused = refused or wrong
+        if ended:
+            break
+    raise typer.Exit(2 if refused else 0)
+
+
+def _interactive(session: RaspPrompt) -> None:
+
+    write_data(f"{WELCOME}\nstatements end with ;, and :help lists the commands\n")
+    lines = _toolkit(session) if find_spec("prompt_toolkit") is not None else _plain()
+    for piece in pieces(lines):
+        if _answered(session, piece)[0]:
+            return
+
+
+def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
+    """Carry out a statement or a command, print its answer or its error, and return whether it ends, and was refused."""
+    try:
+        for line in _commanded(session, piece.strip()) if piece.lstrip().startswith(":") else session.answers(piece):
+            write_data(f"{line}\n")
+    except Ended:
+        return True, False
+    except Tm2tfrError as error:
+        sys.stdout.flush()
+        print(error, file=sys.stderr)
+        return False, True
+    return False, False
+
+
+# ── commands of the prompt itself ───────────────────────────────────────────────────────────────────────────
+def _commanded(session: RaspPrompt, line: str) -> Iterator[str]:
+
+    name, _, argument = line[1:].partition(" ")
+    argument = argument.strip()
+    commands = {"help": _help, "compile": _compile, "check": _check, "explore": _explore, "save": _save}
+    if name in ("quit", "exit", "q"):
+        raise Ended
+    if name not in commands:
+        raise UsageError(f"there is no command {':' + name!r}{did_you_mean(name, commands)}: ':help' lists the commands")
+    return commands[name](session, argument)
+
+
+def _help(session: RaspPrompt, argument: str) -> Iterator[str]:
+    yield HELP
+
+
+def _compile(session: RaspPrompt, sop: str) -> Iterator[str]:
+    from tm2tfr.api.runs import summary
+
+    yield summary(_subject(session, sop))
+
+
+def _check(session: RaspPrompt, sop: str) -> Iterator[str]:
+    from tm2tfr.api.checking import check
+    from tm2tfr.cli.about import verdict
+
+    subject = _subject(session, sop)
+    yield judged(verdict(check(subject, session.word), subject))
+
+
+def _explore(session: RaspPrompt, sop: str) -> Iterator[str]:
+    from tm2tfr.api.pages import explore
+
+    subject = _subject(session, sop)
+    path = Path(f"{subject.program.chosen}.html")
+    explore(subject, session.word).save(path)
+    yield f"wrote {path}"
+
+
+def _save(session: RaspPrompt, path: str) -> Iterator[str]:
+    from tm2tfr.base.files import write_text
+
+    if not path:
+        raise UsageError(":save needs a file: write for example ':save mine.rasp'")
+    write_text(path, session.text())
+    yield f"wrote {path}"
+
+
+def _subject(session: RaspPrompt, sop: str) -> Subject:
+    """Return the program of the session, for inputs as long as the example or, if it is short, as programs usually are."""
+    from tm2tfr.api.subject import Subject
+
+    if not session.sops:
+        raise UsageError("nothing is defined yet: define an s-op, for example 'a = indices + 1;'")
+    if sop and sop not in session.sops:
+        raise UsageError(f"there is no s-op {sop!r}{did_you_mean(sop, session.sops)}: define it, or name another")
+    return Subject.of(session.program(sop), options={"max_length": max(len(session.example), LENGTH)})
+
+
+# ── lines from a terminal ───────────────────────────────────────────────────────────────────────────────────
+def _plain() -> Iterator[str]:
+    """Yield the lines that are typed, until the end of the input; Ctrl-C drops a line."""
+    with suppress(ImportError):
+        import readline  # noqa: F401 — where it is there, input() has history and editing
+    continued = ""
+    while True:
+        try:
+            line = input(".. " if continued else ">> ")
+        except EOFError:
+            write_data("\n")
+            return
+        except KeyboardInterrupt:
+            write_data("\n")
+            continue
+        yield line
+        continued = _continued(continued, line)
+
+
+def _toolkit(session: RaspPrompt) -> Iterator[str]:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.history import FileHistory
+
+    typed: PromptSession[str] = PromptSession(history=FileHistory(str(Path.home() / HISTORY)))
+    continued = ""
+    while True:
+        try:
+            completer = WordCompleter(
+                [*session.known, ":check", ":compile", ":explore", ":help", ":quit", ":save"], WORD=True
+            )
+            line = typed.prompt(".. " if continued else ">> ", completer=completer, complete_while_typing=False)
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            continue
+        yield line
+        continued = _continued(continued, line)
+
+
+def words(session: RaspPrompt) -> list[str]:
+    """Return what the Tab key completes: names that can be read, and the commands of the prompt."""
+    return [*session.known, ":check", ":compile", ":explore", ":help", ":quit", ":save"]
+
+
+def _continued(before: str, line: str) -> str:
+    """Return the statement that is not complete yet; the empty text if it is."""
+    text = f"{before}{PROMPTS.sub('', line)}\n"
+    return "" if is_complete(text) else text
