@@ -110,7 +110,7 @@ def test_masks_that_a_program_does_not_have(to: str, name: str, words: str, tmp_
 def test_what_else_is_refused(tmp_path: Path) -> None:
     given = subject("odd-ones.tl")
     for options, words in (
-        ({"stock": True}, "--stock is about the bounds for Turing machines, and these weights label a sequence: omit it"),
+        ({"stock": True}, "stock is about the bounds for Turing machines, and these weights label a sequence: omit it"),
         ({"max_head": 3}, r"^odd-ones: a bound on \|h\| is about Turing machines, and these weights label a sequence: omi"),
         ({"positions": 5_000}, "^odd-ones: exports have at most 4,096 positions, not 5,000: run these weights with tm2tfr"),
     ):
@@ -255,7 +255,7 @@ def test_what_is_right_on_short_words_alone_is_not_written(tmp_path: Path, monke
     monkeypatch.setattr(labels, "DRAWN", 1)
     monkeypatch.setattr(running, "TIELESS", 16.0)
     monkeypatch.setattr(Claim, "smallest_gap", lambda claim, _positions: claim.gap_at(65, 66))
-    told = r"is not right on .*… \(3,002 characters\) in .*: count\(Q\[a\]\) should be .*; try --dtype float64, or fewer"
+    told = r"is not right on .*… \(3,002 characters\) in .*: count\(Q\[a\]\) should be .*; try dtype='float64', or fewer"
     with pytest.raises(ExportError, match=told):
         export_to("lens", framed(), tmp_path / "x", positions=600)
     assert list(tmp_path.iterdir()) == []

@@ -162,7 +162,7 @@ def test_what_makes_no_decoder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", HANDMADE)
 def test_what_is_made_for_machines_alone_says_so(tmp_path: Path, name: str, to: str) -> None:
     with pytest.raises(
-        ExportError, match=f"--to {to} has bounds for the construction of a Turing machine alone, and no mach"
+        ExportError, match=f"to='{to}' has bounds for the construction of a Turing machine alone, and no mach"
     ):
         exported(tmp_path / "x", to, HANDMADE[name][0]())
     assert list(tmp_path.iterdir()) == []

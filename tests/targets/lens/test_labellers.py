@@ -51,7 +51,7 @@ def test_what_is_written(name: str, direction: str, tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     in_lens = "in TransformerLens all heads see every position, or none sees a later one, and these weights have heads"
     for given, options, words in (
-        (labeller(), {}, f"^labeller: {in_lens} with the mask future and none and past: use --to torch or onnx$"),
+        (labeller(), {}, f"^labeller: {in_lens} with the mask future and none and past: use to='torch' or onnx$"),
         (
             causal(),
             {},
@@ -59,7 +59,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         ),
         (subject("reverse"), {"positions": 5}, "are exported with all their positions, 6, and not with 5: omit the number"),
         (subject("reverse"), {"max_head": 5}, "is about Turing machines, and these weights label a sequence: omit it"),
-        (subject("reverse"), {"stock": True}, "--to lens does not take --stock, which only applies to --to gpt2: omit it"),
+        (subject("reverse"), {"stock": True}, "to='lens' does not take stock, which only applies to to='gpt2': omit it"),
         (
             tm2tfr.soften(framed(), temperature=0.01),
             {},
