@@ -88,7 +88,7 @@ def test_all_tensors_are_of_the_dtype_that_is_asked_for(dtype: str) -> None:
 def test_as_many_positions_as_masks_may_be_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target, "MASKS", 6 * 40 * 40 + 5)
     export_to("lens", "chapter", tmp_path / "x", positions=40, verify=False)
-    with pytest.raises(ExportError, match="for 41 positions TransformerLens makes 6 causal masks .*: use --positions 40,"):
+    with pytest.raises(ExportError, match="for 41 positions TransformerLens makes 6 causal masks .*: use positions=40,"):
         export_to("lens", "chapter", tmp_path / "y", positions=41, verify=False)
 
 
