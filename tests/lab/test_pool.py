@@ -113,7 +113,7 @@ class UnsentError(Exception):
     ("kind", "error", "said"),
     [
         ("zero", ZeroDivisionError, r"^zero\n"),
-        ("spec", DatasetError, "^this is wrong: mend it$"),
+        ("spec", SpecError, r"^this is wrong: mend it\n"),
         ("odd", DatasetError, r"^a worker process failed \(UnsentError: <function .*\)$"),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_script_without_a_guard_is_told_to_have_one(tmp_path: Path) -> None:
     )
     what = "the worker processes end before they have started: in a script, call this below: if __name__ == '__main__':"
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"{what}, or use --workers 1" in done.stderr
+    assert f"{what}, or use workers=1" in done.stderr
 
 
 ORPHANS = """

@@ -27,7 +27,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import TuringSpecification, reference_rows
+from tm2tfr.sources.turing.truth import TuringSpecification, TuringTruth
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.weights import matrices, replaced
 
@@ -39,7 +39,7 @@ def test_the_whole_residual_stream_is_as_specified(case: tuple[Machine, str]) ->
     """Every subspace after every stage, not only the columns of the table, in exact arithmetic."""
     machine, word = case
     decoder = compile_machine(machine)
-    rows = list(reference_rows(machine, word, Simulation(machine, word, max_steps=6)))
+    rows = list(TuringTruth(machine, word).rows_of(Simulation(machine, word, max_steps=6)))
     specification = TuringSpecification.of(machine, rows)
     for position in range(len(rows)):
         cause = find_cause(decoder, specification, position, engine=Exact())
@@ -48,7 +48,7 @@ def test_the_whole_residual_stream_is_as_specified(case: tuple[Machine, str]) ->
 
 def test_the_rows_of_the_chapter_from_the_simulator_alone() -> None:
     machine = load("chapter")
-    rows = list(reference_rows(machine, "11", Simulation(machine, "11")))
+    rows = list(TuringTruth(machine, "11").rows_of(Simulation(machine, "11")))
     assert rows[2] == Row(2, "BOS", None, None, 0, 0, "1", "(q0,1,0)")
     assert rows[5] == Row(5, "(q2,x,+1)", "q2", "x", 1, 2, "_", "(q4,_,-1)")
     assert rows[8] == Row(8, "(q1,_,+1)", "q1", "_", 1, 1, "x", "ACC")

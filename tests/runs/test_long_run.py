@@ -27,7 +27,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load, shipped
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import TuringTruth, reference_rows
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
@@ -63,7 +63,7 @@ def test_blocks_of_the_reference_are_its_rows(case: tuple[Machine, str], limit: 
     nominal = boundary == "chapter"
     decoder = compile_machine(machine, left_boundary=boundary)
     simulation = Simulation(machine, word, max_steps=limit)
-    want = list(reference_rows(machine, word, simulation, nominal=nominal))
+    want = list(TuringTruth(machine, word, nominal=nominal).rows_of(simulation))
     run = TuringBlocks(decoder, TuringTruth(machine, word, nominal=nominal), limit).run(word)
     assert right_rows(run, size, decoder) == want
 

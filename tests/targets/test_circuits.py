@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 
 import tm2tfr
 from tests.sources.circuit.running import all_inputs
-from tests.targets.matrices.programs import BOTH, loaded, needs_torch, rewritten
+from tests.targets.matrices.programs import BOTH, loaded, needs_torch, rewritten, tampered
 from tests.targets.test_documents import BLOCK, Reader, there
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.choices import CIRCUIT_VARIANTS
@@ -185,26 +184,6 @@ def test_the_position_table_is_in_the_position_embedding(variant: str, tmp_path:
 
 
 # ── sabotage ────────────────────────────────────────────────────────────────────────────────────────────────
-def tampered(folder: Path, to: str, name: str, change: Callable[[Any], None]) -> None:
-    """Change one matrix of an export."""
-    if to != "onnx":
-        from safetensors.numpy import load_file, save_file
-
-        path = folder / ("weights.safetensors" if to == "torch" else "model.safetensors")
-        tensors = load_file(path)
-        change(tensors[name])
-        save_file(tensors, path, {"format": "pt"})
-        return
-    import onnx
-
-    model = onnx.load(str(folder / "model.onnx"))
-    (found,) = [each for each in model.graph.initializer if each.name == name]
-    array = np.array(onnx.numpy_helper.to_array(found))
-    change(array)
-    found.CopyFrom(onnx.numpy_helper.from_array(array, name))
-    (folder / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
-
-
 def another_operand(table: Any) -> None:
     """Gate 5 (symbol 4 + 5) reads another net as its first operand: `table` has a column for each position."""
     table[4, 8] = 0.0 if table[4, 8] else 1.0

@@ -22,7 +22,7 @@ from tm2tfr.runs.rows import FED_TOKEN
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine, Rule
-from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.sources.turing.universal.compiler import compile_universal
 from tm2tfr.sources.turing.universal.program import Universal
 from tm2tfr.targets.common.reference import reference_of
@@ -50,7 +50,7 @@ def odd() -> Machine:
 
 def run_of(machine: Machine, word: str) -> list[str]:
     """Return the tokens of the simulator's run, the verdict included."""
-    rows = list(reference_rows(machine, word, Simulation(machine, word, max_steps=100)))
+    rows = list(TuringTruth(machine, word).rows_of(Simulation(machine, word, max_steps=100)))
     return [*(str(row.x) for row in rows), rows[-1].y]
 
 
@@ -203,7 +203,7 @@ def test_the_page_on_exports_is_true(reader: Reader, tmp_path: Path, monkeypatch
     reader.python(texts["TransformerLens"][0])
     variables = reader.variables
     assert variables["model"].to_str_tokens(variables["run"][0]) == abba
-    h = [row.h for row in reference_rows(load("palindromes"), "abba", Simulation(load("palindromes"), "abba"))]
+    h = [row.h for row in TuringTruth(load("palindromes"), "abba").rows_of(Simulation(load("palindromes"), "abba"))]
     assert variables["cache"]["resid_post", 2][0, :-1, variables["where"]["h"]].tolist() == h
     assert reader.shell(texts["Plain PyTorch"][0]) == ["", f"{run}\n", f"{run}\n"]
     reader.python(texts["Plain PyTorch"][1], tmp_path / "chapter-torch")

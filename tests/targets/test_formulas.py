@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors import numpy as safetensors
 
 import tm2tfr
 from tests.targets.framed import expected, framed
+from tests.targets.matrices.programs import tampered
 from tests.targets.test_documents import BLOCK, Reader, there
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError, InputError
@@ -101,7 +101,7 @@ def test_every_node_is_the_evaluators(to: str, name: str, tmp_path: Path, monkey
     ],
 )
 def test_masks_that_a_program_does_not_have(to: str, name: str, words: str, tmp_path: Path) -> None:
-    fits = "use --to (gpt2, )?(lens, )?torch or onnx"
+    fits = r"use to='\w+'(, lens)?(, torch)? or onnx"
     with pytest.raises(ExportError, match=f"^{name.partition('.')[0]}: {words}.*: {fits}$"):
         export_to(to, subject(name), tmp_path / "x", verify=False)
     assert list(tmp_path.iterdir()) == []
@@ -110,7 +110,7 @@ def test_masks_that_a_program_does_not_have(to: str, name: str, words: str, tmp_
 def test_what_else_is_refused(tmp_path: Path) -> None:
     given = subject("odd-ones.tl")
     for options, words in (
-        ({"stock": True}, "--stock is about the bounds for Turing machines, and these weights label a sequence: omit it"),
+        ({"stock": True}, "stock is about the bounds for Turing machines, and these weights label a sequence: omit it"),
         ({"max_head": 3}, r"^odd-ones: a bound on \|h\| is about Turing machines, and these weights label a sequence: omi"),
         ({"positions": 5_000}, "^odd-ones: exports have at most 4,096 positions, not 5,000: run these weights with tm2tfr"),
     ):
@@ -145,10 +145,8 @@ def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
     given = subject("since-b.tl")
     n = next(n for n, layer in enumerate(given.decoder.layers) if layer.heads)
     folder = export_to("gpt2", given, tmp_path / "x", positions=20, verify=False).folder
-    tensors = safetensors.load_file(folder / "model.safetensors")
     where = f"transformer.h.{n}.attn.c_proj.weight"
-    tensors[where] = -tensors[where]
-    safetensors.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    tampered(folder, "gpt2", where, lambda weights: weights.__imul__(-1))
     verdict = verify_export(folder, word="abacb")
     assert not verdict.same
     assert verdict.weights[0].startswith(f"{where}[0, ")
@@ -257,7 +255,7 @@ def test_what_is_right_on_short_words_alone_is_not_written(tmp_path: Path, monke
     monkeypatch.setattr(labels, "DRAWN", 1)
     monkeypatch.setattr(running, "TIELESS", 16.0)
     monkeypatch.setattr(Claim, "smallest_gap", lambda claim, _positions: claim.gap_at(65, 66))
-    told = r"is not right on .*… \(3,002 characters\) in .*: count\(Q\[a\]\) should be .*; try --dtype float64, or fewer"
+    told = r"is not right on .*… \(3,002 characters\) in .*: count\(Q\[a\]\) should be .*; try dtype='float64', or fewer"
     with pytest.raises(ExportError, match=told):
         export_to("lens", framed(), tmp_path / "x", positions=600)
     assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ import pytest
 
 import tm2tfr
 from tests.handmade import HANDMADE, bigrams, majority, shifted
+from tests.targets.matrices.programs import tampered
 from tm2tfr.base.errors import CompileError, EngineError, ExportError
 from tm2tfr.cli import main
 from tm2tfr.targets.common.reference import prompts
@@ -106,18 +107,14 @@ def test_a_model_that_answers_otherwise_is_not_written(tmp_path: Path, to: str, 
     assert list(tmp_path.iterdir()) == []
 
 
-def tampered(folder: Path) -> None:
+def misread(folder: Path) -> None:
     """Change one weight: of the token 1, in what the head reads."""
-    from safetensors.numpy import load_file, save_file
-
-    tensors = load_file(folder / "weights.safetensors")
-    tensors["layers.1.heads.0.value"][0, 1] = -1
-    save_file(tensors, folder / "weights.safetensors", {"format": "pt"})
+    tampered(folder, "torch", "layers.1.heads.0.value", lambda value: value.__setitem__((0, 1), -1))
 
 
 def test_a_changed_weight_is_found(tmp_path: Path) -> None:
     exported(tmp_path / "x", "torch", majority())
-    tampered(tmp_path / "x")
+    misread(tmp_path / "x")
     own = tm2tfr.verify_export(tmp_path / "x")
     assert not own.same
     said = "tm2tfr.json: its digest is not that of these names and weights: they have changed since they were exported"
@@ -165,7 +162,7 @@ def test_what_makes_no_decoder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", HANDMADE)
 def test_what_is_made_for_machines_alone_says_so(tmp_path: Path, name: str, to: str) -> None:
     with pytest.raises(
-        ExportError, match=f"--to {to} has bounds for the construction of a Turing machine alone, and no mach"
+        ExportError, match=f"to='{to}' has bounds for the construction of a Turing machine alone, and no mach"
     ):
         exported(tmp_path / "x", to, HANDMADE[name][0]())
     assert list(tmp_path.iterdir()) == []
@@ -220,5 +217,5 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.endswith("yes: this export is majority\n")
     assert command("export", weights, "-o", tmp_path / "gpt2") == 2
     assert "name the machine, or use --to torch or --to onnx" in capsys.readouterr().err
-    tampered(tmp_path / "torch")
+    misread(tmp_path / "torch")
     assert command("verify-export", tmp_path / "torch") == 1

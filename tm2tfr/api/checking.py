@@ -12,11 +12,11 @@ from tm2tfr.api.subject import Subject, judged, recompiled
 from tm2tfr.api.tracing import beyond_certificate, certified, traced, written
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import OutputError, UsageError, counted, indented, shortened, visible
-from tm2tfr.contract.shown import PlainData
 from tm2tfr.runs.plan import HARD, MAX_STEPS, NOBODY, CheckReport, Finding, Plan, RunOptions, path
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
+    from tm2tfr.contract.shown import PlainData
     from tm2tfr.engines import Engine
     from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.plan import Watcher

@@ -11,12 +11,11 @@ from tm2tfr.api.softness import for_run, for_words
 from tm2tfr.api.tracing import beyond_certificate, traced
 from tm2tfr.base.errors import CompileError, UndefinedError, UsageError, addressed, counted, indented, visible
 from tm2tfr.base.text.words import MANY, applied, joined, number_of
-from tm2tfr.contract.shown import PlainData
 from tm2tfr.runs.plan import Finding
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
-    from tm2tfr.contract.shown import Examined
+    from tm2tfr.contract.shown import Examined, PlainData
     from tm2tfr.runs.batches.batch import ComparedRuns
     from tm2tfr.runs.plan import Plan, RunOptions, Watcher
     from tm2tfr.runs.streams import Streams

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, addressed, did_you_mean
 from tm2tfr.base.files import is_weights
 from tm2tfr.contract.options import CircuitOptions, CircuitParameters, everything, fields_of, option_called
-from tm2tfr.contract.shown import PlainData
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
 
     from tm2tfr.contract.options import CompileOptions
+    from tm2tfr.contract.shown import PlainData
     from tm2tfr.contract.source import Source
     from tm2tfr.sources.circuit.netlist import Circuit
     from tm2tfr.sources.logic.program import LogicProgram

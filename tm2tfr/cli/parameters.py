@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
 from typer._click import core
@@ -27,7 +27,9 @@ from typer.core import TyperArgument, TyperOption
 from typer.models import OptionInfo, ParameterInfo
 
 from tm2tfr.base.errors import UsageError
-from tm2tfr.contract.shown import PlainData
+
+if TYPE_CHECKING:
+    from tm2tfr.contract.shown import PlainData
 
 LineContext: TypeAlias = core.Context
 """Typer's context of a command line; `typer.Context` extends it."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tm2tfr.base.errors import Interrupted, UsageError
 from tm2tfr.cli.options import argument, choice, count, file, number, option, specs
 from tm2tfr.cli.progress import training
-from tm2tfr.contract.shown import PlainData
 from tm2tfr.lab.training.record import (
     DEVICES,
     MODELS,
@@ -23,6 +22,9 @@ from tm2tfr.lab.training.record import (
     Regime,
     TrainingOptions,
 )
+
+if TYPE_CHECKING:
+    from tm2tfr.contract.shown import PlainData
 
 TASK, MODEL, TRAINING, GRID = "The task", "The model", "Training", "Grids"
 """The panels of the help."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from tm2tfr.base.choices import UNIVERSAL_TAPES
 from tm2tfr.base.errors import NotFoundError, UsageError, visible
 from tm2tfr.cli.options import UNIVERSAL, choice, count, option, seed_number
-from tm2tfr.contract.shown import PlainData
 
 if TYPE_CHECKING:
+    from tm2tfr.contract.shown import PlainData
     from tm2tfr.sources.turing.universal.program import Universal
 
 

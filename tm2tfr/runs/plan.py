@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import EngineError, InputError, OutputError, UsageError, counted
-from tm2tfr.contract.shown import PlainData
 
 if TYPE_CHECKING:
+    from tm2tfr.contract.shown import PlainData
     from tm2tfr.engines.decode import Engine
     from tm2tfr.runs.comparison import Progress
 

@@ -1,4 +1,4 @@
-"""The targets of exports by name. The module of a target has two functions, see `Exporter`."""
+"""The targets of exports by name, and where the stream is in an exported model. For a target's module see `Exporter`."""
 
 from __future__ import annotations
 

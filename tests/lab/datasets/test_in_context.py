@@ -171,7 +171,7 @@ def test_an_option_says_the_same_as_a_key(examples: list[tuple[str, dict[str, An
     again = read(manifest["spec"], file="spec.yaml")
     assert isinstance(again, MachineSpec)
     assert (again.universal, again.order, again.split_by) == (CLASS, 5, "machine")
-    with pytest.raises(DatasetError, match="rules: the spec puts its machines into prompts already: omit --universal"):
+    with pytest.raises(DatasetError, match="rules: the spec puts its machines into prompts already: omit universal"):
         made(SPEC, tmp_path / "twice", universal=(5, 4))
     for by in ("run", "input"):
         with pytest.raises(DatasetError, match=f"with 'split by: {by}', a machine would be in several splits: remove it"):

@@ -166,7 +166,7 @@ def test_runs_longer_than_the_exports_are_said(tmp_path: Path) -> None:
     found = made(tmp_path / "out", positions=13)
     long = (
         "the longest run has 14 positions, and hooks.json is about exports with 13, which do not take it: "
-        "use positions=14 here and in export"
+        "use --positions 14 here and in export"
     )
     assert labels_report(found).splitlines()[3] == f"too long: {long}"
     assert f"\nAttention: {long}.\n" in (tmp_path / "out/README.md").read_text(encoding="utf-8")

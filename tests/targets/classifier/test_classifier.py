@@ -105,9 +105,9 @@ def test_sabotaged_weights_give_the_same_wrong_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "refused", "advised"),
     [
-        ("histogram-without-bos", {"gpt2", "bert"}, "use --to lens, torch or onnx"),
-        ("reverse", {"gpt2"}, "use --to bert, lens, torch or onnx"),
-        ("running-parity", {"bert"}, "use --to gpt2, lens, torch or onnx"),
+        ("histogram-without-bos", {"gpt2", "bert"}, "use to='lens', torch or onnx"),
+        ("reverse", {"gpt2"}, "use to='bert', lens, torch or onnx"),
+        ("running-parity", {"bert"}, "use to='gpt2', lens, torch or onnx"),
     ],
 )
 @pytest.mark.slow
@@ -125,7 +125,7 @@ def test_advice_names_the_exports_that_take_the_weights_and_no_other(
 
 def test_a_number_is_refused_with_the_name_of_the_program(tmp_path: Path) -> None:
     what = "histogram-without-bos: the output 'histogram' is a number, and a token classifier answers with labels"
-    with pytest.raises(ExportError, match=f"^{what}: use --to lens, torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{what}: use to='lens', torch or onnx$"):
         export_to("bert", subject("histogram-without-bos", max_length=3), tmp_path / "x", verify=False)
 
 
@@ -133,18 +133,18 @@ def test_what_is_refused(tmp_path: Path) -> None:
     told = (
         "running-parity: in a BERT every head sees every position, and these weights have heads with the mask future: use"
     )
-    with pytest.raises(ExportError, match=f"^{told} --to gpt2, lens, torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{told} to='gpt2', lens, torch or onnx$"):
         export_to("bert", subject("running-parity"), tmp_path / "x")
     told = "reverse: in a GPT-2 no head sees a later position, and these weights have heads with the mask none: use"
-    with pytest.raises(ExportError, match=f"^{told} --to bert, lens, torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{told} to='bert', lens, torch or onnx$"):
         export_to("gpt2", subject("reverse"), tmp_path / "x")
     with pytest.raises(
-        ExportError, match="and these weights have heads with the mask future and past: use --to torch or o"
+        ExportError, match="and these weights have heads with the mask future and past: use to='torch' or o"
     ):
         export_to("bert", labeller(), tmp_path / "x")
-    with pytest.raises(ExportError, match="--to bert takes weights that label a sequence, and these generate one: use"):
+    with pytest.raises(ExportError, match="to='bert' takes weights that label a sequence, and these generate one: use"):
         export_to("bert", majority(), tmp_path / "x")
-    with pytest.raises(ExportError, match="--stock is about the bounds for Turing machines, and these weights label a"):
+    with pytest.raises(ExportError, match="stock is about the bounds for Turing machines, and these weights label a"):
         export_to("gpt2", subject("running-parity"), tmp_path / "x", stock=True)
     endless = dataclasses.replace(subject("reverse").decoder, position_table=None, provenance={})
     with pytest.raises(
@@ -152,7 +152,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     ):
         export_to("bert", endless, tmp_path / "x")
     unclaimed = "framed: nothing is claimed about the gap of head 'back' in layer 'look', so that no softmax is known to be"
-    with pytest.raises(ExportError, match=f"^{unclaimed} sharp enough: use --to torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{unclaimed} sharp enough: use to='torch' or onnx$"):
         export_to("gpt2", framed(claimed=False), tmp_path / "x")
     with pytest.raises(CompileError, match="no certificates of RASP programs, .*: run every input up to a length with"):
         tm2tfr.certify(subject("reverse"))

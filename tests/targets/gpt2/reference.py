@@ -13,7 +13,7 @@ from tests.targets.gpt2.kernels import Numpy
 from tm2tfr.sources.turing.columns import Row
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.targets.gpt2.tensors import Gpt2
 
 Array = NDArray[Any]
@@ -58,7 +58,7 @@ def logits(tensors: Mapping[str, Array], gpt2: Gpt2, tokens: Sequence[int], kern
 
 def expected(machine: Machine, word: str, positions: int) -> list[Row]:
     """Return the simulator's rows, at most so many."""
-    return list(islice(reference_rows(machine, word, Simulation(machine, word, max_steps=positions)), positions))
+    return list(islice(TuringTruth(machine, word).rows_of(Simulation(machine, word, max_steps=positions)), positions))
 
 
 def wrong(

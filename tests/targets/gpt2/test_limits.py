@@ -87,12 +87,12 @@ def test_what_does_not_fit_is_refused_with_what_would() -> None:
     decoder = compile_machine(machine)
     with pytest.raises(ExportError, match=r"3,000 positions with \|h\| ≤ 2,999 do not fit into float32") as caught:
         fitted(decoder, reference_of(machine, decoder), positions=3000, dtype="float32")
-    assert "use --positions 2048, or --max-head 1404, or --dtype float64" in str(caught.value)
+    assert "use positions=2048, or max_head=1404, or dtype='float64'" in str(caught.value)
     assert fitted(decoder, reference_of(machine, decoder), positions=2048, dtype="float32").positions == 2048
     assert fitted(decoder, reference_of(machine, decoder), positions=3000, max_head=1404, dtype="float32").max_head == 1404
     with pytest.raises(ExportError, match="do not fit into float32"):
         fitted(decoder, reference_of(machine, decoder), positions=3000, max_head=1405, dtype="float32")
-    with pytest.raises(ExportError, match=r"float32 with GPT-2's own epsilon and GELU .*or omit --stock"):
+    with pytest.raises(ExportError, match=r"float32 with GPT-2's own epsilon and GELU .*or omit stock"):
         fitted(decoder, reference_of(machine, decoder), positions=200, dtype="float32", stock=True)
 
 

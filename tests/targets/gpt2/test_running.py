@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors import numpy as safetensors
 
 from benchmarks.machines import rewriter
 from tests.cli.test_commands import tm2tfr_here
-from tests.targets.matrices.programs import rewritten, right_of
+from tests.targets.matrices.programs import first, rewritten, right_of, sabotaged
 from tm2tfr.api.targets import export_gpt2, verify_export
 from tm2tfr.base.errors import ExportError, InputError
 from tm2tfr.runs.comparison import Divergence
@@ -147,22 +146,6 @@ def test_verify_export_says_yes(folder: Path) -> None:
     assert lines[-1] == "yes: this export is chapter"
 
 
-def copied(folder: Path, target: Path, name: str, change: Any) -> Path:
-    """Copy an export with one tensor changed."""
-    target.mkdir()
-    for path in folder.iterdir():
-        (target / path.name).write_bytes(path.read_bytes())
-    tensors = safetensors.load_file(folder / "model.safetensors")
-    change(tensors[name])
-    safetensors.save_file(tensors, target / "model.safetensors", {"format": "pt"})
-    return target
-
-
-def first(tensor: np.ndarray, factor: float) -> None:
-    place = tuple(np.argwhere(tensor)[0])
-    tensor[place] *= factor
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -179,7 +162,7 @@ def first(tensor: np.ndarray, factor: float) -> None:
     ],
 )
 def test_after_one_weight_is_changed_it_says_no_and_where(folder: Path, tmp_path: Path, name: str, words: str) -> None:
-    verdict = verify_export(copied(folder, tmp_path / "x", name, lambda tensor: first(tensor, -3)), word="1111")
+    verdict = verify_export(sabotaged(folder, tmp_path / "x", "gpt2", name, first), word="1111")
     assert not verdict.same
     assert len(verdict.weights) == 1
     assert verdict.weights[0].startswith(f"{name}[")
@@ -188,7 +171,9 @@ def test_after_one_weight_is_changed_it_says_no_and_where(folder: Path, tmp_path
 
 
 def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
-    broken = copied(folder, tmp_path / "x", "transformer.h.1.attn.c_proj.weight", lambda tensor: first(tensor, -1))
+    broken = sabotaged(
+        folder, tmp_path / "x", "gpt2", "transformer.h.1.attn.c_proj.weight", lambda tensor: first(tensor, -1)
+    )
     verdict = verify_export(broken, word="11")
     assert "position 4, after layer 2 (head position): h/(i+1) should be 0.2, is 0" in verdict.cause
     assert verdict.run is not None
@@ -223,7 +208,7 @@ def test_what_survives_save_pretrained_and_what_does_not(folder: Path, tmp_path:
     ],
 )
 def test_another_setting(file: str, change: dict[str, Any], said: str, folder: Path, tmp_path: Path) -> None:
-    copy = copied(folder, tmp_path / "x", "lm_head.weight", lambda _: None)
+    copy = sabotaged(folder, tmp_path / "x", "gpt2", "lm_head.weight", lambda _: None)
     rewritten(copy, file, lambda settings: settings.update(change))
     verdict = verify_export(copy, word="11")
     assert (verdict.same, verdict.weights[0]) == (False, f"{file}: {said}")
@@ -276,7 +261,7 @@ def test_a_checkpoint_that_is_loaded_otherwise_is_not_right(folder: Path, monkey
 
 
 def test_a_missing_generation_config_is_seen(folder: Path, tmp_path: Path) -> None:
-    copy = copied(folder, tmp_path / "x", "lm_head.weight", lambda _: None)
+    copy = sabotaged(folder, tmp_path / "x", "gpt2", "lm_head.weight", lambda _: None)
     (copy / "generation_config.json").unlink()
     assert verify_export(copy, word="11").weights == ("generation_config.json: missing",)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import shutil
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors import numpy as safetensors
 
 from tests.cli.test_commands import tm2tfr
 from tests.sources.turing.universal.cases import answers, due, random_prompt
+from tests.targets.matrices.programs import first, sabotaged
 from tm2tfr.api.machines import prompt_of, read_prompt
 from tm2tfr.api.targets import export_gpt2, export_to, verify_export
 from tm2tfr.base.errors import ExportError, InputError, SpecError
@@ -82,7 +81,7 @@ def test_what_is_promised_and_refused() -> None:
         "|h| ≤ 20, the prompt included, greedy generation in float64 gives exactly the machine's run"
     )
     with pytest.raises(
-        ExportError, match=r"universal-2-2: 5,000 positions with .* do not fit into float32 .*--positions 2048"
+        ExportError, match=r"universal-2-2: 5,000 positions with .* do not fit into float32 .*positions=2048"
     ):
         chosen(decoder, reference_of(SMALL, decoder), positions=5_000, dtype="float32")
 
@@ -331,19 +330,14 @@ def test_verify_export_runs_prompts_and_machines(folder: Path) -> None:
 def test_an_export_is_not_compared_with_other_programs_or_sizes(machine: Any, words: str, folder: Path) -> None:
     with pytest.raises(ExportError) as refused:
         verify_export(folder, machine=machine)
-    assert str(refused.value) == f"{words}: name a machine, which is put into its prompt, or omit --machine"
+    assert str(refused.value) == f"{words}: name a machine, which is put into its prompt, or omit machine"
 
 
 @runs
 @pytest.mark.slow
 def test_verify_export_says_which_weight_is_wrong(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder, tmp_path / "x")
-    loaded = safetensors.load_file(tmp_path / "x" / "model.safetensors")
-    weights = loaded["transformer.h.5.attn.c_attn.weight"]
-    row, column = map(int, np.argwhere(weights)[0])
-    weights[row, column] = 0
-    safetensors.save_file(loaded, tmp_path / "x" / "model.safetensors", {"format": "pt"})
-    verdict = verify_export(tmp_path / "x")
+    name = "transformer.h.5.attn.c_attn.weight"
+    verdict = verify_export(sabotaged(folder, tmp_path / "x", "gpt2", name, lambda weights: first(weights, 0.0)))
     assert not verdict.same
     assert "layer 6 (find rule), head 'rule for q, a', value 4, reads e_x[→(q0,0,-1)]" in verdict.weights[0]
     assert str(verdict).splitlines()[-1] == "NO: this export is not universal-2-2"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors import numpy as safetensors
 
 import tm2tfr
 from tests.engines.labellers import causal, labeller
 from tests.targets.framed import framed
+from tests.targets.matrices.programs import tampered
 from tests.targets.test_documents import BLOCK, Reader
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError
@@ -51,7 +51,7 @@ def test_what_is_written(name: str, direction: str, tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     in_lens = "in TransformerLens all heads see every position, or none sees a later one, and these weights have heads"
     for given, options, words in (
-        (labeller(), {}, f"^labeller: {in_lens} with the mask future and none and past: use --to torch or onnx$"),
+        (labeller(), {}, f"^labeller: {in_lens} with the mask future and none and past: use to='torch' or onnx$"),
         (
             causal(),
             {},
@@ -59,7 +59,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         ),
         (subject("reverse"), {"positions": 5}, "are exported with all their positions, 6, and not with 5: omit the number"),
         (subject("reverse"), {"max_head": 5}, "is about Turing machines, and these weights label a sequence: omit it"),
-        (subject("reverse"), {"stock": True}, "--to lens does not take --stock, which only applies to --to gpt2: omit it"),
+        (subject("reverse"), {"stock": True}, "to='lens' does not take stock, which only applies to to='gpt2': omit it"),
         (
             tm2tfr.soften(framed(), temperature=0.01),
             {},
@@ -87,9 +87,7 @@ def test_every_label_is_the_interpreters(name: str, dtype: str, tmp_path: Path) 
 @there
 def test_sabotaged_weights_are_found(tmp_path: Path) -> None:
     folder = export_to("lens", subject("running-parity"), tmp_path / "x", verify=False).folder
-    tensors = safetensors.load_file(folder / "model.safetensors")
-    tensors["unembed.weight"] = tensors["unembed.weight"][::-1].copy()
-    safetensors.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    tampered(folder, "lens", "unembed.weight", lambda weights: weights.__setitem__(slice(None), weights[::-1].copy()))
     verdict = verify_export(folder)
     assert not verdict.same
     assert "unembed.weight[0, " in verdict.weights[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +15,7 @@ from safetensors import numpy as safetensors
 
 from benchmarks.machines import rewriter
 from tests.cli.test_commands import failed, tm2tfr
-from tests.targets.matrices.programs import rewritten, right_of
+from tests.targets.matrices.programs import first, rewritten, right_of, sabotaged
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError
 from tm2tfr.sources.turing.compiler import compile_machine
@@ -89,7 +88,7 @@ def test_all_tensors_are_of_the_dtype_that_is_asked_for(dtype: str) -> None:
 def test_as_many_positions_as_masks_may_be_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target, "MASKS", 6 * 40 * 40 + 5)
     export_to("lens", "chapter", tmp_path / "x", positions=40, verify=False)
-    with pytest.raises(ExportError, match="for 41 positions TransformerLens makes 6 causal masks .*: use --positions 40,"):
+    with pytest.raises(ExportError, match="for 41 positions TransformerLens makes 6 causal masks .*: use positions=40,"):
         export_to("lens", "chapter", tmp_path / "y", positions=41, verify=False)
 
 
@@ -211,21 +210,6 @@ def test_verify_export_says_yes(folder: Path) -> None:
     ]
 
 
-def copied(folder: Path, to: Path, name: str, change: Callable[[np.ndarray], None]) -> Path:
-    """Copy an export with one tensor changed."""
-    to.mkdir()
-    for path in folder.iterdir():
-        (to / path.name).write_bytes(path.read_bytes())
-    tensors = safetensors.load_file(folder / "model.safetensors")
-    change(tensors[name])
-    safetensors.save_file(tensors, to / "model.safetensors", {"format": "pt"})
-    return to
-
-
-def first(tensor: np.ndarray) -> None:
-    tensor[tuple(np.argwhere(tensor)[0])] *= -3
-
-
 @there
 @pytest.mark.parametrize(
     ("name", "words"),
@@ -243,7 +227,7 @@ def first(tensor: np.ndarray) -> None:
     ],
 )
 def test_after_one_weight_is_changed_it_says_no_and_where(folder: Path, tmp_path: Path, name: str, words: str) -> None:
-    verdict = verify_export(copied(folder, tmp_path / "x", name, first), word="1111")
+    verdict = verify_export(sabotaged(folder, tmp_path / "x", "lens", name, first), word="1111")
     assert not verdict.same
     assert len(verdict.weights) == 1
     assert verdict.weights[0].startswith(f"{name}[")
@@ -252,7 +236,7 @@ def test_after_one_weight_is_changed_it_says_no_and_where(folder: Path, tmp_path
 
 @there
 def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
-    verdict = verify_export(copied(folder, tmp_path / "x", "blocks.1.attn.o.weight", first), word="11")
+    verdict = verify_export(sabotaged(folder, tmp_path / "x", "lens", "blocks.1.attn.o.weight", first), word="11")
     assert "position 4, after layer 2 (head position): h/(i+1) should be 0.2, is -0.6" in verdict.cause
 
 
@@ -260,7 +244,7 @@ def test_where_a_run_goes_wrong(folder: Path, tmp_path: Path) -> None:
 def test_another_machine_and_another_configuration(folder: Path, tmp_path: Path) -> None:
     verdict = verify_export(folder, machine="parity", word="1")
     assert verdict.weights[0] == "lens.json: the machine stored with it is a different one"
-    copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
+    copy = sabotaged(folder, tmp_path / "x", "lens", "embed.weight", lambda _: None)
     config = json.loads((copy / "lens.json").read_text(encoding="utf-8"))
     (copy / "lens.json").write_text(json.dumps({**config, "act_fn": "gelu"}), encoding="utf-8")
     verdict = verify_export(copy, machine="chapter", word="11")
@@ -281,7 +265,7 @@ def test_a_name_decides_nothing(folder: Path) -> None:
 
 @there
 def test_what_transformer_lens_cannot_load(folder: Path, tmp_path: Path) -> None:
-    copy = copied(folder, tmp_path / "x", "embed.weight", lambda _: None)
+    copy = sabotaged(folder, tmp_path / "x", "lens", "embed.weight", lambda _: None)
     (copy / "lens.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ExportError, match="TransformerLens cannot load it .*: export it again"):
         LensRunning(copy)

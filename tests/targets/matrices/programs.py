@@ -8,8 +8,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tm2tfr.contract.exported import ExportReference
@@ -17,7 +19,7 @@ from tm2tfr.sources.turing.compiler import compile_machine
 from tm2tfr.sources.turing.library import load
 from tm2tfr.sources.turing.simulator import Simulation
 from tm2tfr.sources.turing.spec import Machine
-from tm2tfr.sources.turing.truth import reference_rows
+from tm2tfr.sources.turing.truth import TuringTruth
 from tm2tfr.targets.common.comparison import Model
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.common.reference import reference_of
@@ -53,7 +55,7 @@ def right_of(machine: Machine) -> ExportReference:
 def tokens_of(machine: Machine | str, word: str, positions: int) -> tuple[list[str], list[str]]:
     """Return the simulator's tokens and answers, at most so many."""
     machine = load(machine) if isinstance(machine, str) else machine
-    rows = islice(reference_rows(machine, word, Simulation(machine, word, max_steps=positions)), positions)
+    rows = islice(TuringTruth(machine, word).rows_of(Simulation(machine, word, max_steps=positions)), positions)
     pairs = [(str(row.x), row.y) for row in rows]
     return [x for x, _ in pairs], [y for _, y in pairs]
 
@@ -69,7 +71,6 @@ def answers_of(name: str, decoder: Decoder, dtype: str = "float64") -> Callable[
 
         module = Module(named, {path: torch.tensor(array) for path, array in tensors(decoder, dtype).items()})
         return lambda tokens: module(torch.tensor(list(tokens))).argmax(dim=-1).tolist()
-    import numpy as np
     import onnxruntime
 
     from tm2tfr.targets.onnx.graph import built
@@ -87,3 +88,34 @@ def rewritten(folder: Path, file: str, change: Callable[[Any], None]) -> None:
     value = json.loads((folder / file).read_text(encoding="utf-8"))
     change(value)
     (folder / file).write_text(json.dumps(value), encoding="utf-8")
+
+
+def tampered(folder: Path, to: str, name: str, change: Callable[[Any], None]) -> None:
+    """Change one matrix of an export."""
+    if to != "onnx":
+        from safetensors.numpy import load_file, save_file
+
+        path = folder / ("weights.safetensors" if to == "torch" else "model.safetensors")
+        tensors = load_file(path)
+        change(tensors[name])
+        save_file(tensors, path, {"format": "pt"})
+        return
+    import onnx
+
+    model = onnx.load(str(folder / "model.onnx"))
+    (found,) = [each for each in model.graph.initializer if each.name == name]
+    array = np.array(onnx.numpy_helper.to_array(found))
+    change(array)
+    found.CopyFrom(onnx.numpy_helper.from_array(array, name))
+    (folder / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
+
+
+def sabotaged(folder: Path, target: Path, to: str, name: str, change: Callable[[Any], None]) -> Path:
+    """Copy an export to `target` with one matrix changed."""
+    tampered(copytree(folder, target), to, name, change)
+    return target
+
+
+def first(array: Any, factor: float = -3.0) -> None:
+    """Multiply the first weight that is not 0."""
+    array[tuple(np.argwhere(array)[0])] *= factor

@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,17 @@ import pytest
 
 from benchmarks.machines import large
 from tests.cli.test_commands import failed, tm2tfr, tm2tfr_here
-from tests.targets.matrices.programs import BOTH, loaded, needs_onnx, needs_torch, rewritten, right_of, tokens_of
+from tests.targets.matrices.programs import (
+    BOTH,
+    first,
+    loaded,
+    needs_onnx,
+    needs_torch,
+    rewritten,
+    right_of,
+    tampered,
+    tokens_of,
+)
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError, OutputError
 from tm2tfr.engines.decode import generate
@@ -126,7 +137,7 @@ def test_model_py_prints_the_run(
 
 @needs_torch
 def test_model_py_runs_without_this_package(folders: dict[str, Path], tmp_path: Path) -> None:
-    alone = copied(folders["torch"], tmp_path / "x")
+    alone = shutil.copytree(folders["torch"], tmp_path / "x")
     text = "import runpy, sys; sys.modules['tm2tfr'] = None; runpy.run_path('model.py', run_name='__main__')"
     done = python("-c", text, "11", folder=alone)
     assert (done.returncode, done.stdout) == (0, RUN), done.stderr
@@ -308,33 +319,9 @@ def test_without_the_program_it_says_what_to_install(
 
 
 # ── is it still the machine? ────────────────────────────────────────────────────────────────────────────────
-def copied(folder: Path, target: Path) -> Path:
-    target.mkdir()
-    for path in folder.iterdir():
-        (target / path.name).write_bytes(path.read_bytes())
-    return target
-
-
 def changed(name: str, folder: Path, path: str, *, factor: float = -3.0) -> None:
     """Multiply the first weight of a matrix that is not 0."""
-
-    def change(array: Any) -> Any:
-        array = array.copy()
-        array[tuple(np.argwhere(array)[0])] *= factor
-        return array
-
-    if name == "torch":
-        from safetensors import numpy as safetensors
-
-        tensors = safetensors.load_file(folder / "weights.safetensors")
-        safetensors.save_file(tensors | {path: change(tensors[path])}, folder / "weights.safetensors", METADATA)
-        return
-    import onnx
-
-    model = onnx.load(folder / "model.onnx")
-    (initializer,) = (each for each in model.graph.initializer if each.name == path)
-    initializer.CopyFrom(onnx.numpy_helper.from_array(change(onnx.numpy_helper.to_array(initializer)), path))
-    onnx.save(model, folder / "model.onnx")
+    tampered(folder, name, path, lambda array: first(array, factor))
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -366,7 +353,7 @@ def test_verify_export_says_yes(name: str, folders: dict[str, Path]) -> None:
 def test_after_one_weight_is_changed_it_says_no_and_where(
     name: str, path: str, words: str, folders: dict[str, Path], tmp_path: Path
 ) -> None:
-    folder = copied(folders[name], tmp_path / "x")
+    folder = shutil.copytree(folders[name], tmp_path / "x")
     changed(name, folder, path)
     verdict = verify_export(folder, word="1111")
     assert not verdict.same
@@ -378,7 +365,7 @@ def test_after_one_weight_is_changed_it_says_no_and_where(
 
 @pytest.mark.parametrize("name", BOTH)
 def test_where_a_run_goes_wrong(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
-    folder = copied(folders[name], tmp_path / "x")
+    folder = shutil.copytree(folders[name], tmp_path / "x")
     changed(name, folder, "layers.2.heads.0.output", factor=-1)
     verdict = verify_export(folder, word="11")
     assert "position 4, after layer 2 (head position): h/(i+1) should be 0.2, is -0.2" in verdict.cause
@@ -393,7 +380,7 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
     assert verdict.weights[0] == "tm2tfr.json: the machine stored with it is a different one"
     assert any(line.startswith("tm2tfr.json: vocabulary has 16 elements, should have ") for line in verdict.weights)
     assert "run: none, since an export is only run if its files and settings are right" in str(verdict)
-    folder = copied(folders[name], tmp_path / "x")
+    folder = shutil.copytree(folders[name], tmp_path / "x")
     rewritten(folder, "tm2tfr.json", lambda names: names["recipe"].update(positions=10**8, max_head=10**8 - 1))
     verdict = verify_export(folder, word="1")
     assert any("do not fit into float64" in line for line in verdict.weights)
@@ -417,7 +404,7 @@ def test_another_machine_and_other_names(name: str, folders: dict[str, Path], tm
 
 @pytest.mark.parametrize("name", BOTH)
 def test_an_export_of_version_1_is_to_be_made_again(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
-    folder = copied(folders[name], tmp_path / "x")
+    folder = shutil.copytree(folders[name], tmp_path / "x")
     said = {"construction": "turing", "left_boundary": "repaired", "machine": "x", "name": "x", "tm2tfr": "0.1.0"}
     rewritten(folder, "tm2tfr.json", lambda names: names.update(version="1", provenance=said))
     for machine in (None, "chapter"):
@@ -427,7 +414,7 @@ def test_an_export_of_version_1_is_to_be_made_again(name: str, folders: dict[str
 
 @needs_torch
 def test_another_model_py_is_seen_and_never_run(folders: dict[str, Path], tmp_path: Path) -> None:
-    folder = copied(folders["torch"], tmp_path / "x")
+    folder = shutil.copytree(folders["torch"], tmp_path / "x")
     (folder / "model.py").write_text("raise SystemExit('this was run')\n" + code(CHAPTER)["model.py"], encoding="utf-8")
     verdict = verify_export(folder, word="11")
     said = "model.py: line 1 is not as this version writes it (the weights are run by its own model.py)"
@@ -440,7 +427,7 @@ def test_another_model_py_is_seen_and_never_run(folders: dict[str, Path], tmp_pa
 def test_another_graph_is_seen(folders: dict[str, Path], tmp_path: Path) -> None:
     import onnx
 
-    folder = copied(folders["onnx"], tmp_path / "x")
+    folder = shutil.copytree(folders["onnx"], tmp_path / "x")
     model = onnx.load(folder / "model.onnx")
     (node,) = (node for node in model.graph.node if node.name == "layers.4.heads.0.best")
     node.op_type = "ReduceMin"
@@ -461,7 +448,7 @@ def test_another_graph_is_seen(folders: dict[str, Path], tmp_path: Path) -> None
     model.graph.node.append(onnx.helper.make_node("Identity", [last.output[0]], ["further"], name="further"))
     onnx.save(model, folder / "model.onnx")
     assert verify_export(folder, word="11").weights == ("model.onnx: its graph differs from 'the end' on",)
-    folder = copied(folders["onnx"], tmp_path / "y")
+    folder = shutil.copytree(folders["onnx"], tmp_path / "y")
     changed("onnx", folder, "position_features", factor=2.0)
     assert verify_export(folder, word="11").weights == (
         "model.onnx: its constant 'position_features' is not what it should be",
@@ -473,7 +460,7 @@ def test_another_graph_is_seen(folders: dict[str, Path], tmp_path: Path) -> None
 def test_another_constant_is_seen(constant: str, folders: dict[str, Path], tmp_path: Path) -> None:
     import onnx
 
-    folder = copied(folders["onnx"], tmp_path / "x")
+    folder = shutil.copytree(folders["onnx"], tmp_path / "x")
     model = onnx.load(folder / "model.onnx")
     (it,) = (each for each in model.graph.initializer if each.name == constant)
     array = onnx.numpy_helper.to_array(it)
@@ -502,7 +489,7 @@ def test_another_shape_or_dtype_of_the_same_bytes_is_seen(
 ) -> None:
     import onnx
 
-    folder = copied(folders["onnx"], tmp_path / "x")
+    folder = shutil.copytree(folders["onnx"], tmp_path / "x")
     model = onnx.load(folder / "model.onnx")
     (it,) = (each for each in model.graph.initializer if each.name == constant)
     before = it.raw_data
@@ -532,7 +519,7 @@ def test_another_shape_or_dtype_of_the_same_bytes_is_seen(
 def test_other_names_in_the_metadata_are_seen(change: Any, folders: dict[str, Path], tmp_path: Path) -> None:
     import onnx
 
-    folder = copied(folders["onnx"], tmp_path / "x")
+    folder = shutil.copytree(folders["onnx"], tmp_path / "x")
     model, names = onnx.load(folder / "model.onnx"), json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))
     if change is not None:
         change(names)
@@ -546,7 +533,7 @@ def test_other_names_in_the_metadata_are_seen(change: Any, folders: dict[str, Pa
 
 @pytest.mark.parametrize("name", BOTH)
 def test_damaged_and_missing_files(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
-    folder = copied(folders[name], tmp_path / "x")
+    folder = shutil.copytree(folders[name], tmp_path / "x")
     file = folder / {"torch": "weights.safetensors", "onnx": "model.onnx"}[name]
     file.write_bytes(b"12345678")
     with pytest.raises(ExportError, match=f"{file.name} is damaged .*: export it again"):
@@ -562,7 +549,7 @@ def test_damaged_and_missing_files(name: str, folders: dict[str, Path], tmp_path
 def test_tensors_that_are_missing_or_of_another_shape_or_dtype(folders: dict[str, Path], tmp_path: Path) -> None:
     from safetensors import numpy as safetensors
 
-    folder = copied(folders["torch"], tmp_path / "x")
+    folder = shutil.copytree(folders["torch"], tmp_path / "x")
     right = safetensors.load_file(folder / "weights.safetensors")
     missing = {name: array for name, array in right.items() if name != "unembedding"}
     safetensors.save_file(missing, folder / "weights.safetensors", METADATA)

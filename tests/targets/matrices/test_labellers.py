@@ -14,8 +14,7 @@ import pytest
 
 from tests.engines.labellers import causal, labeller, scrambled
 from tests.targets.labellers import compiled
-from tests.targets.matrices.programs import BOTH, loaded, needs_torch
-from tests.targets.test_circuits import tampered
+from tests.targets.matrices.programs import BOTH, loaded, needs_torch, tampered
 from tm2tfr.api.targets import export_to, verify_export
 from tm2tfr.base.errors import ExportError, InputError
 from tm2tfr.contract.options import LogicOptions

@@ -142,10 +142,12 @@ def _select_position(h: Heads, s: State, g: Int, i: Int) -> Int:
             terms += 1
             if h.key_terms.feature[e] == 1:
                 constant += abs(s.query[c] * h.key_terms.weight[e] * h.key_terms.embedded[e])
+    # without constants: where v ≤ 0, v ≥ 2i, or v is this near to an integer, rounding lets no other position win or tie
     alone = v <= 0.0 or v >= 2.0 * i or (size < 2e6 and abs(nearest - v) <= 0.25)
     if alone and constant == 0.0 and terms == 2:
         s.winners[0] = nearest
         return 1
+    # D of the module's proof, the distance from v beyond which no rounded score can win or tie
     more = max(1.0, (terms + 4.0) / 8.0)
     reach = math.sqrt(0.5 + more * (128.0 * U * size * size + 32.0 * U * constant / abs(square))) + 0.5
     reach = min(reach, np.float64(i))
@@ -203,7 +205,7 @@ def _select_latest(h: Heads, s: State, g: Int, i: Int) -> Int:
     v = -linear / (2.0 * square)
     nearest = _nearest_key(s, slot, v)
     low, high, zero = s.span[slot, 0], s.span[slot, 1], s.span[slot, 2]
-    largest = np.float64(max(abs(low), abs(high)))
+    largest = np.float64(max(abs(low), abs(high)))  # of the keys, so that `size` bounds the terms of every score
     size = abs(linear) * largest + abs(square) * largest * largest
     for c in range(h.component[g], h.component[g + 1]):
         if h.key_kind[c] == 2:

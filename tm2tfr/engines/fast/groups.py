@@ -106,7 +106,7 @@ def add_value(pools: Pools, p: Int, group: Int, place: Int, value: float) -> Non
     """Add a value, not 0, of the newest position of a group."""
     pools.sum[p, group, place] += value
     size = abs(value) * UNIT
-    if size != np.rint(size):
+    if size != np.rint(size):  # no multiple of 1/UNIT: from now on sums depend on their order
         size = np.inf
     pools.size[p] = max(pools.size[p], size)
 

@@ -165,7 +165,7 @@ def advance(
         i = control[POSITION]
         token = np.int64(given[i]) if i < len(given) else control[NEXT]
         entry: Int = np.int64(-1)
-        if control[RESUME] == 0:
+        if control[RESUME] == 0:  # otherwise GROW has interrupted this position, and its stream is still in `x`
             s.tokens[i] = token
             _embed(plan, s, token, i)
         for layer in range(max(0, control[RESUME] - 1), plan.tail.first):

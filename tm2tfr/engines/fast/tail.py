@@ -140,6 +140,7 @@ def _probe(plan: Laid, s: State, in_memo: Int, codes: Ints32, numbers: Floats) -
 @compiled
 def find(slots: Ints32, tokens: Ints32, known: Ints, bits: Ints, token: Int) -> tuple[Int, Int]:
     """Return (place in a memo of what belongs to `token` and the key `bits`, or -1; the slot where it belongs)."""
+    # open addressing in a table whose size is a power of 2; a memo has four slots for each entry, so that one is free
     code = np.uint64(token + 1)
     for n in range(len(bits)):
         code = (code ^ np.uint64(bits[n])) * np.uint64(0x9E3779B97F4A7C15)

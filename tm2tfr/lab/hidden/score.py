@@ -10,6 +10,8 @@ What can be had for nothing is the base line: that of the best claim that knows 
 all there is to claim, of heads the most frequent role, since claiming at random the share s of it has the same precision
 and the recall s. *Dead code* is what a claim scores that was made by following products of matrices, see
 `tm2tfr.lab.hidden.dead_code`.
+
+Below, the suite: forty hidden models with their keys, on which searches are scored.
 """
 
 from __future__ import annotations

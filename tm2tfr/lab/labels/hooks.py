@@ -187,16 +187,11 @@ def columns_in_weights(scheme: Scheme) -> Mapping[str, InSubspaces]:
 
 def _of_variable(scheme: Scheme, column: str) -> InSubspaces:
     held = {name: each for name, each in scheme.held.items() if each is not None and each.column == column}
-    if itself := tuple(name for name, each in held.items() if _plain(each)):
+    if itself := tuple(name for name, each in held.items() if each == HeldVariable(column=column)):
         return itself
     if held:
         return f"no subspace holds it as it is: {listing(list(held))} {'is' if len(held) == 1 else 'are'} made of it"
     return _OUT if column == "answer" else _NOWHERE
-
-
-def _plain(held: HeldVariable) -> bool:
-    """Return whether it is the value of the column, and no function of it."""
-    return held == HeldVariable(column=held.column)
 
 
 # ── Whether weights hold what hooks.json says: their stream in the dense engine, and where heads attend, on a few runs.

@@ -1,4 +1,4 @@
-"""Runs of one subject, compared with the reference, and their labels: some inputs at a time."""
+"""Runs of one subject, compared with the reference, and their labels: some inputs at a time, and as the files of a job."""
 
 from __future__ import annotations
 

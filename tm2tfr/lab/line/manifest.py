@@ -1,4 +1,4 @@
-"""The manifest of a folder: its files with digests, and their origin; a journal until all are made.
+"""The manifest of a folder, its files with digests and their origin; a journal until all are made; the formats of files.
 
 The first entries of a manifest, its head, say what has to be the same for the folder to be resumed. The journal has the
 head, and a line for each finished shard. It becomes the manifest when all shards are finished.

@@ -64,7 +64,8 @@ class Checkpoint:
                 number, what = name.removeprefix(_OPTIMISER).split(".")
                 found.setdefault(int(number), {})[what] = each
         try:
-            model.load_state_dict(_starting(self.tensors, _MODEL))
+            own = ((name, each) for name, each in self.tensors.items() if name.startswith(_MODEL))
+            model.load_state_dict({name.removeprefix(_MODEL): each for name, each in own})
             optimiser.load_state_dict({**optimiser.state_dict(), "state": found})
             torch.set_rng_state(self.tensors[_CHANCE])
         except (RuntimeError, ValueError, KeyError) as error:
@@ -142,10 +143,6 @@ def _tensors(model: nn.Module) -> dict[str, Tensor]:
 
 def _own(each: Tensor) -> Tensor:
     return each.detach().cpu().contiguous().clone()
-
-
-def _starting(tensors: dict[str, Tensor], beginning: str) -> dict[str, Tensor]:
-    return {name.removeprefix(beginning): each for name, each in tensors.items() if name.startswith(beginning)}
 
 
 def _digest(tensors: dict[str, Tensor], record: str) -> str:

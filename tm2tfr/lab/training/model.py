@@ -242,7 +242,7 @@ def answered(model: nn.Module, some: Sequences, *, labels: bool = False) -> Toke
     was_training = model.training
     model.eval()
     try:
-        fed = torch.tensor(some.fed, device=_device(model))
+        fed = torch.tensor(some.fed, device=next(model.parameters()).device)
         if labels:
             return _greedy(model(fed))
         return np.concatenate(list(_generated(model, fed, some)), axis=1)
@@ -275,7 +275,3 @@ def _generated(model: nn.Module, fed: Tensor, some: Sequences) -> Iterator[Token
 def _greedy(logits: Tensor) -> TokenArray:
     found: TokenArray = logits.argmax(dim=-1).cpu().numpy()
     return found
-
-
-def _device(model: nn.Module) -> torch.device:
-    return next(model.parameters()).device

@@ -1,4 +1,4 @@
-"""The record of a training run: one JSON, ``run.json``, beside the weights.
+"""The options of a training run, and its record: one JSON, ``run.json``, beside the weights.
 
 Times apart, it is a function of the model at the start, the examples, the options and the versions in it, on one kind of
 machine.

@@ -145,69 +145,53 @@ def _lookup(circuit: Circuit, positions: int, one: int) -> Iterator[ModelVariabl
     gates = [gate_at(circuit, i) for i in range(positions)]
     tables = np.array([[int(bit) for bit in ("0" * 8 if g is None else widened(g))] for g in gates], dtype=np.int64)
 
-    def whole(
-        name: str,
-        meaning: str,
-        equation: Equation,
-        read_by: str,
-        column: LabelColumn,
-        *,
-        since: ModelStage = (-1, "embedding"),
-        largest: int | None = 1,
-        formula: str = "",
-    ) -> ModelVariable:
-        return ModelVariable(
-            name=name,
-            meaning=meaning,
-            equation=equation,
-            formula=formula,
-            since=since,
-            read_by=read_by,
-            least=0,
-            largest=largest,
-            column=column,
-        )
-
-    yield whole(
-        "x",
-        "the bit",
-        lambda c: c.token == one,
-        "the gates of which it is an operand, at their positions",
-        LabelColumn(name="bit", meaning="the bit at this position"),
+    bit = partial(ModelVariable, least=0, largest=1)
+    yield bit(
+        name="x",
+        meaning="the bit",
+        equation=lambda c: c.token == one,
+        read_by="the gates of which it is an operand, at their positions",
+        column=LabelColumn(name="bit", meaning="the bit at this position"),
     )
     yield _feature("1", "one", lambda c: np.ones_like(c.i), HeldVariable())
     yield _feature("i", "the position", lambda c: c.i, HeldVariable(column="position"))
     yield _feature("i^2", "its square", lambda c: c.i * c.i, HeldVariable(column="position", function="square"))
     for k, operand in enumerate(OPERANDS):
         meaning = f"the position of operand {operand}"
-        column = LabelColumn(name=operand, meaning=meaning)
-        yield whole(operand, meaning, _at(addresses[:, k]), "the head that looks it up, here", column, largest=None)
+        yield ModelVariable(
+            name=operand,
+            meaning=meaning,
+            equation=_at(addresses[:, k]),
+            read_by="the head that looks it up, here",
+            least=0,
+            column=LabelColumn(name=operand, meaning=meaning),
+        )
     for k, case in enumerate(TRUTH):
-        yield whole(
-            case,
-            f"the gate's value for the operands {case[1:]}",
-            _at(tables[:, k]),
-            "the answer here, if these are the operands",
-            LabelColumn(name=case, meaning=f"the gate's bit where its operands are {', '.join(case[1:])}"),
+        yield bit(
+            name=case,
+            meaning=f"the gate's value for the operands {case[1:]}",
+            equation=_at(tables[:, k]),
+            read_by="the answer here, if these are the operands",
+            column=LabelColumn(name=case, meaning=f"the gate's bit where its operands are {', '.join(case[1:])}"),
         )
     for operand in OPERANDS:
-        yield whole(
-            f"x_{operand}",
-            f"the bit of operand {operand}",
-            partial(ModelColumns.at, claim=operand, name="x"),
-            "the gate, here",
-            LabelColumn(name=f"x_{operand}", meaning=f"the bit at operand {operand}"),
-            since=_ATTENTION,
+        yield bit(
+            name=f"x_{operand}",
+            meaning=f"the bit of operand {operand}",
+            equation=partial(ModelColumns.at, claim=operand, name="x"),
             formula=f"x_{operand} = x at position {operand}",
+            since=_ATTENTION,
+            read_by="the gate, here",
+            column=LabelColumn(name=f"x_{operand}", meaning=f"the bit at operand {operand}"),
         )
-    yield whole(
-        "y",
-        "the answer",
-        lambda c: np.choose(4 * c["x_a"] + 2 * c["x_b"] + c["x_c"], [c[case] for case in TRUTH]),
-        "the token answered",
-        LabelColumn(name="next", meaning="the bit of the gate that is answered, 0 where there is none"),
-        since=_FEED_FORWARD,
+    yield bit(
+        name="y",
+        meaning="the answer",
+        equation=lambda c: np.choose(4 * c["x_a"] + 2 * c["x_b"] + c["x_c"], [c[case] for case in TRUTH]),
         formula="y = t[x_a x_b x_c]",
+        since=_FEED_FORWARD,
+        read_by="the token answered",
+        column=LabelColumn(name="next", meaning="the bit of the gate that is answered, 0 where there is none"),
     )
 
 

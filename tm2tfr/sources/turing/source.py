@@ -57,10 +57,6 @@ def inputs(machine: Machine) -> InputSpace:
     return InputSpace(letters=machine.input_alphabet or (), shortest=0, read=machine.check_input)
 
 
-def _given(machine: Machine, word: str) -> str:
-    return word
-
-
 def _adapted(machine: Machine, word: str | None, verdict: Any) -> tuple[Machine, tuple[str, ...]]:
     from tm2tfr.sources.turing.conversion import with_verdict
 
@@ -81,7 +77,7 @@ SOURCE = Source(
     read=_read,
     own_input=own_input,
     inputs=inputs,
-    given=_given,
+    given=lambda machine, word: word,
     targets=(*WRITABLE, *PICTURES),
     convert=later("tm2tfr.sources.turing.conversion", "convert"),
     format_for=later("tm2tfr.sources.turing.conversion", "format_for"),

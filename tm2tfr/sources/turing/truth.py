@@ -60,7 +60,8 @@ class TuringTruth:
 
     Args:
         max_steps: stop after this many steps of the machine; None: run until it halts.
-        nominal: as in `reference_rows`.
+        nominal: whether m is δ's own move even where the head stays at cell 0, as in the chapter's step 4 (Exercise 8.3);
+            otherwise it is the head's.
 
     Raises:
         InputError: if `word` is not over the machine's input alphabet.
@@ -229,12 +230,3 @@ def truth_for(machine: Machine, word: str, decoder: Decoder, max_steps: int | No
 
 def _listed(tokens: Iterable[str]) -> str:
     return ", ".join(tokens) or "empty"
-
-
-def reference_rows(machine: Machine, word: str, simulation: Simulation, *, nominal: bool = False) -> Iterator[Row]:
-    """Yield the rows of the chapter's table for `machine` on `word`, from the configurations of `simulation`.
-
-    With `nominal`, m is δ's own move even where the head stays at cell 0, as in the chapter's step 4 (Exercise 8.3);
-    otherwise it is the head's. See `TuringTruth.rows_of`.
-    """
-    return TuringTruth(machine, word, nominal=nominal).rows_of(simulation)

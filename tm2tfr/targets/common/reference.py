@@ -1,4 +1,4 @@
-"""The reference of an export: its program, or for weights without a program the dense engine."""
+"""The reference of an export: its program, or without a program the dense engine; and the labels of labellers."""
 
 from __future__ import annotations
 

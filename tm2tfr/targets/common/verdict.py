@@ -1,4 +1,4 @@
-"""Is an export the machine? Its runs before it gets its name, and its weights and its run compared later."""
+"""Is an export the machine? Its runs before it gets its name, its weights and its run compared later; its model card."""
 
 from __future__ import annotations
 

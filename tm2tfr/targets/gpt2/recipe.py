@@ -148,7 +148,7 @@ def _lookup(parts: Sequence[tuple[Form, Form]], features: dict[str, str], centre
     linear, curve = found
     moved = {d: linear.get(d, 0.0) + 2 * centre * curve.get(d, 0.0) for d in {**linear, **curve}}
     unit = max(map(abs, curve.values()))
-    return Scores(((_nonzero(moved), {CENTRED: 1.0}), (curve, {CENTRED_SQUARE: 1.0})), unit)
+    return Scores((({d: w for d, w in moved.items() if w}, {CENTRED: 1.0}), (curve, {CENTRED_SQUARE: 1.0})), unit)
 
 
 def _latest(parts: Sequence[tuple[Form, Form]], features: dict[str, str], squares: dict[str, str]) -> Compared | None:
@@ -196,10 +196,6 @@ def _plain_features(decoder: Decoder) -> Iterator[tuple[str, str]]:
 def forms(matrix: Matrix, layout: Residual) -> list[Form]:
     """Return the rows of `matrix` as linear forms by name."""
     return [layout.named(row) for row in matrix.by_row()]
-
-
-def _nonzero(form: Form) -> Form:
-    return {d: w for d, w in form.items() if w}
 
 
 @dataclass(frozen=True, kw_only=True)

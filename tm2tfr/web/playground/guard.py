@@ -1,4 +1,4 @@
-"""Who may ask: the page that this server sent, at its own address, with the token; everybody else is refused.
+"""Which requests are answered: those of the page that this server sent, with the token; and how large they may be.
 
 A page elsewhere can make a browser send requests here. It cannot read the token; its requests tell where they come from
 (``Origin``, ``Sec-Fetch-Site``); and a name of its own that it lets point to this computer (DNS rebinding) is not the

@@ -1,4 +1,4 @@
-"""What is asked of the playground, checked: a source, an input, and options."""
+"""Queries of the playground, checked: a source, an input, and options; and the shipped sources that it offers."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tm2tfr.base.choices import TURING
 from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Claim
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import Decoder, Head, Layer
+from tm2tfr.transformer.weights import Decoder, Layer
 
 OPTIONS = ("left_boundary",)
 
@@ -84,8 +84,5 @@ def _subspace(subspace: Subspace) -> Subspace:
 
 
 def _layer(layer: Layer) -> Layer:
-    return replace(layer, heads=tuple(map(_head, layer.heads)), equation=_EQUATIONS.get(layer.name, ""))
-
-
-def _head(head: Head) -> Head:
-    return replace(head, claim=_CLAIMS.get(head.name))
+    heads = tuple(replace(head, claim=_CLAIMS.get(head.name)) for head in layer.heads)
+    return replace(layer, heads=heads, equation=_EQUATIONS.get(layer.name, ""))

@@ -31,7 +31,6 @@ _MEANT = {"initial": "init", "start": "init", "final": "accept", "title": "name"
 _FIRST, _SECOND = "'state,symbol'", "'new state,symbol,move'"
 _LIKE = re.compile(r"^[ \t]*init[ \t]*:", re.MULTILINE)
 _MOVED = re.compile(r"^[^:\n]*,[ \t]*[<>-][ \t]*(?://.*)?$", re.MULTILINE)
-_BETWEEN_COMMAS = re.compile(r"[^,]+|(?<=,)(?=,|$)|^(?=,)")
 _OTHERS = re.compile(r"^[ \t]*(?:table|delta|states|transitions|blank|source code)[ \t]*[:=]", re.MULTILINE)
 
 

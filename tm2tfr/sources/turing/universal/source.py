@@ -48,10 +48,6 @@ def _own_input(universal: Universal) -> str:
     return "" if universal.machine is None else own_input(universal.machine)
 
 
-def _given(universal: Universal, word: str) -> str:
-    return word
-
-
 def _fed(universal: Universal, word: str, decoder: Decoder) -> Sequence[str]:
     from tm2tfr.sources.turing.universal.prompt import prompt
 
@@ -93,7 +89,7 @@ SOURCE = Source(
     read=later("tm2tfr.sources.turing.universal.spelled", "restored"),
     own_input=_own_input,
     inputs=lambda universal: inputs(universal.right),
-    given=_given,
+    given=lambda universal, word: word,
     targets=(*WRITABLE, *PICTURES),
     convert=_of_machine("tm2tfr.sources.turing.conversion", "convert"),
     format_for=later("tm2tfr.sources.turing.conversion", "format_for"),
