@@ -105,8 +105,10 @@ _TYPED = (
     r"^tm2tfr [\w-]+: "  # the command, which is not what was called
     r"|(?P<command>tm2tfr [a-z][\w-]* (?:[^:;,'`]|,(?! ))*)"  # a command to type remains one
     r"|(?:(?P<example>\b(?:example|give) )|(?<![^\s(]))--(?P<option>[a-z][a-z-]*)"
-    rf"(?: (?P<value>\d+|'[^']*'|(?:{_WORDS})(?![\w-])|[^\s,;:]*[./]\w+|(?(example)[^\s,;:]+|\d)))?"
+    rf"(?: (?P<value>\d+|'[^']*'|(?:{_WORDS})(?![\w-])|[^\s,;:]*[./]\w+|(?(example)[^\s,;:]+|\d))(?!, \w+(?:,| or\b)))?"
 )
+_FLAGS = frozenset(("cut-registers", "keep-rows", "resume", "unbounded"))
+"""Options without a value, which are parameters that are true."""
 
 
 def addressed(message: str) -> str:
@@ -120,6 +122,8 @@ def _as_parameter(typed: re.Match[str]) -> str:
     option, value = typed["option"], typed["value"]
     if option.startswith("no-"):
         option, value = option.removeprefix("no-"), "False"
+    elif option in _FLAGS:
+        value = "True"
     elif value is not None and not value.isdecimal() and not value.startswith("'"):
         value = repr(value)
     name = _PARAMETERS.get(option, option).replace("-", "_")
