@@ -89,7 +89,7 @@ def test_only_a_few_jobs_are_waiting_and_none_after_the_last_that_was_asked_for(
         ),
         (
             OSError("gone"),
-            r"lost the connection to the cluster \(OSError\): start it again, and resume with resume",
+            r"lost the connection to the cluster \(OSError\): start it again, and resume with resume=True",
         ),
     ],
     ids=["killed", "cancelled", "gone"],

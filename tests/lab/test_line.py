@@ -145,7 +145,7 @@ def test_an_interrupted_folder_is_resumed(kind: Kind, whole: dict[str, bytes], t
     assert (folder / JOURNAL).exists()
     assert not (folder / MANIFEST).exists()
     with pytest.raises(
-        OutputError, match="made: this folder is not empty: resume it with resume, or choose another folder$"
+        OutputError, match="made: this folder is not empty: resume it with resume=True, or choose another folder$"
     ):
         kind.make(folder, 0, 1)
     different = f"made: this folder has {kind.noun} made with a? ?different .*: choose another folder$"

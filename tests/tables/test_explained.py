@@ -95,5 +95,5 @@ def test_every_shipped_program_has_an_equation_for_all_that_its_weights_hold(nam
 
 def test_weights_for_inputs_of_any_length_are_refused() -> None:
     decoder = tm2tfr.compile("length", unbounded=True)
-    with pytest.raises(CompileError, match="as in weights for any length: compile it without unbounded"):
+    with pytest.raises(CompileError, match="as in weights for any length: compile it without unbounded=True"):
         tm2tfr.explain(decoder)

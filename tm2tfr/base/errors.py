@@ -122,7 +122,7 @@ def _as_parameter(typed: re.Match[str]) -> str:
     option, value = typed["option"], typed["value"]
     if option.startswith("no-"):
         option, value = option.removeprefix("no-"), "False"
-    elif option in _FLAGS:
+    elif option in _FLAGS and value is None:
         value = "True"
     elif value is not None and not value.isdecimal() and not value.startswith("'"):
         value = repr(value)

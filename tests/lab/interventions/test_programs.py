@@ -82,7 +82,7 @@ def test_what_cannot_be_set_is_refused_with_the_reason() -> None:
         tm2tfr.intervene(subject("histogram"), "abc", {("position", 0): "1"})
     with pytest.raises(UsageError, match="mean balance@0: mean s331 1 -1 is a number, not 'x': use for example 1/2"):
         tm2tfr.intervene(subject("dyck-1"), "(())", {("mean balance", 0): "x"})
-    with pytest.raises(CompileError, match="as in weights for any length: compile it without unbounded"):
+    with pytest.raises(CompileError, match="as in weights for any length: compile it without unbounded=True"):
         tm2tfr.intervene(tm2tfr.Subject.of("length", options={"unbounded": True}), "aab", {("tokens", 0): "a"})
 
 

@@ -77,7 +77,7 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(tmp_path: Path, at: tuple
 def test_a_run_is_not_lost_and_not_mixed_with_another(tmp_path: Path) -> None:
     small(tmp_path, stop=after(3))
     with pytest.raises(
-        TrainingError, match="there is a training run here: resume it with resume, or choose another folder"
+        TrainingError, match="there is a training run here: resume it with resume=True, or choose another folder"
     ):
         small(tmp_path)
     with pytest.raises(

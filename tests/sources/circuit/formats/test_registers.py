@@ -53,7 +53,7 @@ def test_a_circuit_is_cut_at_its_registers(format: str) -> None:
 @pytest.mark.parametrize("format", COUNTER)
 def test_all_registers_are_named_where_they_are_refused(format: str) -> None:
     what = "the net 'q0' is the output of a register, as is 1 more: 'q1'"
-    remedy = "cut it there with cut_registers, or unroll it in time"
+    remedy = "cut it there with cut_registers=True, or unroll it in time"
     assert f": {what}: only combinational circuits are read: {remedy}\n" in complaint(COUNTER[format], format)
 
 
@@ -112,7 +112,7 @@ def test_the_same_on_the_command_line_and_in_the_library(tmp_path: Path, capsys:
     assert said(capsys, "check", "full-adder", "--cut-registers") == (
         "full-adder: --cut-registers is for a file of a circuit with registers: omit it"
     )
-    with pytest.raises(UsageError, match="cut_registers is for a file of a circuit with registers: omit it"):
+    with pytest.raises(UsageError, match="cut_registers=True is for a file of a circuit with registers: omit it"):
         tm2tfr.load(tm2tfr.load("full-adder"), cut_registers=True)
 
 
