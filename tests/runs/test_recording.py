@@ -253,9 +253,7 @@ def test_ctrl_c_ends_the_block_writes_the_checkpoint_and_says_where_the_run_stan
         if len(seen) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    words = (
-        r"interrupted at position [\d,]+, after [\d,]+ steps; [\d,]+ cells compared, all agree; resume it with resume=True"
-    )
+    words = r"interrupted at position [\d,]+, after [\d,]+ steps; [\d,]+ cells compared, all agree; resume it with resume="
     with hearing() as stop, pytest.raises(Interrupted, match=words):
         carry_out(DECODER, "", machine=BEAVER, checkpoint=path, progress=press, stop=stop)
     _, arrays = load(path)

@@ -157,7 +157,7 @@ def test_all_regimes_run(bits: int, regime: Regime) -> None:
 def test_steps_that_are_scored_are_learned() -> None:
     """Of 256 pairs of 4 bits, 192 are trained on; the sums of the other 64 come out right, by way of all gates."""
     model = ModelOptions(positions="learned", spread=0.02)
-    options = TrainingOptions(steps=300, lr=2e-3, evaluate_every=300)
+    options = TrainingOptions(steps=600, lr=2e-3, evaluate_every=600)
     run = tm2tfr.train("binary-adder", bits=4, model=model, options=options)
     assert (run.data["train"], run.data["test"]) == (192, 64)
     assert run.exact_match == 1.0
