@@ -52,7 +52,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def model() -> str:
     """Return the two tables of the model of the chapter's machine, as Markdown with subscripts."""
-    tables = explain("chapter").markdown().partition("\n")[2].replace("\\:", ":")  # which this Markdown does not escape
+    tables = explain("chapter").markdown().partition("\n")[2]
     return SUBSCRIPT.sub(lambda low: f"<sub>{low[1] or low[2]}</sub>", tables)
 
 

@@ -128,16 +128,17 @@ def _embedded(of: Alphabets) -> Iterator[ModelVariable]:
         read_by="step 1, step 4, and the heads that look up the input",
         held=HeldVariable(column="token"),
     )
-    yield _feature("1/(i+1)", lambda c: np.ones_like(c.i), HeldVariable(over=True), share=True)
-    yield _feature("1", lambda c: np.ones_like(c.i), HeldVariable())
-    yield _feature("i", lambda c: c.i, HeldVariable(column="position"))
-    yield _feature("i^2", lambda c: c.i * c.i, HeldVariable(column="position", function="square"))
+    one, square = HeldVariable(), HeldVariable(column="position", function="square")
+    yield _feature("1/(i+1)", "one, as a share", lambda c: np.ones_like(c.i), HeldVariable(over=True), share=True)
+    yield _feature("1", "one", lambda c: np.ones_like(c.i), one)
+    yield _feature("i", "the position", lambda c: c.i, HeldVariable(column="position"))
+    yield _feature("i^2", "its square", lambda c: c.i * c.i, square)
 
 
-def _feature(name: str, equation: Equation, held: HeldVariable, *, share: bool = False) -> ModelVariable:
+def _feature(name: str, meaning: str, equation: Equation, held: HeldVariable, *, share: bool = False) -> ModelVariable:
     return ModelVariable(
         name=name,
-        meaning="the position",
+        meaning=meaning,
         equation=equation,
         formula=name.replace("^2", "²"),
         source="Eq. 8.4",
@@ -208,7 +209,7 @@ def _unpacked(of: Alphabets) -> Iterator[ModelVariable]:
 def _head_position(of: Alphabets) -> Iterator[ModelVariable]:
     """Step 2: the head position is the sum of all moves so far; the one before lacks the last."""
     halves = "the positive and negative parts of h and h_{i-1}, here: so the key for later positions as well"
-    looked = "the heads that look up h and h_{i-1}, here: so what is the key for later positions as well"
+    looked = "the heads that look up h and h_{i-1} here, and so the key of this position for later ones"
     yield ModelVariable(
         name="h/(i+1)",
         meaning="the head position, as a share",
