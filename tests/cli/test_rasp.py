@@ -44,10 +44,21 @@ def test_a_session_from_standard_input(arguments: tuple[str, ...], capsys: pytes
     ]
 
 
-def test_a_transcript_from_a_file_with_what_it_loads_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_transcript_from_a_file_with_what_it_loads_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "lib.rasp").write_text("twice = 2 * indices;\n", encoding="utf-8")
-    (tmp_path / "a.txt").write_text('>> load "lib";\n     s-op: something else\n>> twice("abc");\n', encoding="utf-8")
-    assert ran(capsys, str(tmp_path / "a.txt")) == (0, ["     s-op: twice", "\t =  [0, 2, 4] (ints)"], "")
+    (tmp_path / "a.txt").write_text(
+        'RASP\nrunning example is: hello\n>> load "lib";\n     s-op: something else\n>> a = (twice\n>> twice("abc");\n'
+        ">> b = twice;\n>> :check b\n>> :save both.rasp\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    code, out, err = ran(capsys, "a.txt")
+    assert (code, out[:2]) == (2, ["     s-op: twice", "\t =  [0, 2, 4] (ints)"])
+    assert out[-2:] == ["check: 10 cells compared with the interpreter, all agree", "wrote both.rasp"]
+    assert err.startswith("a.txt:5:")
+    assert Path("both.rasp").read_text(encoding="utf-8").endswith('\n\nload "lib";\nb = twice;\n')
 
 
 def test_what_is_refused_is_said_and_the_session_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,10 +66,10 @@ def test_what_is_refused_is_said_and_the_session_goes_on(tmp_path: Path, capsys:
     code, out, err = ran(capsys, str(tmp_path / "a.txt"))
     assert (code, out) == (2, ["     value: b = 1"])
     assert [line for line in err.splitlines() if not line.startswith("  ")] == [
-        "<prompt>:1:5: there is no variable 'nothing': define it before this line, or fix its name",
+        f"{tmp_path / 'a.txt'}:1:5: there is no variable 'nothing': define it before this line, or fix its name",
         "there is no command ':nope': ':help' lists the commands",
         "nothing is defined yet: define an s-op, for example 'a = indices + 1;'",
-        '<prompt>:1:9: an input is a text or a list of atoms, not a number: write "hello"',
+        f'{tmp_path / "a.txt"}:4:9: an input is a text or a list of atoms, not a number: write "hello"',
         "nothing is defined yet: define an s-op, for example 'a = indices + 1;'",
         ":save needs a file: write for example ':save mine.rasp'",
     ]
@@ -81,7 +92,15 @@ def test_the_commands_of_the_prompt(
     assert end.value.code == 0
 
 
-LINES = ("a = indices", "+ 1;", "a;", ":quit")
+def test_a_shipped_program_and_large_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran(capsys, "histogram")[0] == 0
+    (tmp_path / "a.txt").write_text("x = 10^5000;\nx / 3;\nindices * 10^400 / 3;\n", encoding="utf-8")
+    code, out, err = ran(capsys, str(tmp_path / "a.txt"))
+    assert (code, err) == (0, "")
+    assert out[:2] == ["     value: x = 1.000e+5000", "     value: out = 3.333e+4999"]
+
+
+LINES = ("a = (", "a = indices", ">> + 1;", ">> a;", "a;", ":quit")
 SHOWN = '     s-op: a\n \t Example: a("hello") = [1, 2, 3, 4, 5] (ints)\n'
 
 
@@ -92,15 +111,15 @@ def test_lines_are_typed_with_the_prompts_of_the_paper(
 
     def typed(prompt: str) -> str:
         asked.append(prompt)
-        if len(asked) == 1:
+        if len(asked) == 2:
             raise KeyboardInterrupt
         return next(lines)
 
     monkeypatch.setattr("builtins.input", typed)
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     command._interactive(RaspPrompt())
-    assert asked == [">> ", ">> ", ".. ", ">> ", ">> "]
-    assert capsys.readouterr().out.endswith(2 * SHOWN)
+    assert asked == [">> ", ".. ", ">> ", ".. ", ">> ", ">> ", ">> "]
+    assert capsys.readouterr().out.endswith(3 * SHOWN)
 
 
 def test_lines_are_typed_with_history_and_completion(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,25 @@ def test_every_variable_that_weights_hold_is_explained_in_the_order_of_the_layer
     stored = [each for each in found.variables if each.stored]
     assert {each.name for each in stored} <= {subspace.holds for subspace in decoder.layout.subspaces}
     assert [each.since[0] for each in stored] == sorted(each.since[0] for each in stored)
-    assert all(each.meaning for each in (*found.variables, *found.patterns))
+    assert all(each.meaning and each.formula for each in (*found.variables, *found.patterns))
+
+
+@pytest.mark.parametrize("options", [{"variant": "paper"}, {"variant": "paper-hard"}, {"universal": (3, 2)}])
+def test_other_constructions_are_explained_as_completely(options: dict[str, object]) -> None:
+    name = "parity" if "universal" in options else "full-adder"
+    found = tm2tfr.explain(Subject.of(name, options=options))
+    assert all(each.meaning and each.formula for each in (*found.variables, *found.patterns))
+
+
+@pytest.mark.parametrize("arguments", [("--universal", "3,2"), ("w.safetensors",)])
+def test_a_universal_decoder_is_explained_without_a_machine(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tm2tfr.save_weights(tm2tfr.Universal(3, 2), "w.safetensors")
+    code, lines = tm2tfr_here(capsys, "explain", *arguments)
+    assert code == 0
+    assert any(line.startswith("[rule]") for line in lines)
 
 
 @pytest.mark.parametrize("name", ["chapter", "palindromes", "full-adder"])

@@ -247,7 +247,7 @@ def explain(
     *,
     to: Annotated[str, choice("A table for people, Markdown, or one JSON object. Default: text.", of=EXPLAINED)] = "text",
     output: OutputOption = None,
-    asked: Asked,
+    asked: Annotated[Asked, But(takes_alone=True)],
 ) -> None:
     """Print the model of a source: each variable with its equation, the layer that writes it, and what reads it.
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tm2tfr.base import resources
 from tm2tfr.base.errors import Tm2tfrError, UsageError, did_you_mean
 from tm2tfr.cli.options import argument
 from tm2tfr.cli.output import judged, write_data
 from tm2tfr.sources.circuit.formats.registry import standard_input
-from tm2tfr.sources.rasp.prompt import PROMPTS, WELCOME, Ended, RaspPrompt, is_complete, pieces
+from tm2tfr.sources.rasp.prompt import PROMPTS, WELCOME, Ended, RaspPrompt, is_complete, pieces, pieces_of
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -47,23 +48,30 @@ def rasp(
 
     Without a terminal, standard input is read as a session. The extra repl (prompt_toolkit) adds history and completion.
     """
-    from tm2tfr.base import resources
     from tm2tfr.base.text.source import decoded
 
     if file is None and sys.stdin is not None and sys.stdin.isatty():
         _interactive(RaspPrompt())
         return
-    piped = file is None or str(file) == "-"
-    content = standard_input() if piped else resources.contents(resources.PROGRAMS, str(file))
-    text = decoded(content, file="<stdin>" if piped else str(file), noun="session")
-    session = RaspPrompt(folder=Path() if file is None else file.parent)
+    shown, content = _content(file)
+    text = decoded(content, file=shown, noun="session")
+    session = RaspPrompt(folder=Path() if file is None else file.parent, file=shown)
     refused = False
-    for piece in pieces(text.lines):
+    for piece in pieces_of(text):
         ended, wrong = _answered(session, piece)
         refused = refused or wrong
         if ended:
             break
     raise typer.Exit(2 if refused else 0)
+
+
+def _content(file: Path | None) -> tuple[str, bytes | str]:
+    """Return how a session's file is called, and its content: standard input, a file, or a shipped program."""
+    if file is None or str(file) == "-":
+        return "<stdin>", standard_input()
+    if not file.exists() and resources.is_shipped(resources.PROGRAMS, str(file)):
+        return f"{file}.rasp", resources.shipped_text(resources.PROGRAMS, str(file))
+    return resources.display(str(file)), resources.contents(resources.PROGRAMS, str(file))
 
 
 def _interactive(session: RaspPrompt) -> None:
@@ -92,8 +100,8 @@ def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
 # ── commands of the prompt itself ───────────────────────────────────────────────────────────────────────────
 def _commanded(session: RaspPrompt, line: str) -> Iterator[str]:
 
-    name, _, argument = line[1:].partition(" ")
-    argument = argument.strip()
+    name, _, argument = line[1:].rstrip("; ").partition(" ")
+    argument = argument.strip().strip('"')
     commands = {"help": _help, "compile": _compile, "check": _check, "explore": _explore, "save": _save}
     if name in ("quit", "exit", "q"):
         raise Ended
@@ -150,8 +158,8 @@ def _subject(session: RaspPrompt, sop: str) -> Subject:
 
 
 # ── lines from a terminal ───────────────────────────────────────────────────────────────────────────────────
-def _plain() -> Iterator[str]:
-    """Yield the lines that are typed, until the end of the input; Ctrl-C drops a line."""
+def _plain() -> Iterator[str | None]:
+    """Yield the lines that are typed, until the end of the input; None where Ctrl-C drops the statement."""
     with suppress(ImportError):
         import readline  # noqa: F401 — where it is there, input() has history and editing
     continued = ""
@@ -163,17 +171,24 @@ def _plain() -> Iterator[str]:
             return
         except KeyboardInterrupt:
             write_data("\n")
+            continued = ""
+            yield None
             continue
         yield line
         continued = _continued(continued, line)
 
 
-def _toolkit(session: RaspPrompt) -> Iterator[str]:
+def _toolkit(session: RaspPrompt) -> Iterator[str | None]:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
-    from prompt_toolkit.history import FileHistory
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-    typed: PromptSession[str] = PromptSession(history=FileHistory(str(Path.home() / HISTORY)))
+    path = Path.home() / HISTORY
+    try:
+        path.touch()
+        typed: PromptSession[str] = PromptSession(history=FileHistory(str(path)))
+    except OSError:  # no home folder, or one that may not be written to
+        typed = PromptSession(history=InMemoryHistory())
     continued = ""
     while True:
         try:
@@ -184,6 +199,8 @@ def _toolkit(session: RaspPrompt) -> Iterator[str]:
         except EOFError:
             return
         except KeyboardInterrupt:
+            continued = ""
+            yield None
             continue
         yield line
         continued = _continued(continued, line)

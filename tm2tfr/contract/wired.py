@@ -55,7 +55,8 @@ class WiredWeights(ABC, Generic[ProgramKind]):
 
     def __init__(self, program: ProgramKind, decoder: Decoder) -> None:
         self.program, self.decoder = program, decoder
-        self.spaces, self.wires, self.outputs = wiring(decoder)
+        spaces, self.wires, self.outputs = wiring(decoder)
+        self.spaces = {what: space for what, space in spaces.items() if space.labels != ()}  # which nothing writes
         self.learning = True
         self._together: dict[str, set[Any]] = {}
 

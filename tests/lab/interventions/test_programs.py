@@ -74,6 +74,19 @@ def test_rows_with_answers_that_are_not_known_are_left_out(tmp_path: Path) -> No
     assert (again.number, again.left_out, again.reused) == (200, 49, 200)
 
 
+def test_a_mean_that_is_always_the_same_has_no_steps(tmp_path: Path) -> None:
+    """The weights know the aggregate by whether its selector finds a position; a subspace without labels is nothing."""
+    path = tmp_path / "same.rasp"
+    text = 'f = select(tokens, "b", ==);\ny = aggregate(f, 1 if tokens == "a" else 0, 5);\nz = 2 * y + indices;\n'
+    path.write_text(f"# alphabet: ab\n{text}", encoding="utf-8")
+    tried = intervene_many(subject(path), 40)
+    assert (tried.number, tried.left_out, tried.agrees) == (40, 0, True)
+    assert tm2tfr.explain(path).by_name["y"].formula == 'y = aggregate(f, 1 if (tokens == "a") else 0, 5)'
+    assert tm2tfr.explain(path).by_name["mean s330 1 0"].formula == 'mean of (1 if (tokens == "a") else 0) over f'
+    made = tm2tfr.make_labels(path, tmp_path / "labels", inputs=["abba", "aa"], workers=1)
+    assert made.folder is not None
+
+
 @pytest.mark.slow
 def test_what_cannot_be_set_is_refused_with_the_reason() -> None:
     with pytest.raises(UsageError, match="steps of balance cannot be set: it is computed from the mean, which can be set"):

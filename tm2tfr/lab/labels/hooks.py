@@ -250,8 +250,9 @@ def _here(
         found = held.times * FUNCTIONS[held.function](values).astype(np.float64)
         return (found / (position + 1) if held.over else found)[:, None]
     if held.function == "steps":
-        ends = [tuple(map(_number, label.split(".."))) for label in labels]
-        found = np.stack([np.clip((values - a) / (b - a), 0, 1) for a, b in ends], axis=1)
+        ends = [[_number(end) for end in label.split("..")] for label in labels]
+        start, end = np.array(ends, dtype=np.float64).reshape(-1, 2).T  # none of a mean that is always the same
+        found = np.clip((values[:, None] - start) / (end - start), 0, 1)
     elif held.function == "up to":
         found = np.stack([values >= int(label) for label in labels], axis=1).astype(np.float64)
     elif held.groups:

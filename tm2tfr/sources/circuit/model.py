@@ -102,6 +102,7 @@ def _known(name: str, meaning: str, at: Sequence[str]) -> ModelVariable:
         kind="label",
         labels=labels,
         equation=_at(recoded(at, labels)),
+        formula=f"{name}_i, as the circuit has it",
         stored=False,
         feature=True,
         column=column,
@@ -150,6 +151,7 @@ def _lookup(circuit: Circuit, positions: int, one: int) -> Iterator[ModelVariabl
         name="x",
         meaning="the bit",
         equation=lambda c: c.token == one,
+        formula="x = 1 if the token is 1, else 0",
         read_by="the gates of which it is an operand, at their positions",
         column=LabelColumn(name="bit", meaning="the bit at this position"),
     )
@@ -162,6 +164,7 @@ def _lookup(circuit: Circuit, positions: int, one: int) -> Iterator[ModelVariabl
             name=operand,
             meaning=meaning,
             equation=_at(addresses[:, k]),
+            formula=f"{operand}_i, as the circuit has it",
             read_by="the head that looks it up, here",
             least=0,
             column=LabelColumn(name=operand, meaning=meaning),
@@ -171,6 +174,7 @@ def _lookup(circuit: Circuit, positions: int, one: int) -> Iterator[ModelVariabl
             name=case,
             meaning=f"the gate's value for the operands {case[1:]}",
             equation=_at(tables[:, k]),
+            formula=f"{case}_i, as the circuit has it",
             read_by="the answer here, if these are the operands",
             column=LabelColumn(name=case, meaning=f"the gate's bit where its operands are {', '.join(case[1:])}"),
         )
@@ -197,7 +201,8 @@ def _lookup(circuit: Circuit, positions: int, one: int) -> Iterator[ModelVariabl
 
 def _operand(name: str) -> Pattern:
     """Return where the head looks that brings the bit of an operand: the nearest position that there is."""
-    return Pattern(claim=name, meaning=f"the position of operand {name}", places=lambda c: c.nearest(c[name]))
+    meaning, formula = f"the position of operand {name}", f"argmax_{{j≤i}} 2{name}·j - j²"
+    return Pattern(claim=name, meaning=meaning, formula=formula, places=lambda c: c.nearest(c[name]))
 
 
 # ── paper and paper-hard: Appendix A
@@ -241,6 +246,7 @@ def _paper(positions: int, variant: str, epsilon: float, one: int) -> Iterator[M
         LabelColumn(name="sign", meaning="the sign of the bit at this position: -1 for 0, 1 for 1"),
         since=(-1, "embedding"),
         least=-1,
+        formula="s = 1 if the token is 1, else -1",
     )
     yield _feature("-1", "minus one", lambda c: np.full_like(c.i, -1), HeldVariable(times=-1))
     yield ModelVariable(
@@ -249,6 +255,7 @@ def _paper(positions: int, variant: str, epsilon: float, one: int) -> Iterator[M
         kind="label",
         labels=tuple(map(str, range(positions))),
         equation=lambda c: c.i,
+        formula="i",
         feature=True,
         unset=_PLACE,
         held=HeldVariable(column="position"),
@@ -264,8 +271,11 @@ def _paper(positions: int, variant: str, epsilon: float, one: int) -> Iterator[M
         least=-1,
         formula="a = (s_a + s_b)/2",
     )
-    for which, (name, meaning) in enumerate(
-        (("one", "by how much the gate is 1, as the feed-forward layer has it"), ("zero", "by how much the gate is 0"))
+    for which, (name, meaning, formula) in enumerate(
+        (
+            ("one", "by how much the gate is 1, as the feed-forward layer has it", _ONE),
+            ("zero", "by how much the gate is 0", _ZERO),
+        )
     ):
         yield number(
             name,
@@ -275,7 +285,12 @@ def _paper(positions: int, variant: str, epsilon: float, one: int) -> Iterator[M
             LabelColumn(name=name, meaning=meaning, kind="number"),
             since=_FEED_FORWARD,
             least=0,
+            formula=formula,
         )
+
+
+_ONE = "NOR: max(0, -a' - h), AND: max(0, a' - h), XOR: h - |a'|"
+_ZERO = "NOR: max(0, a' + h), AND: max(0, h - a'), XOR: max(0, |a'| - h)"
 
 
 def _flags(gate: str, mean: Fraction, variant: str, positions: int, epsilon: float) -> tuple[Fraction, Fraction]:
@@ -306,6 +321,7 @@ def _operands(circuit: Circuit, positions: int) -> Pattern:
     return Pattern(
         claim="operands",
         meaning="the positions of the operands; all so far without a gate",
+        formula="the operands of the gate at i, as the circuit has them",
         seen="several",
         places=lambda c: every.take(c.i),
     )

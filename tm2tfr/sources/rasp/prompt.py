@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,8 @@ PROMPTS = re.compile(r"^(>>|\.\.) ?")
 """The prompts of a session that is pasted or read from a file: of a statement, and of a line that continues one."""
 _SETTINGS = re.compile(r"(set|show|examples|full seq display|exit|quit)\b")
 _TEXT_OR_COMMENT = re.compile(r'"[^"\n]*"|#[^\n]*')
+_LARGE = 10**30
+"""Numbers from this on are shown with their exponent: Python writes no whole number of over 4,300 digits."""
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = ((str, "strings"), (bool, "bools"), (int, "ints"))
 
 
@@ -43,32 +46,49 @@ class Ended(Exception):  # noqa: N818  (it is no error)
 
 
 def is_complete(text: str) -> bool:
-    """Return whether a text ends a statement: its brackets are closed, and a semicolon, or a block's brace, is last."""
+    """Return whether a text ends a statement: a semicolon is last, or of a block the brace that closes it."""
     bare = _TEXT_OR_COMMENT.sub("", text).strip()
     if not bare or bare.startswith(":") or _SETTINGS.match(bare):
         return True
-    if any(bare.count(start) > bare.count(end) for start, end in ("()", "[]", "{}")):
-        return False
-    return bare.endswith(";") or (bare.endswith("}") and bare.startswith(("def ", "for ")))
+    if bare.startswith(("def ", "for ")):
+        return bare.count("{") <= bare.count("}") and bare.endswith(("}", ";"))
+    return bare.endswith(";")
 
 
-def pieces(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the statements of a session, each as soon as it is complete; without the lines that an interpreter printed.
+def pieces(lines: Iterable[str | None]) -> Iterator[str]:
+    """Yield the statements that are typed, each as soon as it is complete, without prompts that were pasted with them.
 
-    Once a line begins with the prompt ``>>``, only lines with a prompt are input.
+    Args:
+        lines: None: the statement that is being typed is dropped.
     """
-    held, prompted = "", False
+    held = ""
     for line in lines:
-        prompt = PROMPTS.match(line)
-        prompted = prompted or (prompt is not None and line.startswith(">>"))
-        if prompted and prompt is None:
-            continue
-        held += f"{line[prompt.end() :] if prompt else line}\n"
-        if is_complete(held):
+        held = "" if line is None else f"{held}{PROMPTS.sub('', line)}\n"
+        if held and is_complete(held):
             yield held
             held = ""
     if held.strip():
         yield held
+
+
+def pieces_of(text: SourceText) -> Iterator[str]:
+    """Yield the statements of a session in a file, each at its place: behind as many empty lines, and indented as there.
+
+    In a transcript, where some line begins with the prompt ``>>``, only lines with a prompt are input.
+    """
+    transcript, held, first = any(line.startswith(">>") for line in text.lines), "", 0
+    for number, line in enumerate(text.lines):
+        prompt = PROMPTS.match(line)
+        begins = transcript and line.startswith(">>")
+        if held and (begins or is_complete(held)):
+            yield "\n" * first + held
+            held = ""
+        if transcript and prompt is None:
+            continue
+        first = first if held else number
+        held += f"{' ' * prompt.end() + line[prompt.end() :] if transcript and prompt else line}\n"
+    if held.strip():
+        yield "\n" * first + held
 
 
 @dataclass
@@ -80,6 +100,8 @@ class RaspPrompt:
     """
 
     folder: Path = field(default_factory=Path)
+    file: str = FILE
+    """What complaints name as the file."""
     selector_example: names.Meta = "hello"
     shows: set[str] = field(default_factory=lambda: {"s-op", "selector"})
     """Which of the two are shown on the example."""
@@ -89,7 +111,7 @@ class RaspPrompt:
     """The texts of the program so far: what defines something."""
 
     def __post_init__(self) -> None:
-        log = Log(SourceText("", FILE))
+        log = Log(SourceText("", self.file))
         made = elaborated(log, (), library=True, folder=self.folder)
         self._elaborator: Elaborator = made.elaborator
         self._scope = made.top
@@ -131,7 +153,7 @@ class RaspPrompt:
             SpecError: with what is wrong with the text; what came before was carried out.
             Ended: for ``exit`` and ``quit``.
         """
-        log = Log(SourceText(text, FILE))
+        log = Log(SourceText(text, self.file))
         worker = self._elaborator
         worker.log, worker.steps = log, 0
         statements = parse(log)
@@ -155,7 +177,8 @@ class RaspPrompt:
         for name in [name for name, value in self._scope.names.items() if value is names.BROKEN]:
             del self._scope.names[name]  # what a loaded file could not define
         if isinstance(statement, s.Assignment | s.Definition | s.Loop | s.Loading):
-            self.statements.append(f"{statement.source.text[statement.start : statement.end]}\n")
+            text = statement.source.text[statement.start : statement.end]
+            self.statements.append(f'load "{statement.file}";\n' if isinstance(statement, s.Loading) else f"{text}\n")
         match statement:
             case s.Alone():
                 read = statement.expression
@@ -294,6 +317,8 @@ def _kind(values: Sequence[Atom]) -> str:
 
 
 def _shown(value: Atom) -> str:
+    if isinstance(value, int | Fraction) and not -_LARGE < value < _LARGE:
+        return f"{Decimal(value.numerator) / value.denominator:.3e}"
     if isinstance(value, Fraction):
         return str(round(float(value), 3))
     return ("F", "T")[value] if isinstance(value, bool) else str(value)

@@ -123,7 +123,7 @@ def _embedded(of: Alphabets) -> Iterator[ModelVariable]:
         labels=of.tokens,
         nothing=False,
         equation=lambda c: c.token,
-        formula="x_i, the input, then BOS, then the answers",
+        formula="x_i: the prompt, then BOS, then the answers",
         source="Eq. 8.4",
         read_by="step 1, step 4, and the heads that look up the input",
         held=HeldVariable(column="token"),

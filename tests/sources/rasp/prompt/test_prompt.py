@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tm2tfr.base.errors import SpecError
-from tm2tfr.sources.rasp.prompt import Ended, RaspPrompt, is_complete, pieces
+from tm2tfr.base.text.source import SourceText
+from tm2tfr.sources.rasp.prompt import Ended, RaspPrompt, is_complete, pieces_of
 
 SESSION = Path(__file__).with_name("session.txt")
 CHECKOUT = os.environ.get("TM2TFR_RASP", "")
@@ -18,10 +19,12 @@ VALUE = re.compile(r"(?:Example: .*?\) =|^\t =|(?:value|list|dict):)\s*([^\s].*)
 """A line of output that has values."""
 
 
-def transcript(session: RaspPrompt, text: str) -> Iterator[str]:
+def transcript(text: str) -> Iterator[str]:
     """Yield the lines of a session: what is typed, behind its prompts, and what is printed."""
-    for piece in pieces(text.splitlines()):
-        yield from (f"{'..' if n else '>>'} {line}" for n, line in enumerate(piece.splitlines()))
+    session = RaspPrompt(file="session")
+    for piece in pieces_of(SourceText(text, "session")):
+        typed = [line for line in piece.splitlines() if line]
+        yield from (f"{'..' if n else '>>'}{line[2:]}" for n, line in enumerate(typed))
         try:
             yield from session.answers(piece)
         except SpecError as error:
@@ -32,7 +35,7 @@ def transcript(session: RaspPrompt, text: str) -> Iterator[str]:
 
 def test_a_transcript_is_read_and_gives_itself() -> None:
     text = SESSION.read_text(encoding="utf-8")
-    assert [*transcript(RaspPrompt(), text)] == text.splitlines()
+    assert [*transcript(text)] == text.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -43,6 +46,7 @@ def test_a_transcript_is_read_and_gives_itself() -> None:
         ("a = indices", False),
         ("a = indices;", True),
         ("a = (indices", False),
+        ("a = (indices;", True),
         ('a = "(";', True),
         ("def f(a) {\n  return a;", False),
         ("def f(a) {\n  return a;\n}", True),
@@ -60,7 +64,7 @@ def test_a_statement_is_complete_or_goes_on(text: str, complete: bool) -> None:
 
 def test_a_session_is_a_program() -> None:
     session = RaspPrompt()
-    for piece in pieces(SESSION.read_text(encoding="utf-8").splitlines()):
+    for piece in pieces_of(SourceText(SESSION.read_text(encoding="utf-8"), "session")):
         try:
             [*session.answers(piece)]
         except (SpecError, Ended):
@@ -72,7 +76,7 @@ def test_a_session_is_a_program() -> None:
 
 
 def values(lines: Iterator[str]) -> list[str]:
-    kept = (line for line in lines if not line.startswith("<prompt>"))
+    kept = (line for line in lines if not line.startswith("session:"))
     found = (VALUE.search(re.sub(r"^((>>|\.\.) ?)+| \[skipped full display: .*", "", line)) for line in kept)
     return [re.sub(r"\s+", " ", match[1].replace("'", '"')).strip() for match in found if match]
 
@@ -85,7 +89,7 @@ def test_the_scripts_of_the_authors_give_their_values(monkeypatch: pytest.Monkey
     folder = Path(CHECKOUT) / "tests"
     scripts = sorted((folder / "in").iterdir())
     for script in scripts:
-        own = values(transcript(RaspPrompt(), script.read_text(encoding="utf-8")))
+        own = values(transcript(script.read_text(encoding="utf-8")))
         theirs = values(iter((folder / "tgt" / script.name).read_text(encoding="utf-8").splitlines()))
         assert own == theirs, script
     assert len(scripts) == 21

@@ -16,7 +16,7 @@ from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.analyse import Analysis, analyse
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.values import shown
-from tm2tfr.sources.rasp.write import CALLED, applied
+from tm2tfr.sources.rasp.write import CALLED, applied, literal
 
 # ── How an s-op or a selector is made, as RASP text that refers to what is drawn by name.
 MOST_ENTRIES = 4
@@ -36,7 +36,9 @@ def expression(sop: rasp.SOp, names: Mapping[int, str]) -> str:
     if isinstance(sop, rasp.Indices):
         return "indices"
     if isinstance(sop, rasp.Aggregate):
-        return f"aggregate({selector_named(sop.selector, names)}, {named(sop.values, names)})"
+        usual = type(sop.default) is int and sop.default == 0
+        default = "" if usual else f", {literal(sop.default)}"
+        return f"aggregate({selector_named(sop.selector, names)}, {named(sop.values, names)}{default})"
     if isinstance(sop, rasp.Elementwise):
         return _elementwise(sop, names)
     raise TypeError(f"{type(sop).__name__} is not an s-op of a program")
@@ -68,12 +70,12 @@ def _part(selector: rasp.Selector, names: Mapping[int, str]) -> str:
 
 
 def _elementwise(sop: rasp.Elementwise, names: Mapping[int, str]) -> str:
-    word = named if sop.operator in (*CALLED, "table") else _operand
+    word = named if sop.operator in (*CALLED, "table") else operand
     entries = [shown(k) + (f": {shown(v)}" if sop.operator == "table" else "") for k, v in sop.entries]
     return applied(sop, [word(argument, names) for argument in sop.arguments], _cut(entries))
 
 
-def _operand(sop: rasp.SOp, names: Mapping[int, str]) -> str:
+def operand(sop: rasp.SOp, names: Mapping[int, str]) -> str:
     """Return an operand, in brackets if it is written out and is not a call: few readers know RASP's precedences."""
     text = named(sop, names)
     return (

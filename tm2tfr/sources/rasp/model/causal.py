@@ -136,8 +136,9 @@ class RaspRun(WiredRun):
             if not min(offered) <= value <= max(offered):
                 self.doubt(f"{_name(node)} is not a mean of values at {i} then")
             return self._allowed(node, plain_value(value), i)
-        if found is not None:
-            return next(iter(atoms.values()))
+        brought = [value for value in self._about.atoms[self._about.same[node]].values() if value != node.default]
+        if found is not None and len(brought) <= 1:  # which needs no head of its own, as it is always the same
+            return brought[0] if brought else node.default
         self.doubt(f"nothing says how {_name(node)} is known at {i}")
         return node.default
 

@@ -69,7 +69,7 @@ class RaspClaims:
                 sop = self.sops.get(claim.sop)
                 known = isinstance(sop, Aggregate) and sop.selector.number in self.gazes
             case StepsOf():
-                known = claim.sop in self.means and bool(thresholds(subspace))
+                known = claim.sop in self.means and len(thresholds(subspace)) == len(subspace.labels or ())
             case FoundOf() | SharesOf():
                 known = claim.selector in self.gazes and claim.selector in self.selectors
             case _:

@@ -8,7 +8,15 @@ from tm2tfr.contract.labelling import HeadPattern, Seen
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.modelled import DescribedModel
 from tm2tfr.sources.rasp import sops as rasp
-from tm2tfr.sources.rasp.drawing.flow import LONGEST, base_name, expression, named, selector_named, selector_text
+from tm2tfr.sources.rasp.drawing.flow import (
+    LONGEST,
+    base_name,
+    expression,
+    named,
+    operand,
+    selector_named,
+    selector_text,
+)
 from tm2tfr.sources.rasp.model.claims import (
     ClassOf,
     FoundOf,
@@ -59,8 +67,10 @@ class _Described:
         about = {claim.sop for claim in self._claims.values() if isinstance(claim, ValueOf | PickedOf | MeanOf)}
         about |= {gaze.selector for gaze in self._gazes.values()}
         self._names: dict[int, str] = {}
+        taken = {node.name for node in self._nodes.values()}
         for number, node in sorted(self._nodes.items()):
             key = f"{'s' if isinstance(node, rasp.SOp) else 'c'}{number}"
+            key += "'" * (key in taken)
             name = base_name(node) if isinstance(node, rasp.SOp) else node.name
             if isinstance(node, rasp.Indices):
                 name = "indices"
@@ -143,7 +153,7 @@ class _Described:
     def _brought(self, sop: int, scaled: str) -> str:
         node = self._weights.known.aggregate(sop)
         keys = selector_named(node.selector, self._names)
-        return f"mean of {scaled.format(named(node.values, self._names))} over {keys}"
+        return f"mean of {scaled.format(operand(node.values, self._names))} over {keys}"
 
     def _head(self, claim: str) -> HeadPattern:
         gaze = self._gazes[claim]

@@ -114,15 +114,23 @@ def _keys(names: MachineNames) -> Mapping[str, tuple[str, str]]:
 def _described(names: MachineNames, tapes: Sequence[str], tokens: Sequence[str]) -> Iterator[ModelVariable]:
     keys, values = frozenset(names.keys), frozenset(names.values)
     key_heads = "the heads that look for the last key, here and later"
-    for name, parts, meaning, read_by, published in (
-        ("[rule]", {*keys, *values, *tapes}, "the token describes the machine", "k, here and later", _IN_DESCRIPTION),
-        ("[key]", keys, "a rule begins here", key_heads, "token says what a rule is for"),
-        ("[value]", values, "a rule ends here", "r_q and r_a, here", "token says what a rule answers"),
+    for name, parts, meaning, formula, read_by, published in (
+        (
+            "[rule]",
+            {*keys, *values, *tapes},
+            "the token describes the machine",
+            "x = (q, a), x = →(r, b, m), or x names a tape",
+            "k, here and later",
+            _IN_DESCRIPTION,
+        ),
+        ("[key]", keys, "a rule begins here", "x = (q, a)", key_heads, "token says what a rule is for"),
+        ("[value]", values, "a rule ends here", "x = →(r, b, m)", "r_q and r_a, here", "token says what a rule answers"),
     ):
         yield ModelVariable(
             name=name,
             meaning=f"whether {meaning}",
             equation=_bit([token in parts for token in tokens]),
+            formula=formula,
             since=DESCRIBED,
             read_by=read_by,
             least=0,
@@ -161,6 +169,7 @@ def _of_rules(names: MachineNames, tokens: Sequence[str]) -> Iterator[ModelVaria
             kind="label",
             labels=labels,
             equation=partial(_key_read, of_key=of_key),
+            formula=f"the {name} of x_j = (q, a) at the last key j",
             since=KEY_READ,
             read_by=f"r_{name}, here",
             column=LabelColumn(name=f"{name}(key)", meaning=f"the {part} of the last rule that has begun", kind="label"),
@@ -268,6 +277,7 @@ def _found(names: MachineNames, tokens: Sequence[str]) -> Iterator[ModelVariable
         kind="label",
         labels=names.values,
         equation=lambda c: answers[c["e_x"]],
+        formula="(r, b, m) if x = →(r, b, m), else ⊥",
         stored=False,
         column=LabelColumn(name="r_out", meaning=meaning, kind="label", labels_of="out"),
     )
@@ -326,12 +336,16 @@ def votes(c: ModelColumns, names: MachineNames, tapes: Sequence[str]) -> Variabl
 def _rule_patterns(names: MachineNames, *, two_way: bool) -> Iterator[Pattern]:
     half = "h+/(i+1)" if two_way else "h/(i+1)"
     yield Pattern(
-        claim="last key", meaning="the last token that says what a rule is for", places=lambda c: c.latest_where("[key]")
+        claim="last key",
+        meaning="the last token that says what a rule is for",
+        formula="the latest j ≤ i with [key]_j = 1",
+        places=lambda c: c.latest_where("[key]"),
     )
-    yield Pattern(claim="first", meaning="the first token", places=lambda c: np.zeros_like(c.i))
+    yield Pattern(claim="first", meaning="the first token", formula="0", places=lambda c: np.zeros_like(c.i))
     yield Pattern(
         claim="h+k",
         meaning="the input symbol of the cell under the head",
+        formula="argmax_{j≤i} (2(h+k)·j - j²)/(i+1)",
         places=lambda c: c.nearest(c[half] + c["k/(i+1)"]),
     )
     yield Pattern(
