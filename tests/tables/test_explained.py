@@ -23,7 +23,7 @@ def test_every_variable_that_weights_hold_is_explained_in_the_order_of_the_layer
     assert all(each.meaning and each.formula for each in (*found.variables, *found.patterns))
 
 
-@pytest.mark.parametrize("options", [{"variant": "paper"}, {"variant": "paper-hard"}, {"universal": (3, 2)}])
+@pytest.mark.parametrize("options", [{"variant": "paper"}, {"variant": "paper-hard"}, {"universal": (3, 3)}])
 def test_other_constructions_are_explained_as_completely(options: dict[str, object]) -> None:
     name = "parity" if "universal" in options else "full-adder"
     found = tm2tfr.explain(Subject.of(name, options=options))
