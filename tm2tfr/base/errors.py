@@ -105,7 +105,7 @@ _TYPED = (
     r"^tm2tfr [\w-]+: "  # the command, which is not what was called
     r"|(?P<command>tm2tfr [a-z][\w-]* (?:[^:;,'`]|,(?! ))*)"  # a command to type remains one
     r"|(?:(?P<example>\b(?:example|give) )|(?<![^\s(]))--(?P<option>[a-z][a-z-]*)"
-    rf"(?: (?P<value>\d+|'[^']*'|(?:{_WORDS})(?![\w-])|[^\s,;:]*[./]\w+|(?(example)[^\s,;:]+|\d))(?!, \w+(?:,| or\b)))?"
+    rf"(?: (?P<value>\d+|'[^']*'|(?:{_WORDS})(?![\w-])|[^\s,;:]*[./]\w+|(?(example)[^\s,;:]+|\d)))?"
 )
 _FLAGS = frozenset(("cut-registers", "keep-rows", "resume", "unbounded"))
 """Options without a value, which are parameters that are true."""

@@ -66,9 +66,7 @@ def test_all_cases_are_counted_in_binary() -> None:
     assert ["".join(map(str, row)) for row in all_cases(FALLING).tolist()] == [f"{k:03b}" for k in range(8)]
     assert all_cases(circuit(" ".join(f"x{k}" for k in range(20)))).shape == (2**20, 20)
     many = circuit(" ".join(f"x{k}" for k in range(21)))
-    message = (
-        "21 inputs have 2^21 cases, and at most 2^20 are gone through: check random ones with --random 1000, or certify"
-    )
+    message = "21 inputs have 2^21 cases, and at most 2^20 are gone through: check random ones with random=1000, or certify"
     with pytest.raises(InputError, match=re.escape(message)):
         all_cases(many)
 

@@ -37,17 +37,19 @@ async ({ columns, cases, positions }) => {
   const logs = [], told = [];
   for (const { spec, given, whole } of cases) {
     const log = [];
-    const watch = {
+    const watching = (log) => ({
       stage: (layer, part, x) => log.push(Float64Array.from(x)),
       head: (layer, head, look) =>
         log.push(Float64Array.from(look ? [look.attended.length, ...look.attended, ...look.scores, look.runner] : [-1])),
-    };
+    });
+    const watch = watching(log), own = given.map(() => []);
     let refused = null;
     try {
       const decoder = explorer.decoderOf(spec, buffers);
       if (whole) {
-        const watches = new Map(given.map((_, i) => [i, watch]));
-        for (const { logits } of explorer.wholeRun(decoder, given, watches)) log.push(logits);
+        const watches = new Map(own.map((each, i) => [i, watching(each)]));
+        const passed = explorer.wholeRun(decoder, given, watches);
+        for (const { logits } of passed) log.push(logits);
       } else {
         const session = new explorer.Dense(decoder);
         const most = spec.outputs.length ? given.length : positions;
@@ -60,6 +62,7 @@ async ({ columns, cases, positions }) => {
       if (error.name !== "Refused") throw error;
       refused = error.message;
     }
+    log.unshift(...own.flat());
     logs.push(...log);
     told.push({ size: log.reduce((sum, part) => sum + part.length, 0), refused });
   }
@@ -102,18 +105,19 @@ class _Log:
 
 def in_python(case: Case) -> Seen:
     log, refused = _Log(case.decoder), None
+    own = {i: _Log(case.decoder) for i in range(len(case.given))}  # positions are computed in no order that matters
     try:
         if case.whole:
-            watches = dict.fromkeys(range(len(case.given)), log)
-            log.parts += [passed.logits for passed in run_whole(case.decoder, case.given, engine=Dense(), watches=watches)]
+            log.parts += [passed.logits for passed in run_whole(case.decoder, case.given, engine=Dense(), watches=own)]
         else:
             session, answer = Dense().start(case.decoder), -1
             for i in range(len(case.given) if case.decoder.labeller else POSITIONS):
                 answer = session.feed(case.given[i] if i < len(case.given) else answer, log)
                 log.parts += [session.logits, [answer]]
     except EngineError as error:
-        refused = str(error)
-    return Seen(np.concatenate([np.zeros(0), *log.parts]).astype(np.float64), refused)
+        refused = error.typed
+    parts = [part for each in (*own.values(), log) for part in each.parts]
+    return Seen(np.concatenate([np.zeros(0), *parts]).astype(np.float64), refused)
 
 
 def in_a_worker(chromium: Any, task: str, argument: dict[str, Any], script: str = SCRIPT) -> Any:
@@ -136,18 +140,19 @@ def in_the_browser(chromium: Any, chosen: Sequence[Case], script: str = SCRIPT) 
 
 
 def differences(chosen: Sequence[Case], found: Sequence[Seen], wanted: Sequence[Seen]) -> Iterator[str]:
-    """Yield what differs, by case: NaNs, which a refusal follows, have no bits of their own."""
+    """Yield what differs, by case; NaNs, which a refusal follows, are the same, and so are 0 and -0, as scores may be."""
     for case, here, there in zip(chosen, found, wanted, strict=True):
         if here.refused != there.refused:
             yield f"{case.name}: {here.refused} instead of {there.refused}"
-        elif len(here.numbers) != len(there.numbers):
+        elif len(here.numbers) != len(there.numbers) and not here.refused:
             yield f"{case.name}: {len(here.numbers)} numbers instead of {len(there.numbers)}"
         else:
-            both = np.isnan(here.numbers) & np.isnan(there.numbers)
-            wrong = np.flatnonzero((here.numbers.view(np.uint64) != there.numbers.view(np.uint64)) & ~both)
+            size = min(len(here.numbers), len(there.numbers))  # one may have shown more of where it was refused
+            ours, theirs = here.numbers[:size], there.numbers[:size]
+            wrong = np.flatnonzero((ours != theirs) & ~(np.isnan(ours) & np.isnan(theirs)))
             if len(wrong):
                 at = int(wrong[0])
-                yield f"{case.name}: {len(wrong)} numbers, the first {here.numbers[at]!r}, not {there.numbers[at]!r}"
+                yield f"{case.name}: {len(wrong)} numbers, the first {ours[at]!r}, not {theirs[at]!r}"
 
 
 @cache

@@ -315,8 +315,8 @@ def test_the_help_lists_the_keys(opened: Open, chapter: Explorer) -> None:
 
 # ── panels ──────────────────────────────────────────────────────────────────────────────────────────────────
 def panels(page: Any) -> dict[str, dict[str, float]]:
-    """Return the panels' boxes, in the order of the document, which is that of the Tab key."""
-    places = page.locator(".panel").evaluate_all(
+    """Return the boxes of the panels of a run, in the order of the document, which is that of the Tab key."""
+    places = page.locator(".run .panel").evaluate_all(
         "all => all.map(p => [p.classList[1], p.getBoundingClientRect().toJSON()])"
     )
     return dict(places)
