@@ -577,6 +577,7 @@ def test_the_rule_is_marked_in_an_arrow_with_several(opened: Open) -> None:
     page.wait_for_selector(".graph .node.now")
     for row in explorer.traces[0].rows[1:]:
         follow(page, f"#i={row.i}")
+        page.locator(f".rows .row.now[data-row='{row.i}']").wait_for(state="attached")  # the table is drawn last
         rules += page.locator(".graph .edge text.now").evaluate_all("texts => texts.map(text => text.textContent.trim())")
     assert rules == ["0 → 1, R", "0 → 1, L", "1 → L", "0 → 1, L", "0 → 1, R", "1 → R"]
 
