@@ -128,7 +128,8 @@ def check(
         beside, default = {"machine": machine, "left_boundary": left_boundary, **vars(options)}, RunOptions()
         given = next((name for name, value in beside.items() if value != getattr(default, name, None)), None)
         if given is not None:
-            raise UsageError(f"{given} cannot stand beside a plan: Plan({given}=...) says it, or omit it")
+            remedy = f"Plan({given}=...) says it, or omit it" if given in vars(word) else "give single inputs, or omit it"
+            raise UsageError(f"{given} cannot stand beside a plan: {remedy}")
         return _checked(subject if isinstance(subject, MachineList) else Subject.of(subject), word, watch)
     if isinstance(subject, MachineList):
         raise UsageError(f"{subject.name} is a list of machines: check it by a plan, tm2tfr.Plan(inputs=...)")
