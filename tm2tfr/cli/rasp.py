@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -75,10 +75,9 @@ def _content(file: Path | None) -> tuple[str, bytes | str]:
 
 
 def _interactive(session: RaspPrompt) -> None:
-
     write_data(f"{WELCOME}\nstatements end with ;, and :help lists the commands\n")
-    lines = _toolkit(session) if find_spec("prompt_toolkit") is not None else _plain()
-    for piece in pieces(lines):
+    ask = _toolkit(session) if find_spec("prompt_toolkit") is not None else _plain()
+    for piece in pieces(_typed(ask)):
         if _answered(session, piece)[0]:
             return
 
@@ -99,7 +98,6 @@ def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
 
 # ── commands of the prompt itself ───────────────────────────────────────────────────────────────────────────
 def _commanded(session: RaspPrompt, line: str) -> Iterator[str]:
-
     name, _, argument = line[1:].rstrip("; ").partition(" ")
     argument = argument.strip().strip('"')
     commands = {"help": _help, "compile": _compile, "check": _check, "explore": _explore, "save": _save}
@@ -158,19 +156,19 @@ def _subject(session: RaspPrompt, sop: str) -> Subject:
 
 
 # ── lines from a terminal ───────────────────────────────────────────────────────────────────────────────────
-def _plain() -> Iterator[str | None]:
-    """Yield the lines that are typed, until the end of the input; None where Ctrl-C drops the statement."""
-    with suppress(ImportError):
-        import readline  # noqa: F401 — where it is there, input() has history and editing
+def _typed(ask: Callable[[str], str]) -> Iterator[str | None]:
+    """Yield the lines that are typed, until the end of the input; None where Ctrl-C drops the statement.
+
+    Args:
+        ask: the prompt -> the line behind it.
+    """
     continued = ""
     while True:
         try:
-            line = input(".. " if continued else ">> ")
+            line = ask(".. " if continued else ">> ")
         except EOFError:
-            write_data("\n")
             return
         except KeyboardInterrupt:
-            write_data("\n")
             continued = ""
             yield None
             continue
@@ -178,7 +176,23 @@ def _plain() -> Iterator[str | None]:
         continued = _continued(continued, line)
 
 
-def _toolkit(session: RaspPrompt) -> Iterator[str | None]:
+def _plain() -> Callable[[str], str]:
+    """Return what asks for a line without prompt_toolkit."""
+    with suppress(ImportError):
+        import readline  # noqa: F401 — where it is there, input() has history and editing
+
+    def ask(prompt: str) -> str:
+        try:
+            return input(prompt)
+        except (EOFError, KeyboardInterrupt):
+            write_data("\n")
+            raise
+
+    return ask
+
+
+def _toolkit(session: RaspPrompt) -> Callable[[str], str]:
+    """Return what asks for a line with history and completion."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.history import FileHistory, InMemoryHistory
@@ -189,21 +203,11 @@ def _toolkit(session: RaspPrompt) -> Iterator[str | None]:
         typed: PromptSession[str] = PromptSession(history=FileHistory(str(path)))
     except OSError:  # no home folder, or one that may not be written to
         typed = PromptSession(history=InMemoryHistory())
-    continued = ""
-    while True:
-        try:
-            completer = WordCompleter(
-                [*session.known, ":check", ":compile", ":explore", ":help", ":quit", ":save"], WORD=True
-            )
-            line = typed.prompt(".. " if continued else ">> ", completer=completer, complete_while_typing=False)
-        except EOFError:
-            return
-        except KeyboardInterrupt:
-            continued = ""
-            yield None
-            continue
-        yield line
-        continued = _continued(continued, line)
+
+    def ask(prompt: str) -> str:
+        return typed.prompt(prompt, completer=WordCompleter(words(session), WORD=True), complete_while_typing=False)
+
+    return ask
 
 
 def words(session: RaspPrompt) -> list[str]:

@@ -167,7 +167,7 @@ class RaspPrompt:
     def _carried_out(self, statement: s.Statement, log: Log) -> Iterator[str]:
         worker = self._elaborator
         if isinstance(statement, s.Setting):
-            yield from self._set(statement, log)
+            yield from self._set(statement)
             return
         loaded: dict[str, names.Meta] = {}
         worker.requests.clear()
@@ -197,7 +197,7 @@ class RaspPrompt:
             case s.Drawing():
                 yield "     draw: write the program with ':save FILE', and draw it with 'tm2tfr graph FILE --input INPUT'"
 
-    def _set(self, statement: s.Setting, log: Log) -> Iterator[str]:
+    def _set(self, statement: s.Setting) -> Iterator[str]:
         subjects = [statement.subject] if statement.subject else ["s-op", "selector"]
         match statement.kind:
             case "exit":
