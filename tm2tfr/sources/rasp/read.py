@@ -116,7 +116,7 @@ def elaborated(log: Log, statements: tuple[Statement, ...], *, library: bool, fo
     public = {n: v for owner in scope.chain() for n, v in owner.names.items() if not n.startswith("_")}
     worker.base = Scope(names={**public, "tokens": make.conversions["tokens_str"]})
     top = Scope(worker.base, reserved=reserved)
-    worker.last = None
+    worker.last, make.statement = None, ""
     worker.run(statements, top)
     return Elaborated(worker, top, known)
 

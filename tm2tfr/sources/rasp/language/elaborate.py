@@ -26,8 +26,8 @@ from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.parse import parse
-from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes
-from tm2tfr.sources.rasp.sops import Node, Selector, SOp
+from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes, call_it
+from tm2tfr.sources.rasp.sops import Call, Node, Selector, SOp
 
 MOST_CALLS = 1000
 """That may be nested."""
@@ -131,16 +131,21 @@ class Elaborator:
             self.log.inside(refused.part.source).add(refused.part.span, refused.what, refused.remedy)
 
     def _alone(self, statement: s.Alone, scope: names.Scope) -> None:
+        self.make.statement = self.make.statement if self.calls else ""
         self.last = self.value(statement.expression, scope)
 
     def _assignment(self, statement: s.Assignment, scope: names.Scope) -> None:
+        if not self.calls:
+            self.make.statement = statement.names[0].name
         values = [self.value(expression, scope) for expression in statement.values]
         value = values[0] if len(values) == 1 else values
+        several = len(statement.names) > 1
         inside = self.calls > 0 and statement.source in self.foreign  # what the library calls its parts is its own affair
-        if len(statement.names) == 1:
-            names.assign(statement.names[0], value, scope, naming=not inside)
-        else:
-            names.take_apart(statement.names, value, statement, scope)
+        items = names.items_of(statement.names, value, statement) if several else [value]
+        for name, item in zip(statement.names, items, strict=True):
+            names.assign(name, item, scope)
+            if isinstance(item, Node):
+                call_it(item, name.name, self.make.calls, known=several or not inside)
         self.last = None
 
     def _loop(self, statement: s.Loop, scope: names.Scope) -> None:
@@ -380,11 +385,13 @@ class Elaborator:
         scope = function.scope.inner()
         foreign = definition.source in self.foreign
         outside, self.calls = self.site, self.calls + 1
+        around = self.make.calls
+        self.make.calls = calls = (*around, Call(function.name, tuple(values)))
         if foreign and self.site is None and call.source not in self.foreign:
             self.site = call
         try:
             for name, value in zip(definition.parameters, values, strict=True):
-                names.assign(name, value, scope, naming=False)
+                names.assign(name, value, scope)
             for statement in definition.body:
                 self.statement(statement, scope)
             results = self._values(definition.results, scope)
@@ -393,8 +400,10 @@ class Elaborator:
                 raise names.StatementRefused(call, f"in {function.name!r}: {refused.what}", refused.remedy) from None
             raise
         finally:
-            self.site, self.calls = outside, self.calls - 1
+            self.site, self.calls, self.make.calls = outside, self.calls - 1, around
         result = results[0] if len(results) == 1 else results
+        if isinstance(result, Node) and not function.name.startswith("_"):
+            call_it(result, "", calls)
         if foreign and function.name in self.width_functions and isinstance(result, SOp):
             self.widths[result.number] = values[0]
         return result

@@ -9,9 +9,9 @@ from typing import Any
 
 from tm2tfr.base.text.parts import TextPart
 from tm2tfr.sources.rasp.language import syntax as s
-from tm2tfr.sources.rasp.language.syntax import Definition, call_it
+from tm2tfr.sources.rasp.language.syntax import Definition
 from tm2tfr.sources.rasp.program import Word
-from tm2tfr.sources.rasp.sops import Node, Selector, SOp
+from tm2tfr.sources.rasp.sops import Selector, SOp
 
 Meta = Any
 """A value of the meta level: an atom, a list, a dictionary, a function, an s-op, a selector, an `Answer`, or `BROKEN`."""
@@ -155,8 +155,8 @@ _SORTS = {
 
 
 # ── puts values into variables, and marks those of a statement that was refused ───────────────────────
-def assign(name: s.Variable, value: Meta, scope: Scope, *, naming: bool = True) -> None:
-    """Assign a value to a variable of a scope and of those that take over what is assigned there; name a node after it."""
+def assign(name: s.Variable, value: Meta, scope: Scope) -> None:
+    """Assign a value to a variable of a scope and of those that take over what is assigned there."""
     owner: Scope | None = scope
     while owner is not None:
         if name.name in owner.reserved:
@@ -165,26 +165,23 @@ def assign(name: s.Variable, value: Meta, scope: Scope, *, naming: bool = True) 
         owner.names.pop(name.name, None)
         owner.names[name.name] = value
         owner = None if name.name.startswith("_") else owner.taker
-    if naming and isinstance(value, Node):
-        call_it(value, name.name)
 
 
-def take_apart(names: Sequence[s.Variable], value: Meta, part: s.TextPart, scope: Scope) -> None:
-    """Assign the items of a list, or the characters of a text, to variables."""
+def items_of(names: Sequence[s.Variable], value: Meta, part: s.TextPart) -> list[Meta]:
+    """Return the items of a list, or the characters of a text, one for each of some variables."""
     if not isinstance(value, list | dict | str):
         what = f"{len(names)} variables need {len(names)} values, not {sort_of(value)}"
         raise StatementRefused(part, what, "use a list, or one variable")
     if len(value) != len(names):
         what = f"{len(names)} variables cannot take {len(value)} values"
         raise StatementRefused(part, what, "use as many variables as there are values")
-    for name, item in zip(names, value, strict=True):
-        assign(name, item, scope)
+    return list(value)
 
 
 def bind(names: Sequence[s.Variable], item: Meta, part: s.TextPart, scope: Scope) -> None:
     """Assign an item of a list that is gone over to a variable, or its own items to several."""
     if len(names) == 1:
-        assign(names[0], item, scope, naming=False)
+        assign(names[0], item, scope)
     else:
         if not isinstance(item, list | dict | str):
             what = f"{len(names)} variables go over items that are lists, and this item is {sort_of(item)}"
@@ -193,7 +190,7 @@ def bind(names: Sequence[s.Variable], item: Meta, part: s.TextPart, scope: Scope
             what = f"{len(names)} variables cannot take an item of {len(item)} values"
             raise StatementRefused(part, what, "use as many variables as an item has values")
         for name, value in zip(names, item, strict=True):
-            assign(name, value, scope, naming=False)
+            assign(name, value, scope)
 
 
 def break_names(statement: s.Statement, scope: Scope) -> None:
