@@ -105,7 +105,8 @@ class Base:
         model, layout = self.model, self.decoder.layout
         name, why = asked if asked in model.variables else model.aliases.get(asked, asked), ""
         if name not in model.variables:
-            places = (asked,) if asked in layout else self.columns().get(asked, "")
+            claimed = layout.holding(asked)  # as scripts have it from before variables had names of their own
+            places = (asked,) if asked in layout else (claimed.name,) if claimed else self.columns().get(asked, "")
             held = [self.of_subspace(place) for place in places] if isinstance(places, tuple) else []
             why = places if isinstance(places, str) else ""
             name = next((each for each in held if each in model.variables), *held[:1] or [name])

@@ -206,7 +206,7 @@ class RaspNames:
         if isinstance(node, rasp.Select):
             return f"select({', '.join(map(refer, parts))}, {node.relation})"
         if isinstance(node, rasp.Combined):
-            texts = [refer(part, operand=True) for part in parts]
+            texts = [refer(part, operand=not _continues(part, node.operator)) for part in parts]
             return f"not {texts[0]}" if node.operator == "not" else f" {node.operator} ".join(texts)
         return self._applied(node, refer)
 
@@ -216,8 +216,9 @@ class RaspNames:
         entries = [shown(k) + (f": {shown(v)}" if node.operator == "table" else "") for k, v in node.entries]
         if len(entries) > MOST_ENTRIES + 1:
             entries = [*entries[:MOST_ENTRIES], f"… {len(entries) - MOST_ENTRIES} more"]
-        alone = node.operator in (*CALLED, "table")
-        return applied(node, [refer(part, operand=not alone) for part in node.arguments], entries)
+        alone, first = node.operator in (*CALLED, "table"), node.arguments[0]
+        texts = [refer(part, operand=not alone) for part in node.arguments[1:]]
+        return applied(node, [refer(first, operand=not alone and not _continues(first, node.operator)), *texts], entries)
 
 
 class Refer(Protocol):
@@ -234,6 +235,13 @@ def _is_call(node: rasp.Node) -> bool:
     return isinstance(node, rasp.Select | rasp.Aggregate) or (
         isinstance(node, rasp.Elementwise) and node.operator in CALLED
     )
+
+
+def _continues(first: rasp.Node, operator: str) -> bool:
+    """Return whether `operator` behind a node needs no brackets around it: in sums, and where both operators are one."""
+    if isinstance(first, rasp.Elementwise):
+        return len(first.arguments) == 2 and {first.operator, operator} <= {"+", "-"}
+    return isinstance(first, rasp.Combined) and first.operator == operator != "not"
 
 
 def _needs_brackets(node: rasp.Node) -> bool:

@@ -79,7 +79,7 @@ def test_a_picture_shows_every_text_as_it_is() -> None:
     svg = ET.fromstring(render(program, "svg").decode())
     shown = ["".join(text.itertext()) for text in svg.iter("{http://www.w3.org/2000/svg}text")]
     assert 'select(tokens, "</svg>&lt;\\N", ==)' in shown
-    assert '= (x + "&amp;") + tokens' in shown
+    assert '= x + "&amp;" + tokens' in shown
     assert '(default "<b>")' in [text.strip() for text in shown]
 
 

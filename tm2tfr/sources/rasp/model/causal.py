@@ -339,6 +339,6 @@ def causal_model(program: Program, word: str, decoder: Decoder) -> WiredCausal:
     variables = about.variables()
     held = {claim.sop: what for what, claim in about.claims.items() if isinstance(claim, ValueOf)}
     known = {name: about.same[sop].number for name, sop in program.sops.items() if sop in about.same}
-    aliases = {name: held[number] for name, number in known.items() if number in held and name not in variables}
+    aliases = {name: held[number] for name, number in known.items() if number in held}
     aliases["tokens"] = about.token
     return WiredCausal(about, variables, aliases, lambda settings: RaspRun(about, tokens, settings))

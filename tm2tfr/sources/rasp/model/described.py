@@ -84,7 +84,11 @@ class _Described:
     def _text(self, node: rasp.SOp | rasp.Selector) -> str:
         width = self._weights.program.widths.get(node.number)
         text = self._names.text(node, self._by_name)
-        return text if width is None or not node.name else f"selector_width({self._names.reference(width, self._by_name)}) = {text}"
+        return (
+            text
+            if width is None or not node.name
+            else f"selector_width({self._names.reference(width, self._by_name)}) = {text}"
+        )
 
     def _equation(self, node: rasp.SOp | rasp.Selector) -> str:
         name, text = self._names[node], self._text(node)
