@@ -12,8 +12,7 @@ a name of the library cannot be assigned, ``out`` is the value of the last expre
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -33,7 +32,6 @@ MOST_CALLS = 1000
 """That may be nested."""
 MOST_STEPS = 500_000
 """Expressions that are evaluated."""
-_FRAMES = 100_000
 EXIT = "exit"
 Files = Callable[[str, SourceText], SourceText]
 """``load "x";`` in a source -> the source of that file."""
@@ -110,7 +108,7 @@ class Elaborator:
 
     def attempt(self, statement: s.Statement, scope: names.Scope) -> bool:
         """Run a statement, and return whether it was carried out; why it was refused goes to the log."""
-        with _deep():
+        with names.deeply():
             try:
                 self.statement(statement, scope)
             except names.StatementRefused as refused:
@@ -411,19 +409,3 @@ class Elaborator:
 
 _CALLED = ("select", "aggregate", "range", "zip", "len")
 _TOO_DEEP = "the statement is nested too deeply", "use variables for its parts, and check that its recursion ends"
-
-
-@contextmanager
-def _deep() -> Iterator[None]:
-    """Let functions of RASP call themselves as deep as they may."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
-def named(values: Mapping[str, names.Meta], kind: type[Node]) -> dict[str, Any]:
-    """Return the variables that are of a kind, in the order in which they were last assigned."""
-    return {name: value for name, value in values.items() if isinstance(value, kind) and name != "out"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,6 +17,8 @@ from tm2tfr.sources.rasp.sops import Selector, SOp
 
 Meta = Any
 """A value of the meta level: an atom, a list, a dictionary, a function, an s-op, a selector, an `Answer`, or `BROKEN`."""
+
+_FRAMES = 100_000
 
 RESERVED = frozenset(
     [
@@ -210,3 +214,19 @@ def break_names(statement: s.Statement, scope: Scope) -> None:
             if name.name not in owner.reserved:
                 owner.names[name.name] = BROKEN
         owner = owner.taker
+
+
+def named(values: Mapping[str, Meta], kind: type[Node]) -> dict[str, Any]:
+    """Return the variables that are of a kind, in the order in which they were last assigned."""
+    return {name: value for name, value in values.items() if isinstance(value, kind) and name != "out"}
+
+
+@contextmanager
+def deeply() -> Iterator[None]:
+    """Let functions of RASP call themselves as deep as they may."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -330,7 +330,7 @@ class Lowering:
             claim = f"{selector.key} {mask} {'|'.join(cluster.claim for cluster, each in every if not each.always)}".strip()
             scores = [pair for _, each in every for pair in each.scores]
             name = seq.plainly(selector)
-            looking = Looking(name if depth == first else ended(name, f" (attention {depth})"), claim, scores)
+            looking = Looking(name if depth == first else ended(name, f" (depth {depth})"), claim, scores)
             kept = tuple((cluster, each) for cluster, each in every if not each.always)
             self._heads[selector, depth] = _Head(looking, kept)
             self._stream.head(depth, looking)
