@@ -13,7 +13,7 @@ from tm2tfr.base.text.parts import TextPart
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.syntax import Definition
 from tm2tfr.sources.rasp.program import Word
-from tm2tfr.sources.rasp.sops import Selector, SOp
+from tm2tfr.sources.rasp.sops import Node, Selector, SOp
 
 Meta = Any
 """A value of the meta level: an atom, a list, a dictionary, a function, an s-op, a selector, an `Answer`, or `BROKEN`."""
