@@ -19,8 +19,8 @@ from math import prod
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import clusters
-from tm2tfr.sources.sequence.functions import NOTHING, Tuple, mixed, roots_of
-from tm2tfr.sources.sequence.rooted import Remembered, Rooted
+from tm2tfr.sources.sequence.functions import NOTHING, Nothing, Tuple, mixed, roots_of
+from tm2tfr.sources.sequence.rooted import Remembered, Rooted, projected
 from tm2tfr.sources.sequence.selections import EXACT, AttentionValues, Facts
 
 MOST_COMBINATIONS = 400_000
@@ -162,12 +162,11 @@ class Domains:
         columns = []
         for node in nodes:
             function = self.function(node)
-            if (places := [roots.index(root) for root in function.roots]) != list(range(len(roots))):
-                columns.append(function.column([tuple([values[place] for place in places]) for values in combinations]))
-            else:
-                columns.append(function.column(combinations))
+            places = [roots.index(root) for root in function.roots]
+            whole = places == list(range(len(roots)))
+            columns.append(function.column(combinations if whole else projected(combinations, places)))
         found = zip(*columns, strict=True) if columns else [()] * len(combinations[:1])
-        if any(value is NOTHING for column in columns for value in column):
+        if any(Nothing in set(map(type, column)) for column in columns):
             return [values for values in found if not any(value is NOTHING for value in values)]
         return found
 

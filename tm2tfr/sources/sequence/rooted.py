@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from tm2tfr.sources.sequence.functions import NOTHING, Nothing, NoValueError, Tuple, applied, postorder, roots_of
@@ -109,12 +110,11 @@ class Rooted:
 
     def _evaluated_together(self, combinations: Sequence[Tuple]) -> list[Item | Nothing]:
         """Return what `_evaluated` does for each, step by step for all of them."""
-        roots: list[list[Any]] = list(map(list, zip(*combinations, strict=True)))
         here: list[list[Any]] = [[start] * len(combinations) for start in self._start]
         for place, root in self._inputs:
-            here[place] = roots[root]
+            here[place] = list(map(itemgetter(root), combinations))
         for place, part, taken in self._parts:
-            here[place] = part.column(list(zip(*[roots[root] for root in taken], strict=True)))
+            here[place] = part.column(projected(combinations, taken))
         for place, step, takes in self._steps:
             here[place] = step.column(list(zip(*[here[taken] for taken in takes], strict=True)))
         return here[-1]
@@ -132,6 +132,13 @@ class Rooted:
             if found is NOTHING:
                 return NOTHING
         return here[-1]
+
+
+def projected(combinations: Sequence[Tuple], places: Sequence[int]) -> list[Tuple]:
+    """Return what combinations have at some places."""
+    if len(places) > 1:
+        return list(map(itemgetter(*places), combinations))
+    return [tuple([values[place] for place in places]) for values in combinations]
 
 
 def _parts(node: Operation, most: int) -> Iterator[Operation]:
