@@ -10,7 +10,7 @@ that an order of creation is an order of evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypedDict
@@ -188,8 +188,8 @@ def leaves(selector: Selection) -> list[Compare]:
     return found
 
 
-def ordered(wanted: Iterable[Operation]) -> list[Operation]:
-    """Return the nodes that `wanted` are made of, and these, each after those it is made of."""
+def ordered(wanted: Iterable[Operation], known: Container[Operation] = ()) -> list[Operation]:
+    """Return the nodes that `wanted` are made of, and these, each after those it is made of, without those of `known`."""
     order: dict[Operation, None] = {}
     for root in wanted:
         waiting: list[tuple[Operation, bool]] = [(root, False)]
@@ -201,7 +201,11 @@ def ordered(wanted: Iterable[Operation]) -> list[Operation]:
                 order[node] = None
             else:
                 waiting.append((node, True))
-                waiting.extend((parent, False) for parent in reversed(list(parents(node))) if parent not in order)
+                waiting.extend(
+                    (parent, False)
+                    for parent in reversed(list(parents(node)))
+                    if parent not in order and parent not in known
+                )
     return list(order)
 
 

@@ -35,7 +35,8 @@ from tm2tfr.sources.sequence.compiler.codes import (
 from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.domains import Domains, order_of
-from tm2tfr.sources.sequence.functions import NOTHING, Rooted, Tuple, is_number
+from tm2tfr.sources.sequence.functions import NOTHING, Tuple, is_number
+from tm2tfr.sources.sequence.rooted import Rooted
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import at
 
@@ -122,7 +123,7 @@ class Lowering:
         if len(function.roots) == 1:
             return self._relabelled(function, function.roots[0])
         sources = taken_apart(node, self._domains, self._expected)
-        own = Rooted(node, self._domains.kinds, sources)
+        own = Rooted(node, self._domains.step, sources)
         table = known(own, sorted(self._domains.reached(sources, self._most, by=node), key=order_of))
         return self._table(node, tuple(map(self.coded, sources)), table)
 

@@ -37,7 +37,8 @@ from tm2tfr.sources.sequence.compiler.codes import (
 )
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
-from tm2tfr.sources.sequence.functions import Remembered, Tuple, mixed
+from tm2tfr.sources.sequence.functions import Tuple, mixed
+from tm2tfr.sources.sequence.rooted import Remembered
 from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
