@@ -48,14 +48,17 @@ ProgramKind = TypeVar("ProgramKind", bound=ProgramText)
 class WiredWeights(ABC, Generic[ProgramKind]):
     """What is the same for all runs of a program's weights: the wiring, and what comes together in runs.
 
+    Args:
+        by_name: whether variables go by the names of their subspaces, instead of what these hold.
+
     Attributes:
         spaces, wires, outputs: see `tm2tfr.transformer.listing.Wiring`.
         learning: whether what comes together is noted, instead of compared with what was noted.
     """
 
-    def __init__(self, program: ProgramKind, decoder: Decoder) -> None:
-        self.program, self.decoder = program, decoder
-        spaces, self.wires, self.outputs = wiring(decoder)
+    def __init__(self, program: ProgramKind, decoder: Decoder, *, by_name: bool = False) -> None:
+        self.program, self.decoder, self._by_name = program, decoder, by_name
+        spaces, self.wires, self.outputs = wiring(decoder, by_name=by_name)
         self.spaces = {what: space for what, space in spaces.items() if space.labels != ()}  # which nothing writes
         self.learning = True
         self._together: dict[str, set[Any]] = {}
@@ -75,7 +78,7 @@ class WiredWeights(ABC, Generic[ProgramKind]):
 
     @abstractmethod
     def variables(self) -> dict[str, ModelVariable]:
-        """Return the variables that can be set or seen, by what their subspaces hold."""
+        """Return the variables that can be set or seen, as `spaces` has them."""
 
     def wire(self, what: str) -> Wire:
         """Return what a variable is computed from."""
@@ -83,12 +86,13 @@ class WiredWeights(ABC, Generic[ProgramKind]):
 
     @cached_property
     def read_by(self) -> Mapping[str, str]:
-        """What reads each variable, in words: heads by their claims, other variables, and outputs."""
+        """What reads each variable, in words: heads, other variables, and outputs."""
         read_by: dict[str, dict[str, None]] = {what: {} for what in self.spaces}
         for reader, wire in self.wires.items():
             head = wire.head
             for read in {*wire.reads, *(head.query | head.key if head else ())}:
-                read_by[read][f"the head {head.attends}" if head else reader] = None
+                named = head and (head.name if self._by_name else head.attends)
+                read_by[read][f"the head {named}" if head else reader] = None
         for output, reads in self.outputs.items():
             for read in reads:
                 read_by[read][f"the output {output}"] = None

@@ -35,7 +35,7 @@ def shortened(text: str, most: int = MOST) -> str:
         if cut is None:
             tail = (most - 1) * 3 // 8
             return f"{text[: most - 1 - tail]}{CUT}{text[len(text) - tail :]}"
-        text = f"{text[: cut[0]]}{CUT}{text[cut[1] :]}"
+        text = f"{text[: cut[0]]}{CUT}{text[cut[1] :]}".replace(f"{CUT} {CUT}", CUT)
     return text
 
 
@@ -48,9 +48,18 @@ def unique(name: str, taken: Collection[str], most: int = MOST) -> str:
     found, marks = shortened(name, most), 0
     while found in taken:
         marks += 1
-        end = MARK * marks if marks < 4 else f"{MARK}{marks}"
-        found = f"{shortened(name, most - len(end))}{end}"
+        found = ended(name, MARK * marks if marks < 4 else f"{MARK}{marks}", most)
     return found
+
+
+def ended(name: str, end: str, most: int = MOST) -> str:
+    """Return a name with something at its end, shortened before it.
+
+    >>> ended("same_tok", " #2")
+    'same_tok #2'
+    """
+    end = shortened(end, most // 2) if len(end) > most // 2 else end
+    return f"{shortened(name, most - len(end))}{end}"
 
 
 def role(words: str, name: str, most: int = MOST) -> str:
