@@ -85,7 +85,8 @@ def answered(program: LogicProgram, decoder: Decoder) -> list[Node]:
         what = f"{visible(program.name)}: these weights have an output {strange!r}, which is not a part of it"
         raise CompileError(f"{what}: compile it again")
     if program.root not in known:
-        what = f"{visible(program.name)}: no output of these weights is {output_names(program)[program.root]!r}, which is to be compared"
+        wanted = output_names(program)[program.root]
+        what = f"{visible(program.name)}: no output of these weights is {wanted!r}, which is to be compared"
         raise CompileError(f"{what}: compile it again, or choose a definition with --define")
     return known
 

@@ -120,7 +120,7 @@ class _Framed:
         for node in nodes:
             truth = self._finite[node].truth.form if node in self._finite else {}
             if len(truth) == 1 and set(truth.values()) == {1}:
-                own.setdefault(*truth, node.name)
+                own.setdefault(next(iter(truth)), node.name)
         return FramedNames({node.key: node.name for node in nodes}).named(decoder, own)
 
     # ── operations ──────────────────────────────────────────────────────────────────────────────────────────
@@ -285,4 +285,3 @@ class _Framed:
             return Output(name, (FALSE, TRUE)), [added([{"1": 1}, truth], times=[1, -1]), truth]
         labels = {seq.text_of(value): bit.form for value, bit in bits.items()}
         return Output(name, (NOTHING, *labels), whole=whole_numbers(tuple(bits))), [self._bits.ends, *labels.values()]
-

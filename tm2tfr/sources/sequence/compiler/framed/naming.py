@@ -79,7 +79,9 @@ class FramedNames:
             name = space.name
             if name not in given:
                 itself = _ITSELF.fullmatch(space.holds)
-                name = self._names.get(itself[1], "") if itself else own.get(name, "")
+                name = (
+                    self._names.get(itself[1], "") if itself else own.get(name, "") if space.holds.startswith("is ") else ""
+                )
                 name = name if name in free else unique(self.space(space.holds), taken)
             free.discard(name)
             taken.add(name)
@@ -103,7 +105,7 @@ class FramedNames:
         return replace(layer, heads=tuple(found), feed_forward=part, meaning=meaning if found else layer.meaning)
 
     # ── subspaces
-    def space(self, claim: str) -> str:
+    def space(self, claim: str) -> str:  # noqa: PLR0911
         """Return the name of a subspace by what it holds: at most 40 characters, which others may have as well."""
         for start, end in (("within rounded ", ", rounded"), ("rounded ", ", rounded"), ("within ", ", inside")):
             if claim.startswith(start):
