@@ -108,7 +108,8 @@ _PREDICATES = {"prime": "prime", "square": "square", "power of 2": "power_of_2"}
 
 def short(text: str) -> str:
     """Return a text in at most 40 characters."""
-    return shortened(text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}{CUT}{text[-LONGEST // 2 :]}")
+    half = 3 * LONGEST
+    return shortened(text if len(text) <= 2 * half else f"{text[:half]}{CUT}{text[-half:]}")
 
 
 @dataclass(frozen=True)
