@@ -64,7 +64,7 @@ def test_or_as_a_file_of_which_a_definition_is_chosen(tmp_path: Path, capsys: py
         "words: of any length, from 'a', 'b', with BOS",
         "outputs: 2 nodes: seen, Q[a]",
     ]
-    assert heading[2].startswith("here: a decoder, masks future, 1 attention layer with 1 head, ")
+    assert heading[2].startswith("here: a decoder, masks future, 1 attention sublayer with 1 head, ")
 
 
 def test_a_program_shows_its_values(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,28 @@ def reached(since: tuple[int, str], layer: int, part: str) -> bool:
     return (at, STAGES.index(done)) <= (layer, STAGES.index(part))
 
 
+def stage_text(stage: tuple[int, str], name: str = "") -> str:
+    """Return a stage as people read it, with layers from 1: ``layer 4 (read tape), attention``, ``embedding``.
+
+    Args:
+        name: of the layer, if it has one of its own.
+    """
+    layer, part = stage
+    if layer < 0:
+        return "embedding"
+    return f"layer {layer + 1}{f' ({name})' if name else ''}, {part.replace('_', '-')}"
+
+
+LAYERS = "layers count from 1; the embedding is layer 0"
+"""What JSON with records of stages says of them."""
+
+
+def stage_record(stage: tuple[int, str]) -> dict[str, object]:
+    """Return a stage as plain data for other programs, see `LAYERS`."""
+    layer, part = stage
+    return {"layer": layer + 1, "part": part}
+
+
 def written(subspace: Subspace, layer: int, part: str) -> bool:
     """Return whether a subspace is claimed to hold its value after `part` of `layer`."""
     return reached(subspace.since or (-1, "embedding"), layer, part)

@@ -12,6 +12,7 @@ from tm2tfr.base.errors import UsageError, did_you_mean, listing, visible
 from tm2tfr.base.text.shown import aligned
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.modelled import CausalModel, CausalRun, CausalValue, Settings
+from tm2tfr.contract.specification import LAYERS, stage_record, stage_text
 from tm2tfr.engines.decode import Engine
 from tm2tfr.lab.interventions.intervention import (
     Cell,
@@ -21,7 +22,6 @@ from tm2tfr.lab.interventions.intervention import (
     changed_cells,
     patched_run,
     patches_of,
-    text_of_stage,
     text_of_unknown,
     wrong_cells,
 )
@@ -311,7 +311,6 @@ class ListedVariable:
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         found = self.variable
-        layer, part = found.since
         names = {
             "name": found.name,
             "subspace": self.subspace,
@@ -319,7 +318,7 @@ class ListedVariable:
             "aliases": list(self.aliases),
         }
         about = {"meaning": found.meaning, "kind": found.kind, "labels": list(found.labels), "values": found.values}
-        return {**names, **about, "since": {"layer": layer, "part": part}, "read_by": found.read_by, "unset": found.unset}
+        return {**names, **about, "since": stage_record(found.since), "read_by": found.read_by, "unset": found.unset}
 
 
 @dataclass(frozen=True)
@@ -334,7 +333,7 @@ class VariableList:
         """Return it as plain data."""
         return {
             "subject": self.subject,
-            "layers": "layers count from 0; the embedding is layer -1",
+            "layers": LAYERS,
             "variables": [each.as_dict() for each in self.variables],
             "fixed": dict(self.fixed),
         }
@@ -344,7 +343,7 @@ class VariableList:
         for each in self.variables:
             variable = each.variable
             names = (variable.name, ", ".join(each.columns), ", ".join(each.aliases))
-            rows.append([*map(visible, names), variable.values, text_of_stage(variable.since), variable.meaning])
+            rows.append([*map(visible, names), variable.values, stage_text(variable.since), variable.meaning])
         lines = [f"{visible(self.subject)}: variables", "", *aligned(rows)]
         if self.fixed:
             lines += ["", *(f"{visible(name)} cannot be set: {why}" for name, why in self.fixed.items())]

@@ -27,15 +27,23 @@ MOST_COMBINATIONS = 400_000
 """The most combinations of values of several nodes at one position and length."""
 
 
+_NONE = frozenset[seq.Item]()
+
+
+def _is_truth(value: seq.Item) -> bool:
+    return isinstance(value, bool)
+
+
 class _Sets:
     """Sets of values, each with a number of its own."""
 
     def __init__(self) -> None:
-        self._numbers: dict[frozenset[tuple[seq.Item, bool]], int] = {}
+        self._numbers: dict[tuple[frozenset[seq.Item], frozenset[seq.Item]], int] = {}
         self._sets: list[frozenset[seq.Item]] = []
 
     def number(self, values: frozenset[seq.Item]) -> int:
-        typed = frozenset((value, isinstance(value, bool)) for value in values)  # 0 and False are equal, and not the same
+        truths = frozenset(filter(_is_truth, values)) if 0 in values or 1 in values else _NONE
+        typed = values, truths  # 0 and False are equal, and not the same
         found = self._numbers.get(typed)
         if found is None:
             found = self._numbers[typed] = len(self._sets)

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import gcd
 
 from tm2tfr.sources.sequence.graph import (
     AfterLoop,
@@ -79,6 +80,12 @@ def whole(value: Item) -> Item:
     if not isinstance(value, Fraction):
         return value
     return value.numerator if value.denominator == 1 else _hashed(value.numerator, value.denominator)
+
+
+def ratio(above: int, below: int) -> Item:
+    """Return ``above / below`` as `whole` has it; `below` is positive."""
+    common = gcd(above, below)
+    return above // common if below == common else _hashed(above // common, below // common)
 
 
 def is_number(value: Item) -> bool:

@@ -152,7 +152,7 @@ class Flow:
         layers: the first one first.
         analysis: whose layers and depths these are.
         places: (layer, head), both from 0 -> layer and head of compiled weights, from 1, by which they are called then;
-            without them, layers are counted as RASP counts attention layers.
+            without them, they are called by the depth at which RASP's analysis has them.
     """
 
     program: str
@@ -170,12 +170,12 @@ class Flow:
         return f"{self.program}: {self.names[self.sop.number]}" if self.program else self.names[self.sop.number]
 
     def layer(self, depth: int) -> str:
-        """Return the number of a layer as people see it; `depth` counts from 1."""
-        return str(self.places.get((depth - 1, 0), (depth, 0))[0])
+        """Return where the heads of a depth, from 1, are: ``layer 4`` of the weights, or ``depth 2``."""
+        return f"layer {self.places[depth - 1, 0][0]}" if self.places else f"depth {depth}"
 
     def heading(self, depth: int) -> str:
-        """Return what a layer is called; `depth` counts from 1."""
-        return f"{'layer' if self.places else 'attention layer'} {self.layer(depth)}"
+        """Return the title of the box of a depth: ``layer 4 (depth 2)``, or ``depth 2``."""
+        return self.layer(depth) + (f" (depth {depth})" if self.places else "")
 
     def head(self, depth: int, number: int) -> int:
         """Return the number of a head of a layer as people see it; both count from 1."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise, product
 from math import ceil, lcm
 from typing import NamedTuple
@@ -43,7 +44,7 @@ class Code:
         """Whether the code of each value is one bit."""
         return all(len(ways) == 1 and len(ways[0]) == 1 for ways in self.alternatives.values())
 
-    @property
+    @cached_property
     def bits(self) -> dict[Item, BitForm]:
         """The bit of each value, where the code is linear."""
         return {value: ways[0][0] for value, ways in self.alternatives.items()}

@@ -220,7 +220,7 @@ class _Unbounded:
         every = seq.leaves(selector)
         if not all(isinstance(leaf.keys, seq.Fixed) and isinstance(leaf.queries, seq.Fixed) for leaf in every):
             return False
-        return all(cluster((), ()) for cluster in clusters(selector))
+        return all(cluster.matrix([()], [()]).all() for cluster in clusters(selector))
 
     def _over_all(self, node: seq.Attend) -> Found:
         """Return the mean of the mark of position 0 over all positions: 1/n; the length itself is 2m + 1."""
