@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
 from tm2tfr.contract.model import EMBEDDING, ModelVariable
@@ -205,6 +206,8 @@ class WiredCausal:
 
     Args:
         started: settings -> the run in which variables have these values.
+        fixed: what else has a name and cannot be set, with why it is so.
+        opposites: name -> the variable whose opposite it is.
     """
 
     def __init__(
@@ -213,9 +216,11 @@ class WiredCausal:
         variables: Mapping[str, ModelVariable],
         aliases: Mapping[str, str],
         started: Callable[[Settings], WiredRun],
+        fixed: Mapping[str, str] = MappingProxyType({}),
+        opposites: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self.variables, self.aliases = variables, aliases
-        self.fixed: Mapping[str, str] = {what: PLACE for what in weights.spaces if what not in variables}
+        self.variables, self.aliases, self.opposites = variables, aliases, opposites
+        self.fixed: Mapping[str, str] = {what: PLACE for what in weights.spaces if what not in variables} | {**fixed}
         self._outputs, self._started = weights.decoder.outputs, started
 
     def run(self, settings: Settings, max_positions: int) -> CausalRun:

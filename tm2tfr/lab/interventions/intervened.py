@@ -103,7 +103,8 @@ class Base:
             UsageError: if nothing is, or it cannot be set.
         """
         model, layout = self.model, self.decoder.layout
-        name, why = asked if asked in model.variables else model.aliases.get(asked, asked), ""
+        meant = model.aliases.get(asked) or model.opposites.get(asked, asked)
+        name, why = asked if asked in model.variables else meant, ""
         if name not in model.variables:
             claimed = layout.holding(asked)  # as scripts have it from before variables had names of their own
             places = (asked,) if asked in layout else (claimed.name,) if claimed else self.columns().get(asked, "")
@@ -116,10 +117,15 @@ class Base:
                 raise UsageError(f"{where}: {asked} cannot be set: {found.unset}")
             return found
         if why or name in model.fixed:
-            raise UsageError(f"{where}: {asked} cannot be set: {why or model.fixed[name]}")
+            raise UsageError(f"{where}: {asked} cannot be set: {model.fixed.get(name) or why}")
         known = [*model.variables, *(alias for alias, meant in model.aliases.items() if meant in model.variables)]
         what = f"{where}: {self.name} has no variable {asked!r}{did_you_mean(asked, [*known, *self.columns()])}"
         raise UsageError(f"{what}: use one of {listing(list(model.variables), most=MOST_NAMED)}{self._more()}")
+
+    def opposite(self, asked: str) -> bool:
+        """Return whether a name is that of a truth value of which a variable is the opposite."""
+        model = self.model
+        return asked not in model.variables and asked not in model.aliases and asked in model.opposites
 
     def of_subspace(self, subspace: str) -> str:
         """Return the name of the variable that a subspace holds."""
@@ -262,6 +268,8 @@ def settings_of(base: Base, asked: Mapping[tuple[str, int] | str, Any], other: A
         else:
             held = value
         checked = variable.checked(held, where)
+        if base.opposite(name) and not isinstance(value, From):
+            name, checked = f"the opposite of {name}", 1 - checked
         found.append(VariableSetting(variable.name, name, position, checked, before, origin))
     if not found:
         raise UsageError(f"nothing is set: {_example(base)}")
@@ -324,11 +332,16 @@ class ListedVariable:
 
 @dataclass(frozen=True)
 class VariableList:
-    """The variables of a subject, in the order of its causal model; fixed: what holds something else, with why it is so."""
+    """The variables of a subject, in the order of its causal model.
+
+    Args:
+        fixed: what cannot be set, with why it is so; opposites: name -> the variable whose opposite it is.
+    """
 
     subject: str
     variables: tuple[ListedVariable, ...]
     fixed: Mapping[str, str]
+    opposites: Mapping[str, str]
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
@@ -337,6 +350,7 @@ class VariableList:
             "layers": LAYERS,
             "variables": [each.as_dict() for each in self.variables],
             "fixed": dict(self.fixed),
+            "opposites": dict(self.opposites),
         }
 
     def __str__(self) -> str:
@@ -346,6 +360,11 @@ class VariableList:
             names = (variable.name, ", ".join(each.columns), ", ".join(each.aliases))
             rows.append([*map(visible, names), variable.values, stage_text(variable.since), variable.meaning])
         lines = [f"{visible(self.subject)}: variables", "", *aligned(rows)]
+        if self.opposites:
+            lines += [
+                "",
+                *(f"{visible(name)} is set as the opposite of {visible(o)}" for name, o in self.opposites.items()),
+            ]
         if self.fixed:
             lines += ["", *(f"{visible(name)} cannot be set: {why}" for name, why in self.fixed.items())]
         return "\n".join(lines)
@@ -363,4 +382,4 @@ def listed(base: Base) -> VariableList:
         aliases = tuple(alias for alias, meant in model.aliases.items() if meant == variable.name and alias not in own)
         subspace = variable.subspace or base.decoder.layout.holder(variable.name).name
         found.append(ListedVariable(variable, subspace, own, aliases))
-    return VariableList(base.name, tuple(found), model.fixed)
+    return VariableList(base.name, tuple(found), model.fixed, model.opposites)

@@ -67,6 +67,8 @@ class RaspNames:
         self._written: dict[rasp.Node, str] = {}
         self._owners: dict[str, rasp.Node | None] = dict.fromkeys(EMBEDDED)
         self.own: set[int] = set()
+        loops = [node for node in self.nodes if isinstance(node, rasp.Repeat)]
+        self._repeated = {each for loop in loops for each in rasp.repeated(loop, self.nodes)}
         for name, node in tops:
             if node not in self._names and not isinstance(node, _BASES):
                 self._give(node, [name])
@@ -128,9 +130,12 @@ class RaspNames:
         """Yield names that a node has from variables and calls, the best one first."""
         if isinstance(node, rasp.Tokens) and node.conversion == "str" and "tokens" not in self._tops:
             yield "tokens"
+        if isinstance(node, rasp.State):
+            yield f"{node.name} before each pass"
         if node.called is None or isinstance(node, _BASES):
             return
         calls, local = node.called
+        local = f"{local} in each pass" if local and node in self._repeated else local
         calls = tuple(call for call in calls if not call.function.startswith("_"))
         if not calls:
             inside = bool(node.called[0]) and bool(node.statement)
@@ -211,6 +216,12 @@ class RaspNames:
         return self._applied(node, refer)
 
     def _applied(self, node: rasp.Node, refer: Refer) -> str:
+        if isinstance(node, rasp.State):
+            return f"{refer(node.initial)}, then what the pass before has made"
+        if isinstance(node, rasp.Looped):
+            return f"{refer(node.value)} in the last pass"
+        if isinstance(node, rasp.Repeat):
+            return f"the loop of {', '.join(map(refer, node.states))}"
         if not isinstance(node, rasp.Elementwise):
             raise TypeError(f"{type(node).__name__} is not a node of a program")
         entries = [shown(k) + (f": {shown(v)}" if node.operator == "table" else "") for k, v in node.entries]
@@ -245,4 +256,4 @@ def _continues(first: rasp.Node, operator: str) -> bool:
 
 
 def _needs_brackets(node: rasp.Node) -> bool:
-    return isinstance(node, rasp.Combined | rasp.Elementwise) and not _is_call(node)
+    return isinstance(node, rasp.Combined | rasp.Elementwise | rasp.Looped) and not _is_call(node)

@@ -37,8 +37,9 @@ from tm2tfr.sources.sequence.compiler.codes import (
 )
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
-from tm2tfr.sources.sequence.functions import Remembered, Tuple, mixed
+from tm2tfr.sources.sequence.functions import Tuple, mixed
 from tm2tfr.sources.sequence.naming import ended, role
+from tm2tfr.sources.sequence.rooted import Remembered
 from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
@@ -72,6 +73,9 @@ def compile_unbounded(graph: seq.SequenceGraph, provenance: Mapping[str, str]) -
     Raises:
         CompileError: where a node is neither finite nor a count, with its place.
     """
+    for loop in seq.loops_of(seq.ordered([node for _, node in graph.outputs])):
+        what = "loops cannot be compiled for inputs of any length"
+        raise graph.refusal(loop, what, REMEDY)
     lowering = _Unbounded(graph)
     outputs = [lowering.answered(name, node) for name, node in graph.outputs]
     return lowering.stream.weights(outputs, provenance)
