@@ -15,8 +15,8 @@ from tm2tfr.sources.names import of_kind
 
 
 def names(decoder: tm2tfr.Decoder) -> list[str]:
-    """Return what variables are called: of RASP programs the names of subspaces, otherwise what these hold."""
-    by_name = decoder.provenance["construction"] == "rasp"
+    """Return what variables are called: of programs and formulas the names of subspaces, otherwise what these hold."""
+    by_name = decoder.provenance["construction"] in ("rasp", "logic")
     return [subspace.name if by_name else subspace.holds for subspace in decoder.layout.subspaces]
 
 
@@ -89,12 +89,15 @@ def test_the_same_as_markdown_and_as_json(capsys: pytest.CaptureFixture[str]) ->
         ),
         (
             "since-b",
-            {"s3": "s3 = Q[a] | Q[b]", "is s5": "s5 = s3 since Q[b]", "at since s5: is s3": "s3 at the j of s5"},
-            {"since s5": "latest j ≤ i: not s3, or Q[b]; or an end"},
+            {
+                "(Q[a] | Q[b]) since Q[b]": "(Q[a] | Q[b]) since Q[b]",
+                "Q[a] | Q[b], seen by (…) … Q[b]": "Q[a] | Q[b] at the j of (Q[a] | Q[b]) since Q[b]",
+            },
+            {"since s5": "latest j ≤ i: not Q[a] | Q[b], or Q[b]; or an end"},
         ),
         (
             "hop-1",
-            {"label s2": "before = latest_j [j < i, true] in(j) : '?'", "found s3": "some j: before(j) = in(i)"},
+            {"before": "before = latest_j [j < i, true] in(j) : '?'", "found by hop_1": "some j: before(j) = in(i)"},
             {"back": "j = max(i-1, 0)", "latest future s3 0": "latest j ≤ i: before(j) = in(i)"},
         ),
     ],

@@ -29,11 +29,10 @@ def beginning(section: int, slot: int = 0) -> Time:
 
 
 def placed(depth: int) -> str:
-    """Return where an attention layer is, in words: those of each section count from 1."""
+    """Return where an attention layer is, in a few words: those in a loop, and past it, count from 1 each."""
     section, number = divmod(depth, SECTION)
-    loop = (section + 1) // 2
-    where = ("in" if section % 2 else "after") + (" the loop" if loop == 1 else f" loop {loop}")
-    return f"{where}, depth {number}" if section else f"depth {number}"
+    where = f"{'loop' if section % 2 else 'past'} {(section + 1) // 2}, " if section else ""
+    return f"{where}depth {number}"
 
 
 def begins(depth: int) -> bool:
