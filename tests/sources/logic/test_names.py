@@ -15,7 +15,8 @@ from tests.strategies import DEPTH, tries
 from tm2tfr.api.interventions import bases
 from tm2tfr.base.errors import Tm2tfrError, UsageError
 from tm2tfr.contract.options import LogicOptions
-from tm2tfr.lab.interventions.intervened import Base, settings_of
+from tm2tfr.lab.interventions.intervened import Base
+from tm2tfr.lab.interventions.settings import settings_of
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.library import load, shipped
