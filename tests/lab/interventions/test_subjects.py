@@ -51,9 +51,6 @@ def test_weights_without_a_source_and_other_engines_are_refused() -> None:
         ("q5", "'q5' does not say what is to be set: write for example 'q@4=q0', or 'q@4 from 11@4'"),
         ("@5=q", "'@5=q' does"),
     ],
-        ("q5", "'q5' does not say what is to be set: write for example 'q@4=q0', or 'q@4 from 11@4'"),
-        ("@5=q", "'@5=q' does"),
-    ],
 )
 def test_what_does_not_say_what_is_set_is_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
