@@ -17,7 +17,7 @@ from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, Mask, Norm, norms
+from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, LayerLoop, Mask, Norm, norms
 
 _MASKED: Mapping[Mask, str] = {"future": "future-masked", "past": "past-masked", "none": "unmasked"}
 TABLED = 16
@@ -39,6 +39,7 @@ def listing(decoder: Decoder, layer: str | None = None) -> str:
         return "\n".join(map(visible, _layer(decoder.layout, n, decoder.layers[n - 1]))) + "\n"
     blocks = [_embedding(decoder)]
     blocks += [_layer(decoder.layout, n, part) for n, part in enumerate(decoder.layers, start=1)]
+    blocks += [_loop(decoder.layout, n, loop) for n, loop in enumerate(decoder.loops, start=1)]
     return "\n\n".join("\n".join(map(visible, block)) for block in [*blocks, _unembedding(decoder)]) + "\n"
 
 
@@ -66,6 +67,7 @@ def summary(decoder: Decoder) -> str:
     special |= {"layer norms": len(list(norms(decoder)))} if decoder.normed else {}
     counts: dict[str, int] = {
         "layers": len(decoder.layers),
+        **({"loops": len(decoder.loops)} if decoder.loops else {}),
         "attention heads": decoder.heads,
         "hidden units": decoder.hidden,
         "residual width": decoder.layout.width,
@@ -77,6 +79,7 @@ def summary(decoder: Decoder) -> str:
     table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
     table += [_beginning(decoder)] if decoder.bos is None else []
     more = [f"masks: {', '.join(_masks(decoder))}"] if decoder.looks_ahead else []
+    more += [f"run again: {'; '.join(loop.said for loop in decoder.loops)}"] if decoder.loops else []
     more += [visible(f"outputs: {', '.join(map(_output, decoder.outputs))}")] if decoder.outputs else []
     return "\n".join([*body, "", *aligned(table, {1}), *([""] if more else []), *more]) + "\n"
 
@@ -111,6 +114,7 @@ def html_summary(decoder: Decoder) -> str:
     counts = f"residual width {decoder.layout.width}, vocabulary {len(decoder.vocabulary):,}"
     counts += "" if decoder.positions is None else f", {counted(decoder.positions, 'position')}"
     counts += f", masks {', '.join(_masks(decoder))}" if decoder.looks_ahead else ""
+    counts += f", run again: {'; '.join(loop.said for loop in decoder.loops)}" if decoder.loops else ""
     counts += f", outputs {escape(', '.join(map(_output, decoder.outputs)))}" if decoder.outputs else ""
     weights = f"{decoder.nonzero:,} weights not 0, the largest {coefficient(decoder.largest)}"
     caption = f"<caption>{name}: {counts}, {weights}</caption>"
@@ -148,6 +152,13 @@ def _layer(layout: Residual, n: int, layer: Layer) -> list[str]:
     lines += [f"  {line}" for line in _norm(layout, layer.feed_forward_norm, "feed-forward")]
     if layer.feed_forward:
         lines += [f"  {line}" for line in _feed_forward(layout, layer.feed_forward)]
+    return lines
+
+
+def _loop(layout: Residual, n: int, loop: LayerLoop) -> list[str]:
+    lines = [f"loop {n}: {loop.said}"]
+    if loop.until is not None:
+        lines.append(f"  ends where {form(layout, loop.until.by_row()[0])} ≥ 1/2 at every position")
     return lines
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import tries
-from tm2tfr.sources.sequence.clusters import clusters, nodes_of
+from tm2tfr.sources.sequence.clusters import SelectedKeys, SelectorCluster, clusters, nodes_of
 from tm2tfr.sources.sequence.graph import Combine, Compare, Fixed, Item, Operation, Position, Selection
 
 KEYS = [Position(key=f"k{n}") for n in range(2)]
@@ -43,6 +43,13 @@ def holds(selector: Selection, known: dict[Operation, Item]) -> bool:
     return {"and": all(parts), "or": any(parts), "not": not parts[0]}[selector.operator]
 
 
+def satisfied(cluster: SelectorCluster, keys: tuple[Item, ...], queries: tuple[Item, ...]) -> bool:
+    """Return whether a query with some values is satisfied by a key with some."""
+    known = dict(zip((*cluster.keys, *cluster.queries), (*keys, *queries), strict=True))
+    known |= {FIXED[0]: FIXED[0].value}
+    return all(holds(part, known) != negated for part, negated in cluster.parts)
+
+
 @given(selectors)
 @settings(max_examples=tries(200))
 def test_all_of_them_are_the_selector(selector: Selection) -> None:
@@ -51,7 +58,8 @@ def test_all_of_them_are_the_selector(selector: Selection) -> None:
     for own, asked in product(product(VALUES, repeat=len(keys)), product(VALUES, repeat=len(queries))):
         known = {FIXED[0]: FIXED[0].value, **dict(zip(keys, own, strict=True)), **dict(zip(queries, asked, strict=True))}
         score = [
-            each(tuple(known[node] for node in each.keys), tuple(known[node] for node in each.queries)) for each in found
+            satisfied(each, tuple(known[node] for node in each.keys), tuple(known[node] for node in each.queries))
+            for each in found
         ]
         assert all(score) == holds(selector, known)
 
@@ -62,7 +70,23 @@ def test_a_matrix_is_its_entries(selector: Selection) -> None:
     for cluster in clusters(selector):
         keys = list(product(VALUES, repeat=len(cluster.keys)))
         queries = list(product(VALUES, repeat=len(cluster.queries)))
-        assert cluster.matrix(keys, queries).tolist() == [[cluster(key, query) for key in keys] for query in queries]
+        assert cluster.matrix(keys, queries).tolist() == [
+            [satisfied(cluster, key, query) for key in keys] for query in queries
+        ]
+
+
+@given(selectors, st.data())
+@settings(max_examples=tries(100))
+def test_keys_are_selected_in_whatever_order_they_come(selector: Selection, data: st.DataObject) -> None:
+    for cluster in clusters(selector):
+        keys = data.draw(st.permutations(list(product(VALUES, repeat=len(cluster.keys)))))
+        queries = list(product(VALUES, repeat=len(cluster.queries)))
+        selected, early = SelectedKeys(cluster.parts, cluster.keys, cluster.queries), len(keys) // 2
+        for some in (keys[:early], keys):
+            bits = [selected.bit(key) for key in some]
+            for query in queries:
+                mask = selected.selected(query)
+                assert [bool(mask & bit) for bit in bits] == [satisfied(cluster, key, query) for key in some]
 
 
 def test_conjuncts_over_the_same_nodes_are_one_cluster() -> None:

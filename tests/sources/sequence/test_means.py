@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.strategies import tries
 from tm2tfr.sources.sequence.functions import whole
 from tm2tfr.sources.sequence.graph import Item
-from tm2tfr.sources.sequence.selections import Offer, Picked, picked
+from tm2tfr.sources.sequence.offers import Offer, Picked, picked
 
 Offers = list[tuple[Offer, int]]
 NUMBERS = [0, 1, 2, -3, 7, Fraction(1, 3), Fraction(-5, 2)]

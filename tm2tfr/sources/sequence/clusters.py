@@ -81,13 +81,6 @@ class SelectorCluster:
         """The keys of its selectors, a negated one after ``!``, for specifications."""
         return ",".join(f"{'!' if negated else ''}{part.key}" for part, negated in self.parts)
 
-    def __call__(self, keys: Tuple, queries: Tuple) -> bool:
-        """Return whether a query with these values is satisfied by a key with these."""
-        return all(
-            tested(keys, queries) != negated
-            for tested, negated in tuple((test(part, self.keys, self.queries), negated) for part, negated in self.parts)
-        )
-
     def matrix(self, keys: Sequence[Tuple], queries: Sequence[Tuple]) -> NDArray[np.bool_]:
         """Return whether each query is satisfied by each key: (queries, keys)."""
         found = np.ones((len(queries), len(keys)), dtype=bool)
@@ -153,26 +146,63 @@ def nodes_of(selector: Selection) -> tuple[tuple[Operation, ...], tuple[Operatio
     return tuple(keys), tuple(queries)
 
 
-# ── which keys a query selects, each pair tested once: sets of keys are whole numbers, with a bit for each key
+# ── which keys a query selects: sets of keys are whole numbers, with a bit for each key
+class _ComparedKeys:
+    """The keys met so far as one comparison sees them: by the value that it compares, each pair of values tested once."""
+
+    def __init__(self, leaf: Compare, keys: Sequence[Operation], queries: Sequence[Operation]) -> None:
+        self._own, self._asked = _getter(leaf.keys, keys), _getter(leaf.queries, queries)
+        self._compared = _comparison(leaf, [leaf.keys], [leaf.queries])
+        self._masks: dict[Item, int] = {}
+        self._values: list[Item] = []
+        self._selected: dict[Item, tuple[int, list[Item]]] = {}
+        self._known: dict[Item, tuple[int, int]] = {}
+
+    def add(self, key: Tuple, bit: int) -> None:
+        value = self._own(key)
+        if value not in self._masks:
+            self._masks[value] = 0
+            self._values.append(value)
+        self._masks[value] |= bit
+
+    def selected(self, query: Tuple, many: int) -> int:
+        """Return the set of the keys, which are `many`, for which the comparison with the query holds."""
+        asked = self._asked(query)
+        stamp, mask = self._known.get(asked, (0, 0))
+        if stamp < many:
+            told, values = self._selected.get(asked, (0, []))
+            values += [value for value in self._values[told:] if self._compared((value,), (asked,))]
+            self._selected[asked] = len(self._values), values
+            mask = 0
+            for value in values:
+                mask |= self._masks[value]
+            self._known[asked] = many, mask
+        return mask
+
+
 class SelectedKeys:
     """The keys met so far, and for each query the bits of those that it selects.
 
     Args:
-        test: whether a query selects a key.
+        parts: selectors, each with whether it is negated; a key is selected by all of them.
+        keys, queries: the nodes whose values keys and queries are.
     """
 
-    def __init__(self, test: Test) -> None:
-        self._test = test
+    def __init__(
+        self, parts: Sequence[tuple[Selection, bool]], keys: Sequence[Operation], queries: Sequence[Operation]
+    ) -> None:
+        self._parts = tuple(parts)
+        self._compared = {leaf: _ComparedKeys(leaf, keys, queries) for part, _ in parts for leaf in leaves(part)}
         self._numbers: dict[Tuple, int] = {}
-        self._keys: list[Tuple] = []
         self._masks: dict[Tuple, tuple[int, int]] = {}
 
     def bit(self, key: Tuple) -> int:
         """Return the set that has this key alone."""
         number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[key] = len(self._keys)
-            self._keys.append(key)
+            number = self._numbers[key] = len(self._numbers)
+            for compared in self._compared.values():
+                compared.add(key, 1 << number)
         return 1 << number
 
     def bits(self, keys: Iterable[Tuple]) -> int:
@@ -185,10 +215,21 @@ class SelectedKeys:
     def selected(self, query: Tuple) -> int:
         """Return the set of the keys so far that the query selects."""
         told, mask = self._masks.get(query, (0, 0))
-        if told < len(self._keys):
-            tested, keys = self._test, self._keys
-            for number in range(told, len(keys)):
-                if tested(keys[number], query):
-                    mask |= 1 << number
-            self._masks[query] = len(keys), mask
+        many = len(self._numbers)
+        if told < many:
+            mask = every = (1 << many) - 1
+            for part, negated in self._parts:
+                own = self._part(part, query, every)
+                mask &= every & ~own if negated else own
+            self._masks[query] = many, mask
         return mask
+
+    def _part(self, part: Selection, query: Tuple, every: int) -> int:
+        if isinstance(part, Compare):
+            return self._compared[part].selected(query, every.bit_length())
+        if part.operator == "not":
+            return every & ~self._part(part.parts[0], query, every)
+        first, *rest = (self._part(each, query, every) for each in part.parts)
+        for other in rest:
+            first = first & other if part.operator == "and" else first | other
+        return first

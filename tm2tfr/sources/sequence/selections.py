@@ -2,97 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import lcm, prod
+from math import prod
 from typing import Protocol
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence.clusters import SelectedKeys, SelectorCluster, clusters, nodes_of, test
-from tm2tfr.sources.sequence.functions import Tuple, is_number, mixed, roots_of, whole
+from tm2tfr.sources.sequence.functions import Tuple, mixed, roots_of
 from tm2tfr.sources.sequence.graph import Attend, Item, Operation
+from tm2tfr.sources.sequence.offers import Offer, TooManyError, picked
 
-# ── What an attention can be where each position offers some values, or can be left out: sums by count, as sets of bits.
-MOST_BITS = 1 << 18
-"""The largest range of sums that is kept as a set of bits."""
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What one position can bring: whether it can be left out, and the values with which it can be selected."""
-
-    skip: bool
-    values: frozenset[Item]
-
-
-@dataclass(frozen=True)
-class Picked:
-    """What can come of a selection: the values, whether it can be empty, and whether several positions can be in it."""
-
-    values: frozenset[Item]
-    empty: bool
-    several: bool
-
-
-class TooManyError(Exception):
-    """There are more values than are allowed, or sums that are too far apart."""
-
-
-def picked(offers: tuple[tuple[Offer, int], ...], most: int) -> Picked:
-    """Return what can come of a selection among positions with these offers, each made by a number of positions.
-
-    Raises:
-        TooManyError: for more than `most` values.
-    """
-    forced = sum(times for offer, times in offers if not offer.skip)
-    able = sum(times for offer, times in offers if offer.values)
-    if any(not offer.skip and not offer.values for offer, _ in offers):
-        return Picked(frozenset(), empty=False, several=False)  # no run gets here
-    values = frozenset[Item]().union(*(offer.values for offer, _ in offers))
-    if all(is_number(value) for value in values) and max(able, forced) > 1:
-        return Picked(_means(offers, most), empty=forced == 0, several=True)
-    if forced > 1:
-        return Picked(frozenset(), empty=False, several=True)
-    if forced == 1:
-        values = frozenset[Item]().union(*(offer.values for offer, _ in offers if not offer.skip))
-    return Picked(values, empty=forced == 0, several=able > 1)
-
-
-def _means(offers: tuple[tuple[Offer, int], ...], most: int) -> frozenset[Item]:
-    numbers = [Fraction(value) for offer, _ in offers for value in offer.values]  # type: ignore[arg-type]
-    scale, least = lcm(*(number.denominator for number in numbers)), min(numbers)
-    span = int((max(numbers) - least) * scale) * sum(times for _, times in offers)
-    if span > MOST_BITS:
-        raise TooManyError
-    sums = [1]
-    for offer, times in offers:
-        steps = [int((Fraction(value) - least) * scale) for value in offer.values]  # type: ignore[arg-type]
-        for _ in range(times if steps else 0):
-            grown = [*(sums if offer.skip else [0] * len(sums)), 0]
-            for count, mask in enumerate(sums):
-                for step in steps if mask else ():
-                    grown[count + 1] |= mask << step
-            sums = grown
-    if sum(mask.bit_count() for mask in sums) > 64 * most:
-        raise TooManyError
-    means: set[Item] = set()
-    for count, mask in enumerate(sums[1:], start=1):
-        means.update(whole(Fraction(bit, count * scale) + least) for bit in _bits(mask))
-        if len(means) > most:
-            raise TooManyError
-    return frozenset(means)
-
-
-def _bits(mask: int) -> Iterator[int]:
-    """Yield the places of the bits of `mask` that are 1."""
-    text = bin(mask)[:1:-1]
-    place = text.find("1")
-    while place >= 0:
-        yield place
-        place = text.find("1", place + 1)
-
-
+IMPOSSIBLE, IDLE = 0, 1
+"""The numbers of two offers: of a position that cannot be there at all, and of one that is never selected."""
 EXACT = 2_048
 """So many combinations of values at one position and length are gone through; of more, arguments are taken apart."""
 
@@ -126,8 +49,8 @@ class Known(Protocol):
     def sets_at(self, roots: Sequence[Operation], n: int, i: int) -> tuple[int, ...]:
         """Return the numbers of the sets of `roots` at position i of inputs of length n."""
 
-    def together(self, nodes: Sequence[Operation], roots: Sequence[Operation], sets: tuple[int, ...]) -> Iterator[Tuple]:
-        """Yield the values that `nodes` can have together where their `roots` have these sets."""
+    def together(self, nodes: Sequence[Operation], roots: Sequence[Operation], sets: tuple[int, ...]) -> Iterable[Tuple]:
+        """Return the values that `nodes` can have together where their `roots` have these sets."""
 
     def image(self, node: Operation, sets: tuple[int, ...]) -> frozenset[Item]:
         """Return the values of `node` where its roots have these sets."""
@@ -172,7 +95,7 @@ class AttentionValues:
         self._domains, self._node = domains, node
         self._keys, self._queries = nodes_of(node.selector)
         self._test = test(node.selector, self._keys, self._queries)
-        self._matches = SelectedKeys(self._test)
+        self._matches = SelectedKeys([(node.selector, False)], self._keys, self._queries)
         self._facts = domains.facts.setdefault(node, Facts())
         self._mixed = mixed(node, domains.kinds)
         self._keyed = (*self._keys, node.values)
@@ -183,24 +106,34 @@ class AttentionValues:
         self._clusters = [_Satisfiable(domains, each) for each in clusters(node.selector)]
         self._brought: dict[tuple[int, ...], _Brought] = {}
         self._same: dict[frozenset[Tuple], _Brought] = {}
+        self._by_number: list[_Brought] = []
         self._asked: dict[tuple[int, ...], tuple[Tuple, ...]] = {}
         self._offers: dict[Tuple, dict[int, int]] = {}
-        self._offer_numbers: dict[Offer | None, int] = {None: 0}
-        self._known_offers: list[Offer | None] = [None]
+        self._known_offers: list[Offer | None] = [None, Offer(True, frozenset())]
+        self._offer_numbers: dict[Offer | None, int] = {offer: n for n, offer in enumerate(self._known_offers)}
         self._own: dict[tuple[int, ...], dict[Tuple, int]] = {}
         self._picked: dict[frozenset[tuple[int, int]], frozenset[Item]] = {}
+        self._tallies, self._told = dict[Tuple, _Tally](), list[int]()
+        self._last: list[tuple[tuple[int, ...], int]] = []
 
     def sets(self, n: int) -> list[int]:
         """Return the number of the set of values at each position of inputs of length n."""
+        if not self._domains.causal:
+            return self._worked_out(n)
+        sets = [self._domains.sets_at(self._own_roots, n, i) for i in range(n)]
+        if sets != [own for own, _ in self._last[:n]]:  # with the same values up to a position, the same comes of it
+            self._last = list(zip(sets, self._worked_out(n), strict=True))
+        return [number for _, number in self._last[:n]]
+
+    def _worked_out(self, n: int) -> list[int]:
         domains = self._domains
         if any(self._size(self._key_roots, n, j) > EXACT for j in range(n)):
-            return [domains.number_of(self._roughly(n, i)) for i in range(n)]
+            return self._roughly(n, range(n))
         keys = [self._brought_at(n, j) for j in range(n)]
-        tallies: dict[Tuple, _Tally] = {}
-        found = []
+        tallies, found = self._tallies_of(keys), list[int]()
         for i in range(n):
             if keys[i].many * self._size(self._query_roots, n, i) > EXACT:
-                found.append(domains.number_of(self._roughly(n, i)))
+                found += self._roughly(n, [i])
                 continue
             values: set[Item] = set()
             own = self._own_offers(n, i) if self._related else None
@@ -208,7 +141,7 @@ class AttentionValues:
                 tally = tallies.get(query)
                 if tally is None:
                     tally = tallies[query] = _Tally(self._offers.setdefault(query, {}))
-                self._tell(tally, query, keys, i + 1 if domains.causal else n)
+                self._tell(tally, query, i + 1 if domains.causal else n)
                 values |= self._with(tally, query, keys[i], own)
                 if tally.last > i and self._facts.ahead is None:
                     self._facts.ahead = Glance(n, i, tally.last)
@@ -217,17 +150,27 @@ class AttentionValues:
             found.append(domains.number_of(frozenset(values)))
         return found
 
-    def _tell(self, tally: _Tally, query: Tuple, keys: list[_Brought], end: int) -> None:
+    def _tallies_of(self, keys: list[_Brought]) -> dict[Tuple, _Tally]:
+        """Return the tallies to add these keys to: those of the length before where its keys come first here."""
+        numbers = [key.number for key in keys]
+        if self._domains.causal or numbers[: len(self._told)] != self._told:
+            self._tallies = {}
+        self._told = numbers
+        return self._tallies
+
+    def _tell(self, tally: _Tally, query: Tuple, end: int) -> None:
         """Add the offers of the positions before `end` that are not in the tally of a query yet."""
-        offers, known = tally.offers, tally.known
-        for j in range(tally.told, end):
-            offer = known.get(keys[j].number)
-            if offer is None:
-                offer = self._offer(tally, query, keys[j])
-            offers[offer] = offers.get(offer, 0) + 1
-            told = self._known_offers[offer]
+        numbers = self._told[tally.told : end]
+        known = tally.known
+        for number in set(numbers).difference(known):
+            known[number] = self._offer(query, self._by_number[number])
+        for offer, times in Counter(map(known.__getitem__, numbers)).items():
+            tally.offers[offer] = tally.offers.get(offer, 0) + times
+        for j in range(end - 1, tally.told - 1, -1):
+            told = self._known_offers[known[self._told[j]]]
             if told is not None and told.values:
                 tally.last = j
+                break
         tally.told = end
 
     def _brought_at(self, n: int, j: int) -> _Brought:
@@ -244,6 +187,7 @@ class AttentionValues:
                 for mask in masks.values():
                     keys |= mask
                 self._same[every] = _Brought(len(self._same), len(every), keys, tuple(masks.items()))
+                self._by_number.append(self._same[every])
             found = self._brought[sets] = self._same[every]
         return found
 
@@ -257,20 +201,27 @@ class AttentionValues:
     def _size(self, roots: Sequence[Operation], n: int, i: int) -> int:
         return prod(len(self._domains.values_of(number)) for number in self._domains.sets_at(roots, n, i))
 
-    def _roughly(self, n: int, i: int) -> frozenset[Item]:
-        """Return more values than there are, cluster by cluster, where keys and queries have too many together.
+    def _roughly(self, n: int, places: Iterable[int]) -> list[int]:
+        """Return the numbers of larger sets than those at `places`, where keys and queries have too many values together.
 
         A position may be selected, or left out, if each cluster is satisfied by some key that there may be.
         """
-        offers = dict[int, int]()
-        for j in range(i + 1 if self._domains.causal else n):
-            if all(cluster(n, i, j) for cluster in self._clusters):
-                image = self._domains.image(self._node.values, self._domains.sets_at(self._value_roots, n, j))
-                offer = self._number(Offer(True, image))
-                offers[offer] = offers.get(offer, 0) + 1
-                if j > i and self._facts.ahead is None:
-                    self._facts.ahead = Glance(n, i, j)
-        return self._result(frozenset(offers.items()))
+        domains, results = self._domains, dict[int, int]()
+        images = (domains.image(self._node.values, domains.sets_at(self._value_roots, n, j)) for j in range(n))
+        offers = [self._number(Offer(True, image)) for image in images]
+        satisfied = [cluster.positions(n) for cluster in self._clusters]
+        found = []
+        for i in places:
+            mask = (1 << (i + 1 if domains.causal else n)) - 1
+            for cluster in satisfied:
+                mask &= cluster(i)
+            if mask >> i + 1 and self._facts.ahead is None:
+                self._facts.ahead = Glance(n, i, next(j for j in range(i + 1, n) if mask >> j & 1))
+            if mask not in results:
+                selected = Counter(offer for j, offer in enumerate(offers) if mask >> j & 1)
+                results[mask] = domains.number_of(self._result(frozenset(selected.items())))
+            found.append(results[mask])
+        return found
 
     def _with(self, tally: _Tally, query: Tuple, brought: _Brought, own: dict[Tuple, int] | None) -> frozenset[Item]:
         """Return the values for a query with these values, at a position that brings `brought` itself."""
@@ -283,25 +234,24 @@ class AttentionValues:
             if mine != usual:
                 offers = {**offers, usual: offers[usual] - 1}
                 offers[mine] = offers.get(mine, 0) + 1
-        if offers.get(0, 0) > 0:
+        if offers.get(IMPOSSIBLE, 0) > 0:
             return frozenset()  # no run gets here
-        return self._result(frozenset(pair for pair in offers.items() if pair[0] and pair[1]))
+        return self._result(frozenset(pair for pair in offers.items() if pair[0] > IDLE and pair[1]))
 
     def _number(self, offer: Offer | None) -> int:
-        """Return the number of an offer; 0 is that of a position that cannot be there at all."""
+        """Return the number of an offer, see `IMPOSSIBLE` and `IDLE`."""
         number = self._offer_numbers.get(offer)
         if number is None:
             number = self._offer_numbers[offer] = len(self._known_offers)
             self._known_offers.append(offer)
         return number
 
-    def _offer(self, tally: _Tally, query: Tuple, brought: _Brought) -> int:
+    def _offer(self, query: Tuple, brought: _Brought) -> int:
         """Return the number of what a position that brings these offers to a query."""
         selected = self._matches.selected(query)
         values = frozenset(value for value, mask in brought.values if mask & selected)
         offer = Offer(bool(brought.every & ~selected), values) if brought.many else None
-        found = tally.known[brought.number] = self._number(offer)
-        return found
+        return self._number(offer)
 
     def _own_offers(self, n: int, i: int) -> dict[Tuple, int]:
         """Return, for each query that there can be at position i, what the position offers to itself."""
@@ -337,15 +287,28 @@ class _Satisfiable:
     def __init__(self, domains: Known, cluster: SelectorCluster) -> None:
         self._domains, self._cluster = domains, cluster
         self._key_roots, self._query_roots = roots_of(cluster.keys), roots_of(cluster.queries)
-        self._matches = SelectedKeys(cluster)
+        self._matches = SelectedKeys(cluster.parts, cluster.keys, cluster.queries)
         self._keys: dict[tuple[int, ...], int] = {}
         self._queries: dict[tuple[int, ...], tuple[Tuple, ...]] = {}
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], bool] = {}
 
-    def __call__(self, n: int, i: int, j: int) -> bool:
-        """Return it for query position i and key position j of inputs of length n."""
-        domains = self._domains
-        keys, queries = domains.sets_at(self._key_roots, n, j), domains.sets_at(self._query_roots, n, i)
+    def positions(self, n: int) -> Callable[[int], int]:
+        """Return a function of a query position: the key positions of inputs of length n that may satisfy it, as bits."""
+        domains, at = self._domains, dict[tuple[int, ...], int]()
+        for j in range(n):
+            sets = domains.sets_at(self._key_roots, n, j)
+            at[sets] = at.get(sets, 0) | 1 << j
+        known: dict[tuple[int, ...], int] = {}
+
+        def found(i: int) -> int:
+            queries = domains.sets_at(self._query_roots, n, i)
+            if queries not in known:
+                known[queries] = sum(mask for keys, mask in at.items() if self._satisfied(keys, queries))
+            return known[queries]
+
+        return found
+
+    def _satisfied(self, keys: tuple[int, ...], queries: tuple[int, ...]) -> bool:
         found = self._known.get((keys, queries))
         if found is None:
             mask = self._mask(keys)

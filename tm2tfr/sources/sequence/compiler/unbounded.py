@@ -37,7 +37,8 @@ from tm2tfr.sources.sequence.compiler.codes import (
 )
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
-from tm2tfr.sources.sequence.functions import Remembered, Tuple, mixed
+from tm2tfr.sources.sequence.functions import Tuple, mixed
+from tm2tfr.sources.sequence.rooted import Remembered
 from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
@@ -71,6 +72,9 @@ def compile_unbounded(graph: seq.SequenceGraph, provenance: Mapping[str, str]) -
     Raises:
         CompileError: where a node is neither finite nor a count, with its place.
     """
+    for loop in seq.loops_of(seq.ordered([node for _, node in graph.outputs])):
+        what = "loops cannot be compiled for inputs of any length"
+        raise graph.refusal(loop, what, REMEDY)
     lowering = _Unbounded(graph)
     outputs = [lowering.answered(name, node) for name, node in graph.outputs]
     return lowering.stream.weights(outputs, provenance)
@@ -217,7 +221,7 @@ class _Unbounded:
         every = seq.leaves(selector)
         if not all(isinstance(leaf.keys, seq.Fixed) and isinstance(leaf.queries, seq.Fixed) for leaf in every):
             return False
-        return all(cluster((), ()) for cluster in clusters(selector))
+        return all(cluster.matrix([()], [()]).all() for cluster in clusters(selector))
 
     def _over_all(self, node: seq.Attend) -> Found:
         """Return the mean of the mark of position 0 over all positions: 1/n; the length itself is 2m + 1."""
