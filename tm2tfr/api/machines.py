@@ -67,7 +67,7 @@ def load(
 
         return built(str(subject), parameters).program
     if format is not None and (not isinstance(format, str) or not format):
-        raise ConversionError(f"{format!r} is not the name of a format: use for example 'jflap', or None")
+        raise ConversionError(f"{format!r} is not the name of a format: use text, or None to go by the file")
     found = Subject.read(subject, format=format, cut_registers=cut_registers)
     if format is not None and (found.compiled or not found.text):
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")
