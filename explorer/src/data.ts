@@ -155,7 +155,7 @@ export interface DrawingSpec {
   none?: string;
 }
 
-/** The model of the source, as `tm2tfr explain --to json` writes it; layers count from 0, and the embedding is layer -1. */
+/** The model of the source, as `tm2tfr explain --to json` writes it; layers count from 1, and the embedding is layer 0. */
 export interface ModelSpec {
   variables: { name: string; meaning: string; formula: string; source: string; stored: boolean; since: { layer: number; part: string }; read_by: string }[];
   patterns: { claim: string; meaning: string; formula: string; source: string }[];

@@ -31,13 +31,13 @@ export class ModelPanel {
 
   /** Mark the variables that a layer writes. */
   draw(layer: number): void {
-    this.model.variables.forEach(({ stored, since }, n) => this.rows[n]!.classList.toggle("chosen", stored && since.layer === layer));
+    this.model.variables.forEach(({ stored, since }, n) => this.rows[n]!.classList.toggle("chosen", stored && since.layer === layer + 1));
   }
 
   /** The button that chooses the layer which writes a variable. */
   private writer({ layer, part }: ModelSpec["variables"][number]["since"]): HTMLElement {
-    const name = layer < 0 ? "embedding" : `${layer + 1} ${this.run.spec.layers[layer]?.name ?? ""}, ${part.replace("_", "-")}`;
-    return el("button", { type: "button", class: "small", click: () => this.store.set({ layer }) }, name);
+    const name = layer === 0 ? "embedding" : `layer ${layer} (${this.run.spec.layers[layer - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
+    return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer - 1 }) }, name);
   }
 }
 

@@ -64,7 +64,7 @@ def test_or_as_a_file_of_which_a_definition_is_chosen(tmp_path: Path, capsys: py
         "words: of any length, from 'a', 'b', with BOS",
         "outputs: 2 nodes: seen, Q[a]",
     ]
-    assert heading[2].startswith("here: a decoder, masks future, 1 attention layer with 1 head, ")
+    assert heading[2].startswith("here: a decoder, masks future, 1 attention sublayer with 1 head, ")
 
 
 def test_a_program_shows_its_values(capsys: pytest.CaptureFixture[str]) -> None:
@@ -371,7 +371,9 @@ def test_a_file_comes_before_what_is_shipped(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_name_that_nothing_has_is_told_with_what_may_be_meant() -> None:
-    with pytest.raises(NotFoundError, match=r"no machine, circuit, program or formula of that name is shipped \(did you"):
+    with pytest.raises(
+        NotFoundError, match=r"no machine, circuit, program, formula or automaton of that name is shipped \(did you"
+    ):
         tm2tfr.load("flip-flopz")
 
 

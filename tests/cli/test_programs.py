@@ -24,8 +24,8 @@ def printed(capsys: pytest.CaptureFixture[str], line: str, code: int = 0) -> str
 COMPILE = "compile reverse --max-length 4"
 COMPILED = """\
 Program reverse: s-op reverse of the tokens a, b, c
-RASP: 2 attention layers with 1 + 1 heads
-here: 2 attention layers with 1 + 1 heads, N feed-forward sublayers: s f s (N blocks)
+RASP: depth 2 with 1 + 1 heads
+here: 2 attention sublayers with 1 + 1 heads, N feed-forward sublayers: s f s (N layers)
 inputs: of up to 4 tokens, from 'a', 'b', 'c'
 largest set of values: 4 (position)
 """
@@ -43,7 +43,7 @@ def test_compile_prints_the_analysis(capsys: pytest.CaptureFixture[str]) -> None
     shown = re.sub(
         r"1 feed-forward sublayer|\d feed-forward sublayers", "N feed-forward sublayers", printed(capsys, COMPILE)
     )
-    assert re.sub(r"(s|f)( f)+ s \(\d block", "s f s (N block", shown).startswith(COMPILED)
+    assert re.sub(r"(s|f)( f)+ s \(\d layer", "s f s (N layer", shown).startswith(COMPILED)
 
 
 def test_trace_prints_a_column_for_each_s_op(capsys: pytest.CaptureFixture[str]) -> None:
@@ -214,7 +214,7 @@ def test_programs_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         "Reverse: each position reads the one across",
         "",
         "s-ops:  reverse",
-        "RASP:   2 attention layers with 1 + 1 heads",
+        "RASP:   depth 2 with 1 + 1 heads",
     ]
 
 

@@ -92,6 +92,35 @@ def test_the_commands_of_the_prompt(
     assert end.value.code == 0
 
 
+def test_the_commands_take_options_and_draw_writes_a_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [REVERSE, 'draw(r, "abc");', 'draw(r + "x", "ab");', 'draw(tokens, 41 * "a");', "draw(1 / indices);"]
+    lines += [
+        ":compile r --max-length 5",
+        ":compile --max-length=6 --mask none",
+        ":check r --max-lenght 5",
+        ":check r --mask",
+        ":compile r --max-values 2",
+        ":compile --unbounded",
+    ]
+    Path("a.txt").write_text("\n".join(lines), encoding="utf-8")
+    code, out, err = ran(capsys, "a.txt")
+    assert code == 2
+    assert [line for line in out if "draw" in line] == ["     draw: wrote r.svg", "     draw: wrote out.svg"]
+    assert "<title>r(&quot;abc&quot;) = cba</title>" in Path("r.svg").read_text(encoding="utf-8").replace('"', "&quot;")
+    assert [line.split()[-1] for line in out if line.startswith("positions")] == ["5", "6"]
+    options = "--alphabet, --max-length, --mask, --max-values, --max-units, --unbounded"
+    assert [line for line in err.splitlines() if line[:1] != " "] == [
+        "drawing tokens: tokens: the input has 41 positions, and at most 40 can be drawn legibly: use a shorter input",
+        f"there is no option '--max-lenght' (did you mean '--max-length'?): use one of {options}",
+        "--mask needs a value: write it behind the option",
+        "r.rasp:4:5: 'r' can have more than 2 values on inputs of up to 3 tokens: round it, use a smaller --max-length, or "
+        "allow more with --max-values",
+    ]
+
+
 def test_a_shipped_program_and_large_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ran(capsys, "histogram")[0] == 0
     (tmp_path / "a.txt").write_text("x = 10^5000;\nx / 3;\nindices * 10^400 / 3;\n", encoding="utf-8")
@@ -112,7 +141,7 @@ def test_lines_are_typed_with_the_prompts_of_the_paper(
     def typed(prompt: str) -> str:
         asked.append(prompt)
         if len(asked) == 2:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt  # the statement is dropped
         return next(lines)
 
     monkeypatch.setattr("builtins.input", typed)

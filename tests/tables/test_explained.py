@@ -54,7 +54,7 @@ def test_a_variable_has_its_equation_its_layer_and_its_readers(capsys: pytest.Ca
     (line,) = [line for line in lines if line.startswith("y ")]
     assert code == 0
     assert lines[0] == "full-adder (circuit): 21 variables, 3 head patterns"
-    assert " ".join(line.split()) == "y the answer y = t[x_a x_b x_c] 1 (gate), feed-forward the token answered"
+    assert " ".join(line.split()) == "y the answer y = t[x_a x_b x_c] layer 1 (gate), feed-forward the token answered"
 
 
 def test_the_same_as_markdown_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,7 @@ def test_the_same_as_markdown_and_as_json(capsys: pytest.CaptureFixture[str]) ->
     found = json.loads("\n".join(lines))
     assert found == tm2tfr.explain("chapter").as_dict()
     (head,) = [each for each in found["variables"] if each["name"] == "h/(i+1)"]
-    assert (head["formula"], head["since"]) == ("h = Σ_{j≤i} m_{j-1}", {"layer": 1, "part": "attention"})
+    assert (head["formula"], head["since"]) == ("h = Σ_{j≤i} m_{j-1}", {"layer": 2, "part": "attention"})
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_every_node_is_the_evaluators(to: str, name: str, tmp_path: Path, monkey
     ],
 )
 def test_masks_that_a_program_does_not_have(to: str, name: str, words: str, tmp_path: Path) -> None:
-    fits = r"use to='\w+'(, lens)?(, torch)? or onnx"
+    fits = r"use to='\w+'(, 'lens')?(, 'torch')? or 'onnx'"
     with pytest.raises(ExportError, match=f"^{name.partition('.')[0]}: {words}.*: {fits}$"):
         export_to(to, subject(name), tmp_path / "x", verify=False)
     assert list(tmp_path.iterdir()) == []

@@ -124,7 +124,7 @@ def of_bits(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding] |
         if plan.saved:
             raise UsageError("tm2tfr check: there are many runs, and a checkpoint contains one: omit it")
         if subject.kind.enumerated is None:
-            from tm2tfr.sources.registry import parameters_of
+            from tm2tfr.sources.names import parameters_of
 
             if parameters_of(subject.name):
                 how = f"the circuit of this name takes --{parameters_of(subject.name)[0]}: add it"

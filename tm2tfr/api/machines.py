@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.base.choices import HaltVerdict
-    from tm2tfr.contract.options import CircuitParameters
+    from tm2tfr.contract.keywords import CircuitParameters
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.sources.turing.universal.spelled import Prompt

@@ -297,7 +297,7 @@ def labelled(
     fed: Sequence[str] | None = tokens
     if found.program is not None:
         if found.kind.draw_run is not None:
-            drawings.append(("The run, layer by layer", lambda: draw_run(found, trace.input, attention=True)))
+            drawings.append(("The run, depth by depth", lambda: draw_run(found, trace.input, attention=True)))
             fed = None  # the drawing of the run has them
         if found.kind.picture is not None and program:
             drawings.append(found.kind.picture(found.program, found.decoder))

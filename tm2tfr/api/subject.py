@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, addressed, did_you_mean
 from tm2tfr.base.files import is_weights
-from tm2tfr.contract.options import CircuitOptions, CircuitParameters, everything, fields_of, option_called
+from tm2tfr.contract.keywords import CircuitParameters
+from tm2tfr.contract.options import CircuitOptions, everything, fields_of, option_called
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
 
-    from tm2tfr.contract.options import CompileOptions
+    from tm2tfr.contract.keywords import CompileOptions
     from tm2tfr.contract.shown import PlainData
     from tm2tfr.contract.source import Source
     from tm2tfr.sources.circuit.netlist import Circuit
@@ -76,7 +77,7 @@ class Subject:
         known = self.source is None or of_program(self.source) is not None
         if not known or not isinstance(self.weights, Decoder | None) or (self.source is None and self.weights is None):
             raise CompileError(
-                f"{self.name}: a subject has a Machine, a Circuit, a Program or a LogicProgram as its source, "
+                f"{self.name}: a subject has a Machine, Circuit, Program, LogicProgram or Automaton as its source, "
                 "a Decoder as its weights, or both"
             )
         for option in self.options:
@@ -346,7 +347,8 @@ def _built(given: Given, options: Mapping[str, object]) -> tuple[Given, PlainDat
     Raises:
         UsageError: for what is neither an option of a construction nor a parameter of this circuit.
     """
-    from tm2tfr.sources.registry import built, parameters_of
+    from tm2tfr.sources.names import parameters_of
+    from tm2tfr.sources.registry import built
 
     names = everything()
     flags = {name for name, known_as in names.items() if known_as[0].kind == "flag"}

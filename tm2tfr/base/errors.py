@@ -105,7 +105,8 @@ _TYPED = (
     r"^tm2tfr [\w-]+: "  # the command, which is not what was called
     r"|(?P<command>tm2tfr [a-z][\w-]* (?:[^:;,'`]|,(?! ))*)"  # a command to type remains one
     r"|(?:(?P<example>\b(?:example|give) )|(?<![^\s(]))--(?P<option>[a-z][a-z-]*)"
-    rf"(?: (?P<value>\d+|'[^']*'|(?:{_WORDS})(?![\w-])|[^\s,;:]*[./]\w+|(?(example)[^\s,;:]+|\d)))?"
+    rf"(?: (?P<value>\d+|'[^']*'|(?P<words>(?:{_WORDS})(?:, (?:{_WORDS}))*(?: or (?:{_WORDS}))?(?![\w-]))"
+    rf"|[^\s,;:]*[./]\w+|(?(example)[^\s,;:]+|\d)))?"
 )
 _FLAGS = frozenset(("cut-registers", "keep-rows", "resume", "unbounded"))
 """Options without a value, which are parameters that are true."""
@@ -124,6 +125,8 @@ def _as_parameter(typed: re.Match[str]) -> str:
         option, value = option.removeprefix("no-"), "False"
     elif option in _FLAGS and value is None:
         value = "True"
+    elif typed["words"] is not None:
+        value = re.sub(rf"(?<![\w-])(?:{_WORDS})(?![\w-])", lambda word: repr(word[0]), value)
     elif value is not None and not value.isdecimal() and not value.startswith("'"):
         value = repr(value)
     name = _PARAMETERS.get(option, option).replace("-", "_")

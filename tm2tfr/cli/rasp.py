@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ from tm2tfr.base.errors import Tm2tfrError, UsageError, did_you_mean
 from tm2tfr.cli.options import argument
 from tm2tfr.cli.output import judged, write_data
 from tm2tfr.sources.circuit.formats.registry import standard_input
-from tm2tfr.sources.rasp.prompt import PROMPTS, WELCOME, Ended, RaspPrompt, is_complete, pieces, pieces_of
+from tm2tfr.sources.rasp.prompt import WELCOME, Ended, RaspPrompt, pieces, pieces_of
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Subject
@@ -28,9 +29,11 @@ LENGTH = 10
 HELP = """\
 Statements end with a semicolon: tokens;  c = indices + 4;  c("abc");  select(indices, indices, <);
   set example "abc"    the input on which values are shown; also: show example, examples off, full seq display on
+  draw(s, "abc");      draw a run of an s-op, with every selector as a matrix, to s.svg
   :compile [S-OP]      compile the session's last s-op, or this one, and print its layers
   :check [S-OP]        compare its weights with the interpreter on the example, at every position
   :explore [S-OP]      write the page of that run to S-OP.html
+                       these take the options of 'tm2tfr compile', such as --max-length 20
   :save FILE           write the session as a program
   :help, :quit         show this; leave (also exit, Ctrl-D)"""
 
@@ -77,9 +80,12 @@ def _content(file: Path | None) -> tuple[str, bytes | str]:
 def _interactive(session: RaspPrompt) -> None:
     write_data(f"{WELCOME}\nstatements end with ;, and :help lists the commands\n")
     ask = _toolkit(session) if find_spec("prompt_toolkit") is not None else _plain()
-    for piece in pieces(_typed(ask)):
-        if _answered(session, piece)[0]:
-            return
+    for piece in pieces(ask):
+        try:
+            if _answered(session, piece)[0]:
+                return
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
 
 
 def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
@@ -100,36 +106,35 @@ def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
 def _commanded(session: RaspPrompt, line: str) -> Iterator[str]:
     name, _, argument = line[1:].rstrip("; ").partition(" ")
     argument = argument.strip().strip('"')
-    commands = {"help": _help, "compile": _compile, "check": _check, "explore": _explore, "save": _save}
     if name in ("quit", "exit", "q"):
         raise Ended
-    if name not in commands:
-        raise UsageError(f"there is no command {':' + name!r}{did_you_mean(name, commands)}: ':help' lists the commands")
-    return commands[name](session, argument)
+    if name not in COMMANDS:
+        raise UsageError(f"there is no command {':' + name!r}{did_you_mean(name, COMMANDS)}: ':help' lists the commands")
+    return COMMANDS[name](session, argument)
 
 
 def _help(session: RaspPrompt, argument: str) -> Iterator[str]:
     yield HELP
 
 
-def _compile(session: RaspPrompt, sop: str) -> Iterator[str]:
+def _compile(session: RaspPrompt, argument: str) -> Iterator[str]:
     from tm2tfr.api.runs import summary
 
-    yield summary(_subject(session, sop))
+    yield summary(_subject(session, argument))
 
 
-def _check(session: RaspPrompt, sop: str) -> Iterator[str]:
+def _check(session: RaspPrompt, argument: str) -> Iterator[str]:
     from tm2tfr.api.checking import check
     from tm2tfr.cli.about import verdict
 
-    subject = _subject(session, sop)
+    subject = _subject(session, argument)
     yield judged(verdict(check(subject, session.word), subject))
 
 
-def _explore(session: RaspPrompt, sop: str) -> Iterator[str]:
+def _explore(session: RaspPrompt, argument: str) -> Iterator[str]:
     from tm2tfr.api.pages import explore
 
-    subject = _subject(session, sop)
+    subject = _subject(session, argument)
     path = Path(f"{subject.program.chosen}.html")
     explore(subject, session.word).save(path)
     yield f"wrote {path}"
@@ -144,38 +149,51 @@ def _save(session: RaspPrompt, path: str) -> Iterator[str]:
     yield f"wrote {path}"
 
 
-def _subject(session: RaspPrompt, sop: str) -> Subject:
-    """Return the program of the session, for inputs as long as the example or, if it is short, as programs usually are."""
+COMMANDS: Mapping[str, Callable[[RaspPrompt, str], Iterator[str]]] = {
+    "help": _help,
+    "compile": _compile,
+    "check": _check,
+    "explore": _explore,
+    "save": _save,
+}
+"""The commands of the prompt, behind a colon, but for ``:quit``."""
+
+
+def _subject(session: RaspPrompt, argument: str) -> Subject:
+    """Return the session's program of an s-op, with options; by default for inputs as long as the example, or `LENGTH`."""
     from tm2tfr.api.subject import Subject
 
     if not session.sops:
         raise UsageError("nothing is defined yet: define an s-op, for example 'a = indices + 1;'")
+    sop, options = _asked(argument)
     if sop and sop not in session.sops:
         raise UsageError(f"there is no s-op {sop!r}{did_you_mean(sop, session.sops)}: define it, or name another")
-    return Subject.of(session.program(sop), options={"max_length": max(len(session.example), LENGTH)})
+    lengths = {} if options.get("unbounded") else {"max_length": max(len(session.example), LENGTH)}
+    return Subject.of(session.program(sop), options={**lengths, **options})
+
+
+def _asked(argument: str) -> tuple[str, dict[str, str | bool]]:
+    """Return the s-op that is named, and the options behind it: ``r --max-length 20``."""
+    from tm2tfr.contract.options import RaspOptions, fields_of, option_called
+
+    known = {option_called(name): option for name, option in fields_of(RaspOptions).items() if name != "sop"}
+    try:
+        words = shlex.split(argument)
+    except ValueError as error:
+        raise UsageError(f"{argument}: {error}: close the quotation") from None
+    sop = words.pop(0) if words and not words[0].startswith("-") else ""
+    options: dict[str, str | bool] = {}
+    while words:
+        name, given, value = words.pop(0).partition("=")
+        if (option := known.get(name)) is None:
+            raise UsageError(f"there is no option {name!r}{did_you_mean(name, known)}: use one of {', '.join(known)}")
+        if option.kind != "flag" and not given and not words:
+            raise UsageError(f"{name} needs a value: write it behind the option")
+        options[option.name] = True if option.kind == "flag" else value if given else words.pop(0)
+    return sop, options
 
 
 # ── lines from a terminal ───────────────────────────────────────────────────────────────────────────────────
-def _typed(ask: Callable[[str], str]) -> Iterator[str | None]:
-    """Yield the lines that are typed, until the end of the input; None where Ctrl-C drops the statement.
-
-    Args:
-        ask: the prompt -> the line behind it.
-    """
-    continued = ""
-    while True:
-        try:
-            line = ask(".. " if continued else ">> ")
-        except EOFError:
-            return
-        except KeyboardInterrupt:
-            continued = ""
-            yield None
-            continue
-        yield line
-        continued = _continued(continued, line)
-
-
 def _plain() -> Callable[[str], str]:
     """Return what asks for a line without prompt_toolkit."""
     with suppress(ImportError):
@@ -212,10 +230,4 @@ def _toolkit(session: RaspPrompt) -> Callable[[str], str]:
 
 def words(session: RaspPrompt) -> list[str]:
     """Return what the Tab key completes: names that can be read, and the commands of the prompt."""
-    return [*session.known, ":check", ":compile", ":explore", ":help", ":quit", ":save"]
-
-
-def _continued(before: str, line: str) -> str:
-    """Return the statement that is not complete yet; the empty text if it is."""
-    text = f"{before}{PROMPTS.sub('', line)}\n"
-    return "" if is_complete(text) else text
+    return [*session.known, *(f":{name}" for name in sorted((*COMMANDS, "quit")))]

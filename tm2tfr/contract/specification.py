@@ -44,6 +44,14 @@ class Specification(Protocol):
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions to which a head with the claim `where` attends from position `i`; none: no such claim."""
 
+    def in_pass(self, layer: int, made: int) -> Specification:
+        """Return the specification of the stages of `layer`, which a loop runs, in its pass number `made`, from 1."""
+        return self
+
+    def passes(self, loop: int) -> int | None:
+        """Return how many passes loop number `loop`, from 0, has to make; None if that is not known."""
+        return None
+
     def remark(self, what: str, i: int) -> str | None:
         """Return what is known about a wrong value of `what` at position `i` where every head looked as it has to."""
         return None
@@ -74,6 +82,28 @@ def reached(since: tuple[int, str], layer: int, part: str) -> bool:
     """Return whether `since`, a layer and a part of it, has been computed after `part` of `layer`."""
     at, done = since
     return (at, STAGES.index(done)) <= (layer, STAGES.index(part))
+
+
+def stage_text(stage: tuple[int, str], name: str = "") -> str:
+    """Return a stage as people read it, with layers from 1: ``layer 4 (read tape), attention``, ``embedding``.
+
+    Args:
+        name: of the layer, if it has one of its own.
+    """
+    layer, part = stage
+    if layer < 0:
+        return "embedding"
+    return f"layer {layer + 1}{f' ({name})' if name else ''}, {part.replace('_', '-')}"
+
+
+LAYERS = "layers count from 1; the embedding is layer 0"
+"""What JSON with records of stages says of them."""
+
+
+def stage_record(stage: tuple[int, str]) -> dict[str, object]:
+    """Return a stage as plain data for other programs, see `LAYERS`."""
+    layer, part = stage
+    return {"layer": layer + 1, "part": part}
 
 
 def written(subspace: Subspace, layer: int, part: str) -> bool:

@@ -28,7 +28,7 @@ class Patch:
     """Numbers that take the place of those in the stream, at one position, once a part of a layer is computed.
 
     Args:
-        layer: from 0; -1 for the embedding.
+        layer: from 0; -1 for the embedding. In a layer of a loop it is overwritten in every pass.
         part: ``embedding``, ``attention`` or ``feed_forward``: what reads the stream afterwards sees the new numbers.
         start: the first coordinate that is overwritten.
         values: the numbers from there on.
@@ -75,7 +75,10 @@ def check_patches(patches: Sequence[Patch], layers: int, width: int) -> None:
 
 
 class Watch(Protocol):
-    """An observer of a forward pass from the inside. Layers count from 0."""
+    """An observer of a forward pass from the inside. Layers count from 0.
+
+    The layers of a loop are shown again in every pass of it, with the same numbers.
+    """
 
     def stage(self, layer: int, part: str, residual: Vector) -> None:
         """Receive the residual stream after `part`: ``embedding`` (layer -1), ``attention``, ``feed_forward``.
@@ -141,7 +144,12 @@ def observable(engine: Engine) -> Engine:
 
 
 def refuse_ahead(decoder: Decoder) -> None:
-    """Raise EngineError if a head of `decoder` looks ahead: it cannot be run position by position."""
+    """Raise EngineError if a head of `decoder` looks ahead, or it has loops: it cannot be run position by position."""
+    if decoder.loops:
+        problem = f"these weights run {decoder.loops[0].said}"
+        raise EngineError(
+            f"{problem}, a whole sequence at a time, not position by position: run the whole sequence at once"
+        )
     for layer in decoder.layers:
         for head in layer.heads:
             if head.mask != "future":
@@ -254,8 +262,8 @@ def generate(
 
 
 def _labelled(decoder: Decoder, given: Sequence[int], engine: Engine) -> Iterator[Step]:
-    """Yield every position of a sequence: from the whole of it if a head looks ahead, otherwise as it is fed."""
-    passed = run_whole(decoder, given, engine=engine) if decoder.looks_ahead else _fed(decoder, given, engine)
+    """Yield every position of a sequence: from the whole of it if it has to be, otherwise as it is fed."""
+    passed = run_whole(decoder, given, engine=engine) if not decoder.sequential else _fed(decoder, given, engine)
     for position, (token, (residual, logits)) in enumerate(zip(given, passed, strict=True)):
         first = str(answered(decoder, logits)[0])
         yield Step(position, decoder.vocabulary[token], first, residual, logits)
@@ -274,20 +282,28 @@ class Observation:
 
     Attributes:
         stages: (layer, part, the residual stream after it: (width,)) in the order of the computation.
-        heads: (layer, head) -> its scores, (n_key,), and the positions attended to.
+        heads: (layer, head) -> its scores, (n_key,), and the positions attended to; in a loop, those of the last pass.
+        passes: the number of times that each stage of `stages` had been shown before it: 0 but for later passes of a loop.
+        looks: (layer, head, the passes before) -> the same as `heads`, of every pass.
     """
 
     def __init__(self) -> None:
         self.stages: list[tuple[int, str, Vector]] = []
         self.heads: dict[tuple[int, int], tuple[Vector, Vector]] = {}
+        self.passes: list[int] = []
+        self.looks: dict[tuple[int, int, int], tuple[Vector, Vector]] = {}
+        self._shown: dict[tuple[int, str], int] = {}
 
     def stage(self, layer: int, part: str, residual: Vector) -> None:
         """Keep the residual stream after `part` of `layer`."""
+        self.passes.append(self._shown.get((layer, part), 0))
+        self._shown[layer, part] = self.passes[-1] + 1
         self.stages.append((layer, part, residual))
 
     def head(self, layer: int, head: int, scores: Vector, attended: Vector) -> None:
         """Keep a head's scores and the positions it attended to."""
         self.heads[layer, head] = (scores, attended)
+        self.looks[layer, head, self._shown.get((layer, "attention"), 0)] = (scores, attended)
 
     @property
     def streams(self) -> list[Vector]:
@@ -301,7 +317,7 @@ def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine, position
     Where a head looks ahead, that is what there is at this position in the whole sequence.
     """
     at = len(tokens) - 1 if position is None else position
-    if decoder.looks_ahead:
+    if not decoder.sequential:
         return observe_all(decoder, tokens, engine=engine)[at]
     session, seen = engine.start(decoder), Observation()
     for token in tokens[:at]:

@@ -39,9 +39,10 @@ from tm2tfr.engines.dense_parts import (
 from tm2tfr.engines.dependence import Same
 from tm2tfr.engines.overflow import beyond_the_table, check_weights, first_infinite, layer_called, reach, too_large
 from tm2tfr.transformer.attention import in_sight
+from tm2tfr.transformer.layers import MOST_PASSES, endless
 from tm2tfr.transformer.matrix import Dtype, Ints
 from tm2tfr.transformer.positions import feature
-from tm2tfr.transformer.weights import Decoder, Layer
+from tm2tfr.transformer.weights import Decoder, Layer, LayerLoop
 
 MEMORY = 2**28
 """The most bytes that a block of sequences takes, beside the results."""
@@ -142,6 +143,7 @@ class DenseDecoder:
         self._place = LinearMap(decoder.position_embedding, self.dtype)
         self._table = None if decoder.position_table is None else ColumnsOf(decoder.position_table, self.dtype)
         self.layers = [parts_of(layer, n, self.dtype, careful=careful) for n, layer in enumerate(decoder.layers, start=1)]
+        self._loops = [(loop, None if loop.until is None else LinearMap(loop.until, self.dtype)) for loop in decoder.loops]
         self._norm = norm_of(decoder.norm, lambda: "norm before the unembedding", self.dtype)
         self._unembedding = LinearMap(decoder.unembedding, self.dtype)
         self._bias = decoder.unembedding_bias.dense(self.dtype)[:, 0]
@@ -160,22 +162,65 @@ class DenseDecoder:
             self._check(x, "embedding", refusals)
             if stage is not None:
                 stage(-1, "embedding", x)
-            for n, layer in enumerate(self.layers):
-                if layer.heads:
-                    answers = attend(n, read(layer.attention_norm, x, refusals))  # before any of them writes
-                    for head, added in zip(layer.heads, answers, strict=True):
-                        x[head.rows] += added
-                if stage is not None:
-                    stage(n, "attention", x)
-                if layer.feed_forward is not None:
-                    layer.feed_forward.add_to(x, read(layer.feed_forward_norm, x, refusals), refusals)
-                if stage is not None:
-                    stage(n, "feed_forward", x)
-                self._check(x, n, refusals)
+            self._through(x, lambda n, x: self._layer(n, x, attend, refusals, stage), refusals)
             logits = self._unembedding.plus(self._bias, read(self._norm, x, refusals))
             if self._careful:
                 refusals.note_infinite(logits, self._logit_refusal)
         return x, logits
+
+    def _layer(self, n: int, x: DenseStream, attend: RunHeads, refusals: Refusals, stage: OnStage | None) -> None:
+        """Run layer n, from 0, on the stream x, in place."""
+        layer = self.layers[n]
+        if layer.heads:
+            answers = attend(n, read(layer.attention_norm, x, refusals))  # before any of them writes
+            for head, added in zip(layer.heads, answers, strict=True):
+                x[head.rows] += added
+        if stage is not None:
+            stage(n, "attention", x)
+        if layer.feed_forward is not None:
+            layer.feed_forward.add_to(x, read(layer.feed_forward_norm, x, refusals), refusals)
+        if stage is not None:
+            stage(n, "feed_forward", x)
+        self._check(x, n, refusals)
+
+    def _through(self, x: DenseStream, layer: Callable[[int, DenseStream], None], refusals: Refusals) -> None:
+        """Run every layer on the stream x, in place, in the order of the computation."""
+        done = 0
+        for loop, until in self._loops:
+            for n in range(done, loop.first - 1):
+                layer(n, x)
+            self._repeat(x, loop, until, layer, refusals)
+            done = loop.last
+        for n in range(done, len(self.layers)):
+            layer(n, x)
+
+    def _repeat(
+        self,
+        x: DenseStream,
+        loop: LayerLoop,
+        until: LinearMap | None,
+        layer: Callable[[int, DenseStream], None],
+        refusals: Refusals,
+    ) -> None:
+        """Run a loop on the streams x, (width, sequences, n): each sequence for as many passes as it needs itself."""
+        going, part = np.arange(x.shape[1]), x
+        for number in range(loop.most):
+            with refusals.of(going):
+                for n in range(loop.first - 1, loop.last):
+                    layer(n, part)
+            if until is None:
+                continue
+            found = until(part)
+            ended = (found[0] >= 0.5).all(axis=1) if len(found) else np.zeros(len(going), dtype=np.bool_)
+            ended |= np.array([sequence in refusals.errors for sequence in going.tolist()], dtype=np.bool_)
+            if ended.any():
+                x[:, going[ended]] = part[:, ended]
+                going, part = going[~ended], part[:, ~ended]
+            if not len(going):
+                return
+            if number + 1 == MOST_PASSES and loop.times is None:
+                raise endless(loop)
+        x[:, going] = part
 
     def _embedded(self, tokens: int | Ints, position: int) -> DenseStream:
         if isinstance(tokens, int):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 import numpy as np
@@ -41,7 +42,17 @@ class Refusals:
 
     def __init__(self, position: int = 0) -> None:
         self._position = position
+        self._sequences: NDArray[np.int64] | None = None
         self.errors: dict[int, EngineError] = {}
+
+    @contextmanager
+    def of(self, sequences: NDArray[np.int64]) -> Iterator[None]:
+        """Take the next places as those of some sequences of the batch: the ones whose loop goes on."""
+        self._sequences = sequences
+        try:
+            yield
+        finally:
+            self._sequences = None
 
     def note(self, wrong: Bools, error: Callable[[tuple[int, ...], int], EngineError]) -> None:
         """Refuse the places where `wrong`, (*places), is true; error: (place, position) → its refusal."""
@@ -49,10 +60,11 @@ class Refusals:
             if wrong:
                 raise error((), self._position)
             return
-        for sequence in np.flatnonzero(wrong.any(axis=1)).tolist():
+        for place in np.flatnonzero(wrong.any(axis=1)).tolist():
+            sequence = place if self._sequences is None else int(self._sequences[place])
             if sequence not in self.errors:
-                position = int(wrong[sequence].argmax())
-                self.errors[sequence] = error((sequence, position), position)
+                position = int(wrong[place].argmax())
+                self.errors[sequence] = error((place, position), position)
 
     def note_infinite(self, numbers: DenseStream, error: Callable[[DenseStream, int], EngineError]) -> None:
         """Refuse the places with an infinite number or NaN; error: (the numbers there: (rows,), position) → its refusal."""

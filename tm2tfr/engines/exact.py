@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -11,8 +11,9 @@ from tm2tfr.base.errors import EngineError
 from tm2tfr.engines.decode import NO_PATCHES, Passed, Patch, Watch, check_patches, patched, refuse_ahead
 from tm2tfr.engines.overflow import beyond_the_table
 from tm2tfr.transformer.attention import in_sight
+from tm2tfr.transformer.layers import MOST_PASSES, endless
 from tm2tfr.transformer.matrix import Matrix, Rational, rational
-from tm2tfr.transformer.parts import AHEAD, NO_BOS, OUTPUTS, TABLE, refuse_parts
+from tm2tfr.transformer.parts import AHEAD, LOOPS, NO_BOS, OUTPUTS, TABLE, refuse_parts
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -87,6 +88,11 @@ class _Head:
         self._values: list[list[Rational]] = []
         self._mask = head.mask
 
+    def forget(self) -> None:
+        """Drop the keys and values so far: those of an earlier pass of a loop."""
+        self._keys.clear()
+        self._values.clear()
+
     def take(self, x: Sequence[Rational]) -> None:
         """Keep the key and the value of the next position, whose stream is x."""
         self._keys.append([_times(row, x) for row in self._key])
@@ -115,7 +121,7 @@ class ExactSession:
     """
 
     def __init__(self, decoder: Decoder) -> None:
-        known = (TABLE, NO_BOS, AHEAD, OUTPUTS)
+        known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS)
         refuse_parts(decoder, "the exact engine", "square roots are not rational: use the dense engine", known=known)
         self._width, self._position = decoder.layout.width, 0
         self.residual: Sequence[Rational] = ()
@@ -131,6 +137,8 @@ class ExactSession:
                 offset = [(r, rational(v)) for r, _, v in ffn.output_bias.entries()]
                 units = (list(zip(_rows(ffn.input), bias, _columns(ffn.output), strict=True)), offset)
             self._layers.append(([_Head(head) for head in layer.heads], units))
+        self._loops = decoder.loops
+        self._until = [None if loop.until is None else _rows(loop.until)[0] for loop in decoder.loops]
         self._unembedding = _rows(decoder.unembedding)
         self._bias = [_times(row, (1,)) for row in _rows(decoder.unembedding_bias)]
 
@@ -167,7 +175,9 @@ class ExactSession:
         streams = [self._embedded(token, i) for i, token in enumerate(tokens, first)]
         for i, x in enumerate(streams, first):
             stage(i, x, -1, "embedding")
-        for n, (heads, units) in enumerate(self._layers):
+
+        def layer(n: int) -> None:
+            heads, units = self._layers[n]
             for x in streams:
                 for head in heads:
                     head.take(x)
@@ -181,9 +191,30 @@ class ExactSession:
                 if units is not None:
                     _feed_forward(x, *units)
                 stage(i, x, n, "feed_forward")
+
+        self._through(layer, streams)
         self._position = end
         rows = list(zip(self._unembedding, self._bias, strict=True))
         return [Passed(x, [_times(row, x) + bias for row, bias in rows]) for x in streams]
+
+    def _through(self, layer: Callable[[int], None], streams: Sequence[Sequence[Rational]]) -> None:
+        """Call `layer` for each layer in the order of the computation: those of a loop pass after pass, until it ends."""
+        done = 0
+        for loop, until in zip(self._loops, self._until, strict=True):
+            for n in range(done, loop.first - 1):
+                layer(n)
+            for number in range(loop.most):
+                for n in range(loop.first - 1, loop.last):
+                    for head in self._layers[n][0]:
+                        head.forget()
+                    layer(n)
+                if until is not None and all(2 * _times(until, x) >= 1 for x in streams):
+                    break
+                if number + 1 == MOST_PASSES and loop.times is None:
+                    raise endless(loop)
+            done = loop.last
+        for n in range(done, len(self._layers)):
+            layer(n)
 
     def _embedded(self, token: int, position: int) -> list[Rational]:
         x: list[Rational] = [0] * self._width

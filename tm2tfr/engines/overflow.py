@@ -85,7 +85,12 @@ class Reach:
 
 
 def reach(decoder: Decoder, dtype: str = "float64") -> Reach:
-    """Return which numbers of `decoder` are certain to be finite: absolute values are bounded stage by stage."""
+    """Return which numbers of `decoder` are certain to be finite: absolute values are bounded stage by stage.
+
+    Nothing is certain of weights with loops: the bound of a stream grows with every pass.
+    """
+    if decoder.loops:
+        return Reach(tuple(tuple(False for _ in layer.heads) for layer in decoder.layers), everything=False)
     found: dict[str, Reach] = decoder.__dict__.setdefault(_REACH, {})
     if dtype not in found:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -16,6 +16,7 @@ from tm2tfr.contract.specification import Specification, vector
 from tm2tfr.engines.decode import Engine, Observation, observe, observe_all, observe_at
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.reading import SOFT, combination
+from tm2tfr.runs.passes import WrongPasses, stages
 from tm2tfr.transformer.attention import exact_scores, in_sight, softmax
 from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import Subspace
@@ -54,10 +55,13 @@ class Cause:
     attention: Attention | None
     why: str
     about: str | None = field(default=None, repr=False)
+    made: int | None = field(default=None, repr=False)
+    """The pass of its loop, from 1; None if no loop runs its layer."""
 
     def __str__(self) -> str:
         """Return the cause in a few lines."""
-        inside = f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
+        turn = "" if self.made is None else f"pass {self.made}, "
+        inside = f"layer {self.layer} ({self.layer_name}), {turn}{self.part.replace('_', '-')}"
         where = inside if self.part in ("attention", "feed_forward") else self.part
         lines = [f"{where} at position {self.position}: {self.subspace} should be {self.expected}, is {self.found}"]
         if (a := self.attention) is not None:
@@ -71,8 +75,9 @@ class Cause:
     def as_dict(self) -> PlainData:
         """Return the cause as plain data; a score that is not a finite float is text."""
         plain = asdict(self)
-        if self.about is None:
-            del plain["about"]
+        for name in ("about", "made"):
+            if plain[name] is None:
+                del plain[name]
         for name in ("score", "expected_score") if self.attention else ():
             score = plain["attention"][name]
             plain["attention"][name] = score if isfinite(score) else str(score)
@@ -115,14 +120,33 @@ def _first_of_all(decoder: Decoder, specification: Specification, position: int,
     """
     observed = observe_all(decoder, specification.tokens, engine=engine)
     places = [position, *(i for i in range(len(observed)) if i != position)]
-    for n, (layer, part, _) in enumerate(observed[position].stages):
+    for stage in stages(decoder, specification, observed[position]):
+        if isinstance(stage, WrongPasses):
+            return _passes_cause(decoder, position, stage)
         for i in places:
-            residual = list(observed[i].stages[n][2])
-            wrong = _first_wrong(decoder, specification, i, (layer, part), residual, engine.dtype, len(observed))
+            residual = list(observed[i].stages[stage.number][2])
+            here = (stage.layer, stage.part)
+            wrong = _first_wrong(decoder, stage.specification, i, here, residual, engine.dtype, len(observed))
             if wrong is not None:
-                finder = _Finder(decoder, specification, i, engine, observed[i])
-                return finder.cause(layer, part, *wrong)
+                finder = _Finder(decoder, stage.specification, i, engine, observed[i], stage.made)
+                return finder.cause(*here, *wrong)
     return None
+
+
+def _passes_cause(decoder: Decoder, position: int, wrong: WrongPasses) -> Cause:
+    """Return the cause of a loop that ends in the wrong place, though the stream is right up to there."""
+    loop = decoder.loops[wrong.loop]
+    return Cause(
+        position=position,
+        layer=loop.last,
+        layer_name=decoder.layers[loop.last - 1].name,
+        part="feed_forward",
+        subspace=f"the passes of loop {wrong.loop + 1}",
+        expected=str(wrong.due),
+        found=f"{wrong.made}{' or more' if wrong.made > wrong.due else ''}",
+        attention=None,
+        why="the stream is right up to there: the loop's condition, or its number of passes, is wrong in the weights",
+    )
 
 
 def looked_elsewhere(
@@ -201,6 +225,7 @@ class _Finder:
     position: int
     engine: Engine
     seen: Observation
+    made: int | None = None
 
     def cause(self, layer: int, part: str, subspace: Subspace, found: list[float]) -> Cause:
         """Return the cause, given the first wrong stage and subspace."""
@@ -226,6 +251,7 @@ class _Finder:
             attention=looked.attention if looked is not None and looked.astray else None,
             why=self._why(layer, part, subspace, looked),
             about=self.specification.about(self.position),
+            made=self.made,
         )
 
     def elsewhere(self, layer: int, k: int, head: Head) -> Cause | None:
@@ -269,7 +295,7 @@ class _Finder:
 
     def _attention(self, layer: int, k: int, head: Head) -> tuple[Mapping[int, float], Sequence[int]]:
         """Return a head's scores by position, those that its mask lets it see, and the positions attended to."""
-        scores, attended = self.seen.heads[layer, k]
+        scores, attended = self.seen.heads[layer, k] if self.made is None else self.seen.looks[layer, k, self.made - 1]
         there = in_sight(head.mask, self.position, len(self.specification.tokens))
         return dict(zip(there, scores, strict=False)), attended
 

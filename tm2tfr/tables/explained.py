@@ -10,6 +10,7 @@ from tm2tfr.base.errors import counted, visible
 from tm2tfr.base.text.shown import aligned, escaped, markdown_table
 from tm2tfr.contract.labelling import HeadPattern
 from tm2tfr.contract.model import ModelVariable
+from tm2tfr.contract.specification import stage_record, stage_text
 from tm2tfr.transformer.weights import Decoder
 
 HEADINGS = ("variable", "what it is", "equation", "source", "written by", "read by")
@@ -41,14 +42,11 @@ class Explained:
 
     def layer_of(self, variable: ModelVariable) -> str:
         """Return the layer and the part of it that write a variable; nothing where no subspace holds it."""
-        number, part = variable.since
+        number = variable.since[0]
         if not variable.stored:
             return ""
-        if number < 0:
-            return "embedding"
-        name = self.decoder.layers[number].name if number < len(self.decoder.layers) else ""
-        shown = f" ({name})" if name not in ("", "attention", "feed-forward") else ""
-        return f"{number + 1}{shown}, {part.replace('_', '-')}"
+        name = self.decoder.layers[number].name if 0 <= number < len(self.decoder.layers) else ""
+        return stage_text(variable.since, "" if name in ("attention", "feed-forward") else name)
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for each in self.variables:
@@ -56,7 +54,7 @@ class Explained:
 
     def _heads(self) -> Iterator[tuple[str, ...]]:
         for each in self.patterns:
-            yield each.claim, each.meaning, each.formula, each.source
+            yield each.name or each.claim, each.meaning, each.formula, each.source
 
     def _tables(self, shown: Callable[[str], str]) -> Iterator[list[Sequence[str]]]:
         """Yield the tables that have rows, without their empty columns."""
@@ -79,7 +77,7 @@ class Explained:
         return "\n".join(lines)
 
     def as_dict(self, *, labels: bool = True) -> dict[str, object]:
-        """Return it as plain data; layers count from 0, and the embedding is layer -1.
+        """Return it as plain data; layers count from 1, and the embedding is layer 0.
 
         Args:
             labels: whether variables have their ``labels``, of which a circuit of 48,000 gates has as many.
@@ -95,15 +93,15 @@ def _filled(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 
 
 def _variable(variable: ModelVariable, *, labels: bool) -> dict[str, object]:
-    layer, part = variable.since
     about: dict[str, object] = {"name": variable.name, "meaning": variable.meaning, "kind": variable.kind}
     about |= {"labels": list(variable.labels)} if labels else {}
     written = {"formula": variable.formula, "source": variable.source, "stored": variable.stored}
-    return {**about, **written, "since": {"layer": layer, "part": part}, "read_by": variable.read_by}
+    return {**about, **written, "since": stage_record(variable.since), "read_by": variable.read_by}
 
 
 def _pattern(pattern: HeadPattern) -> dict[str, object]:
     return {
+        "name": pattern.name,
         "claim": pattern.claim,
         "meaning": pattern.meaning,
         "formula": pattern.formula,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from operator import methodcaller
 from typing import Unpack
 
@@ -16,7 +16,7 @@ from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.directory import KEY, NAMES, README, Array
 from tm2tfr.targets.common.fitting import Options, Requested
-from tm2tfr.targets.common.reference import spaced
+from tm2tfr.targets.common.reference import outputs_of, spaced
 from tm2tfr.targets.common.verdict import TRIED_LABELS, checking, given_and_labelled, heading, prompt, table
 from tm2tfr.targets.gpt2 import export as by_gpt2
 from tm2tfr.targets.gpt2 import export as verify
@@ -31,33 +31,42 @@ from tm2tfr.targets.gpt2.running import (
     required,
 )
 from tm2tfr.targets.gpt2.tensors import PAD
-from tm2tfr.transformer.claims import Output
+from tm2tfr.transformer.claims import Output, sections
 from tm2tfr.transformer.weights import Decoder, Mask
 
+# ── From a labeller to the tensors of a token classifier, with the names of GPT-2: its outputs are read side by side.
+LOWERED = 2.0
+"""What is subtracted from all logits but those of the first output. Codes are 0 or 1, so that the best logit of all is the
+best one of the first output: what knows of one output alone, such as a pipeline, reads that one."""
 
-# ── From a labeller to the tensors of a token classifier, with the names of GPT-2: it reads the first output.
+
 class Classifier(LabellingGpt2):
-    """A labeller as a token classifier, whose first output has labels; see `LabellingGpt2`."""
+    """A labeller as a token classifier that answers all outputs with labels, the first one among them."""
+
+    @cached_property
+    def rows(self) -> tuple[tuple[Output, slice], ...]:
+        """The outputs that it answers, each with its rows of the decoder's unembedding."""
+        return tuple((output, cut) for output, cut in sections(self.decoder.outputs) if output.labels is not None)
 
     @property
-    def output(self) -> Output:
-        """What it answers: the first output."""
-        return self.decoder.outputs[0]
+    def outputs(self) -> tuple[Output, ...]:
+        """The outputs that it answers, in the order of the logits."""
+        return tuple(output for output, _ in self.rows)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, in the order of the logits."""
-        return self.output.labels or ()
+        """The name of each logit: the label, and of outputs after the first the output as well."""
+        first, *others = self.outputs
+        named = [f"{output.name} = {label}" for output in others for label in output.labels or ()]
+        return (*(first.labels or ()), *named)
 
     def tensors(self) -> dict[str, Array]:
         """Return the tensors by the names that `transformers` gives those of a GPT-2."""
-        found, many = super().tensors(), len(self.labels)
+        found, first = super().tensors(), len(self.outputs[0].labels or ())
         head, bias = found.pop("lm_head.weight"), found.pop("lm_head.bias")
-        return {
-            **found,
-            "classifier.weight": np.ascontiguousarray(head[:many]),
-            "classifier.bias": np.ascontiguousarray(bias[:many]),
-        }
+        head, bias = (np.concatenate([each[cut] for _, cut in self.rows]) for each in (head, bias))
+        bias[first:] -= LOWERED
+        return {**found, "classifier.weight": head, "classifier.bias": bias}
 
 
 _INNER = {
@@ -91,7 +100,7 @@ class Stock:
 
     def config(self, made: Classifier) -> PlainData:
         """Return what the configuration says of the architecture's own parts."""
-        labels = [str(label) for label in made.labels]
+        labels = made.labels
         return {
             "architectures": [self.architecture],
             **self.own(made),
@@ -177,6 +186,10 @@ class ClassifierRunning(LoadedModel):
         """Return the prompt: nothing is generated."""
         return list(prompt)[:most]
 
+    def answered(self, decoder: Decoder) -> tuple[int, ...]:
+        """Return the outputs with labels: it has no logits of others."""
+        return tuple(k for k, output in enumerate(decoder.outputs) if output.labels is not None)
+
 
 # ── The files beside the tensors of a token classifier: configuration, tokenizer, the names of everything, a model card.
 def documents(stock: Stock, made: Classifier, right: ExportReference) -> dict[str, str]:
@@ -210,30 +223,34 @@ def names(made: Classifier, stock: Stock) -> PlainData:
         "read": made.reading,
         "directions": [made.place(n) for n in range(len(made.directions))],
         **parts(made),
-        "output": {"name": made.output.name, "labels": list(made.labels)},
+        "outputs": outputs_of(made.outputs),
     }
 
 
 def model_card(made: Classifier, right: ExportReference, stock: Stock) -> str:
     """Return the model card."""
     decoder, recipe = made.decoder, made.recipe
-    first = "" if len(decoder.outputs) == 1 else f" Of {len(decoder.outputs)} outputs, this model has the first."
+    (first, *others), cuts = made.outputs, [cut for _, cut in sections(made.outputs)]
+    numbers = ", ".join(code(output.name) for output in decoder.outputs if output.labels is None)
+    left = f" It has no logits of {numbers}, since a token classifier answers with labels." if numbers else ""
+    beside = [f"{output.name}: logits[..., {cut.start}:{cut.stop}]" for output, cut in zip(others, cuts[1:], strict=True)]
+    more = "".join(f"\n# {line}" for line in beside)
     seen = "Every head sees every position" if stock.mask == "none" else "No head sees a later position"
     front = {"library_name": "transformers", "pipeline_tag": "token-classification"}
     rows = {"architecture": f"`{stock.architecture}`"} | sizes(made) | norm(recipe)
     return f"""{heading(right, f"{escaped(right.named('A decoder'))} as {stock.title}", front)}
 {right.origin()}
 
-{given_and_labelled(decoder, 1)}
+{given_and_labelled(decoder, made.outputs)}
 
-{first.strip()} {seen}. Sequences of several lengths make a batch with `[PAD]`, if the attention mask goes with them.
+{seen}.{left} Sequences of several lengths make a batch with `[PAD]`, if the attention mask goes with them.
 
 ```python
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForTokenClassification.from_pretrained(".")
 logits = model(**tokenizer({spaced(prompt(right))!r}, return_tensors="pt")).logits
-print([model.config.id2label[n] for n in logits[0].argmax(-1).tolist()])  # {made.output.name}
+print([model.config.id2label[n] for n in logits[0, :, :{cuts[0].stop}].argmax(-1).tolist()])  # {first.name}{more}
 ```
 
 **How far it is right.** {recipe.stated}

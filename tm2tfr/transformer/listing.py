@@ -17,7 +17,7 @@ from tm2tfr.transformer import provenance
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, Mask, Norm, norms
+from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, LayerLoop, Mask, Norm, norms
 
 _MASKED: Mapping[Mask, str] = {"future": "future-masked", "past": "past-masked", "none": "unmasked"}
 TABLED = 16
@@ -39,6 +39,7 @@ def listing(decoder: Decoder, layer: str | None = None) -> str:
         return "\n".join(map(visible, _layer(decoder.layout, n, decoder.layers[n - 1]))) + "\n"
     blocks = [_embedding(decoder)]
     blocks += [_layer(decoder.layout, n, part) for n, part in enumerate(decoder.layers, start=1)]
+    blocks += [_loop(decoder.layout, n, loop) for n, loop in enumerate(decoder.loops, start=1)]
     return "\n\n".join("\n".join(map(visible, block)) for block in [*blocks, _unembedding(decoder)]) + "\n"
 
 
@@ -66,6 +67,7 @@ def summary(decoder: Decoder) -> str:
     special |= {"layer norms": len(list(norms(decoder)))} if decoder.normed else {}
     counts: dict[str, int] = {
         "layers": len(decoder.layers),
+        **({"loops": len(decoder.loops)} if decoder.loops else {}),
         "attention heads": decoder.heads,
         "hidden units": decoder.hidden,
         "residual width": decoder.layout.width,
@@ -77,6 +79,7 @@ def summary(decoder: Decoder) -> str:
     table = [*((name, f"{value:>12,}") for name, value in counts.items()), ("largest weight", coefficient(decoder.largest))]
     table += [_beginning(decoder)] if decoder.bos is None else []
     more = [f"masks: {', '.join(_masks(decoder))}"] if decoder.looks_ahead else []
+    more += [f"run again: {'; '.join(loop.said for loop in decoder.loops)}"] if decoder.loops else []
     more += [visible(f"outputs: {', '.join(map(_output, decoder.outputs))}")] if decoder.outputs else []
     return "\n".join([*body, "", *aligned(table, {1}), *([""] if more else []), *more]) + "\n"
 
@@ -111,6 +114,7 @@ def html_summary(decoder: Decoder) -> str:
     counts = f"residual width {decoder.layout.width}, vocabulary {len(decoder.vocabulary):,}"
     counts += "" if decoder.positions is None else f", {counted(decoder.positions, 'position')}"
     counts += f", masks {', '.join(_masks(decoder))}" if decoder.looks_ahead else ""
+    counts += f", run again: {'; '.join(loop.said for loop in decoder.loops)}" if decoder.loops else ""
     counts += f", outputs {escape(', '.join(map(_output, decoder.outputs)))}" if decoder.outputs else ""
     weights = f"{decoder.nonzero:,} weights not 0, the largest {coefficient(decoder.largest)}"
     caption = f"<caption>{name}: {counts}, {weights}</caption>"
@@ -148,6 +152,13 @@ def _layer(layout: Residual, n: int, layer: Layer) -> list[str]:
     lines += [f"  {line}" for line in _norm(layout, layer.feed_forward_norm, "feed-forward")]
     if layer.feed_forward:
         lines += [f"  {line}" for line in _feed_forward(layout, layer.feed_forward)]
+    return lines
+
+
+def _loop(layout: Residual, n: int, loop: LayerLoop) -> list[str]:
+    lines = [f"loop {n}: {loop.said}"]
+    if loop.until is not None:
+        lines.append(f"  ends where {form(layout, loop.until.by_row()[0])} ≥ 1/2 at every position")
     return lines
 
 
@@ -256,10 +267,12 @@ class WiredHead:
     """A head.
 
     Args:
+        name: its name.
         attends: what it is claimed to attend to; empty if nothing is claimed.
         query, key: what its queries and its keys are computed from.
     """
 
+    name: str
     attends: str
     query: frozenset[str]
     key: frozenset[str]
@@ -267,7 +280,7 @@ class WiredHead:
 
 @dataclass
 class Wire:
-    """What a subspace of the stream is computed from, subspaces by what they hold.
+    """What a subspace of the stream is computed from, subspaces as `Wiring` has them.
 
     Args:
         head: the head that carries it there; None: it is computed by a feed-forward part, or by the embedding.
@@ -279,7 +292,7 @@ class Wire:
 
 
 class Wiring(NamedTuple):
-    """How the subspaces of a stream depend on each other, each by what it is claimed to hold.
+    """How the subspaces of a stream depend on each other, each by what it is claimed to hold, or by its name.
 
     Args:
         spaces: the subspaces; of several that hold the same, all but the first have a number behind that.
@@ -292,30 +305,35 @@ class Wiring(NamedTuple):
     outputs: Mapping[str, frozenset[str]]
 
 
-def wiring(decoder: Decoder) -> Wiring:
-    """Return what each subspace is computed from, and what each output is, by the entries of matrices that are not 0."""
+def wiring(decoder: Decoder, *, by_name: bool = False) -> Wiring:
+    """Return what each subspace is computed from, and what each output is, by the entries of matrices that are not 0.
+
+    Args:
+        by_name: whether subspaces go by their names, instead of what they hold.
+    """
     spaces: dict[str, Subspace] = {}
     for space in decoder.layout.subspaces:
-        what, n = space.holds, 2
+        own, n = space.name if by_name else space.holds, 2
+        what = own
         while what in spaces:
-            what, n = f"{space.holds} #{n}", n + 1
+            what, n = f"{own} #{n}", n + 1
         spaces[what] = space
-    own = [what for what, space in spaces.items() for _ in space.directions]
+    place = [what for what, space in spaces.items() for _ in space.directions]
     found: dict[str, Wire] = {}
     for layer in decoder.layers:
         for head in layer.heads:
             claim = "" if head.claim is None else head.claim.attends
-            wired = WiredHead(claim, _columns(head.query, own), _columns(head.key, own))
-            read_by_value = _rows(head.value, own)
+            wired = WiredHead(head.name, claim, _columns(head.query, place), _columns(head.key, place))
+            read_by_value = _rows(head.value, place)
             for row, column, _ in head.output.entries():
-                wire = found.setdefault(own[row], Wire())
+                wire = found.setdefault(place[row], Wire())
                 wire.head = wired
                 wire.reads |= read_by_value.get(column, set())
         if layer.feed_forward is not None:
-            read_by_unit = _rows(layer.feed_forward.input, own)
+            read_by_unit = _rows(layer.feed_forward.input, place)
             for row, unit, _ in layer.feed_forward.output.entries():
-                found.setdefault(own[row], Wire()).reads |= read_by_unit.get(unit, set())
-    rows = _rows(decoder.unembedding, own)
+                found.setdefault(place[row], Wire()).reads |= read_by_unit.get(unit, set())
+    rows = _rows(decoder.unembedding, place)
     outputs, start = {}, 0
     for output in decoder.outputs:
         end = start + len(output.answers)

@@ -8,17 +8,18 @@ from tm2tfr.base.errors import EngineError, ExportError
 from tm2tfr.transformer.weights import Decoder
 
 TABLE, NORMS, NO_BOS = "a position table", "layer norms", "no BOS"
-AHEAD, OUTPUTS = "heads that look ahead", "outputs by name"
+AHEAD, OUTPUTS, LOOPS = "heads that look ahead", "outputs by name", "loops over layers"
 
 
 def parts(decoder: Decoder) -> tuple[str, ...]:
-    """Return which of a position table, layer norms, no BOS, heads that look ahead, and outputs by name `decoder` has."""
+    """Return which of a position table, norms, no BOS, heads that look ahead, outputs by name, and loops `decoder` has."""
     has = {
         TABLE: decoder.position_table is not None,
         NORMS: decoder.normed,
         NO_BOS: decoder.bos is None,
         AHEAD: decoder.looks_ahead,
         OUTPUTS: decoder.labeller,
+        LOOPS: bool(decoder.loops),
     }
     return tuple(part for part, present in has.items() if present)
 

@@ -14,7 +14,7 @@ from tm2tfr.transformer.claims import OVER, Claim, Output, Over
 from tm2tfr.transformer.matrix import AnyArray, Dtype, Matrix
 from tm2tfr.transformer.parts import parts
 from tm2tfr.transformer.residual import Residual, Subspace
-from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, Norm, norms
+from tm2tfr.transformer.weights import MASKS, Decoder, FeedForward, Head, Layer, LayerLoop, Norm, norms
 
 FORMAT, VERSION, WITH_PARTS = "tm2tfr-weights", "2", "3"
 READ = ("1", VERSION, WITH_PARTS)
@@ -33,6 +33,8 @@ def stored_as(decoder: Decoder, sparse: Mapping[str, list[int]]) -> dict[str, ob
         for output in decoder.outputs
     ]
     own = {"position_table": decoder.position_table is not None, "norms": epsilons, **({"outputs": named} if named else {})}
+    if decoder.loops:
+        own["loops"] = [_loop_document(loop) for loop in decoder.loops]
     more = {"parts": own} if parts(decoder) else {}
     return {
         "format": FORMAT,
@@ -61,6 +63,10 @@ def _layer_document(layer: Layer) -> dict[str, object]:
     units = None if ffn is None else {"units": list(ffn.units)}
     plain = {k: getattr(layer, k) for k in ("name", "meaning", "source", "equation")}
     return {**plain, "heads": [_head_document(head) for head in layer.heads], "feed_forward": units}
+
+
+def _loop_document(loop: LayerLoop) -> dict[str, object]:
+    return {"first": loop.first, "last": loop.last, "times": loop.times, "until": loop.until is not None}
 
 
 def _head_document(head: Head) -> dict[str, object]:
@@ -104,6 +110,7 @@ def restored(document: JsonValue, store: Store) -> Decoder:
         position_table=store.matrices("", ("position_table",))["position_table"] if tabled else None,
         norm=store.norm("norm"),
         outputs=_outputs(document) if extended else (),
+        loops=_loops(document, store) if extended else (),
     )
 
 
@@ -117,7 +124,7 @@ def epsilons_of(document: JsonValue) -> dict[str, float]:
     if not _extended(document):
         return {}
     found = document["parts"]
-    if unknown := set(found.keys) - {"position_table", "norms", "outputs"}:
+    if unknown := set(found.keys) - {"position_table", "norms", "outputs", "loops"}:
         raise ShapeError(f"its parts have {listing(sorted(unknown))}, which this tm2tfr does not know")
     return {path: found["norms"][path].real() for path in found["norms"].keys}
 
@@ -127,6 +134,20 @@ def _outputs(document: JsonValue) -> tuple[Output, ...]:
     items = found["outputs"].items() if "outputs" in found.keys else ()
     return tuple(
         Output(item["name"].text(), _labels(item), whole="whole" in item.keys and item["whole"].truth()) for item in items
+    )
+
+
+def _loops(document: JsonValue, store: Store) -> tuple[LayerLoop, ...]:
+    found = document["parts"]
+    items = found["loops"].items() if "loops" in found.keys else ()
+    return tuple(
+        LayerLoop(
+            first=item["first"].whole(),
+            last=item["last"].whole(),
+            times=None if item["times"].value is None else item["times"].whole(),
+            until=store.matrices(f"loops.{n}.", ("until",))["until"] if item["until"].truth() else None,
+        )
+        for n, item in enumerate(items, start=1)
     )
 
 

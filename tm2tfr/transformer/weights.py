@@ -8,134 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tm2tfr.base.choices import WEIGHTINGS, Weighting
-from tm2tfr.base.errors import ShapeError, counted, did_you_mean
-from tm2tfr.transformer.claims import Claim, Output, check_outputs
+from tm2tfr.base.errors import ShapeError, counted
+from tm2tfr.transformer.claims import Output, check_outputs
+from tm2tfr.transformer.layers import MASKS as MASKS  # noqa: PLC0414
+from tm2tfr.transformer.layers import FeedForward as FeedForward  # noqa: PLC0414
+from tm2tfr.transformer.layers import Head as Head  # noqa: PLC0414
+from tm2tfr.transformer.layers import Layer as Layer  # noqa: PLC0414
+from tm2tfr.transformer.layers import LayerLoop as LayerLoop  # noqa: PLC0414
+from tm2tfr.transformer.layers import Mask as Mask  # noqa: PLC0414
+from tm2tfr.transformer.layers import Norm as Norm  # noqa: PLC0414
+from tm2tfr.transformer.layers import check_loops
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.residual import Residual
-
-Mask = Literal["future", "past", "none"]
-MASKS: tuple[Mask, ...] = get_args(Mask)
-"""To which positions a head attends from position i. ``future``: j ≤ i; ``past``: j ≥ i; ``none``: all of them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Head:
-    """One attention head: scores ``q·k``, and ``output · (weighted mean of the values)`` added to the stream.
-
-    Args:
-        name, source: its purpose, and where that is defined.
-        query, key: (d_k, width). Both without entries: every score is 0, attention is uniform.
-        value: (d_v, width).
-        output: (width, d_v).
-        mask: to which positions it attends, see `MASKS`.
-        weighting: how its scores become weights, see `tm2tfr.base.choices.WEIGHTINGS`.
-        claim: what its construction claims about it, None if nothing.
-
-    Raises:
-        ShapeError: for an unknown mask or weighting.
-    """
-
-    name: str
-    source: str
-    query: Matrix
-    key: Matrix
-    value: Matrix
-    output: Matrix
-    mask: Mask = "future"
-    weighting: Weighting = "average-hard"
-    claim: Claim | None = None
-
-    def __post_init__(self) -> None:
-        known: tuple[tuple[str, str, tuple[str, ...]], ...]
-        known = (("mask", self.mask, MASKS), ("weighting", self.weighting, WEIGHTINGS))
-        for what, given, words in known:
-            if given not in words:
-                told = f"{did_you_mean(given, words) if isinstance(given, str) else ''}: use {', '.join(words)}"
-                raise ShapeError(f"head {self.name!r} has the unknown {what} {given!r}{told}")
-
-    @property
-    def components(self) -> NDArray[np.int64]:
-        """The components that are in both the query and the key, in order: any other adds 0 to every score."""
-        return np.intersect1d(self.query.rows, self.key.rows)
-
-    @property
-    def uniform(self) -> bool:
-        """Whether all scores are 0 by construction, so that all positions share the attention."""
-        return not len(self.components)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FeedForward:
-    """A feed-forward layer with one ReLU: ``x + output · ReLU(input · x + input_bias) + output_bias``.
-
-    Args:
-        input: (hidden, width), with input_bias: (hidden, 1).
-        output: (width, hidden), with output_bias: (width, 1).
-        units: the names of the hidden units, for people.
-    """
-
-    input: Matrix
-    input_bias: Matrix
-    output: Matrix
-    output_bias: Matrix
-    units: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Norm:
-    """Layer normalisation of what a part reads: ``gain · (x - mean(x)) / √(variance(x) + epsilon) + bias``, by direction.
-
-    Mean and variance are those of the entries of x, (width,), the variance that of a whole population, as in Ba, Kiros and
-    Hinton (2016). The stream itself stays as it is.
-
-    Args:
-        gain, bias: (width, 1).
-        epsilon: what is added to the variance, 0 or more.
-
-    Raises:
-        ShapeError: for an epsilon that is negative or not finite.
-    """
-
-    gain: Matrix
-    bias: Matrix
-    epsilon: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", float(self.epsilon))
-        if not 0 <= self.epsilon < math.inf:
-            raise ShapeError(f"the epsilon of a layer norm must be a number from 0 on, not {self.epsilon:g}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Layer:
-    """Attention (possibly no heads), then a feed-forward layer (possibly none), each added to the stream.
-
-    Args:
-        name, meaning, source: its purpose, in a word and in a sentence, and where that is defined.
-        attention_norm, feed_forward_norm: the norm of what the heads, and what the feed-forward part, read from the stream.
-        equation: what it computes, as text in which ``_{…}`` is a subscript and ``^`` a superscript; for people.
-    """
-
-    name: str
-    meaning: str
-    source: str
-    heads: tuple[Head, ...] = ()
-    feed_forward: FeedForward | None = None
-    attention_norm: Norm | None = None
-    feed_forward_norm: Norm | None = None
-    equation: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +47,8 @@ class Decoder:
         unembedding: (answers, width), with unembedding_bias: (answers, 1). There is an answer for each token of the
             vocabulary, and the next token is the first one of maximal logit; with outputs, see there.
         norm: that of what the unembedding reads.
+        loops: blocks of layers that are run again, in their order; engines run the whole sequence through a pass before
+            they ask whether the loop ends.
         outputs: what it answers at every position, in the order of the rows of the unembedding, which they partition. Such
             a decoder labels the sequence it is given and generates nothing: it has neither BOS nor stop tokens.
         provenance: where the weights come from, see `tm2tfr.transformer.provenance`; no engine reads it.
@@ -176,12 +69,13 @@ class Decoder:
     unembedding_bias: Matrix
     position_table: Matrix | None = None
     norm: Norm | None = None
+    loops: tuple[LayerLoop, ...] = ()
     outputs: tuple[Output, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
-        for name in ("vocabulary", "stop", "features", "layers", "outputs"):
+        for name in ("vocabulary", "stop", "features", "layers", "loops", "outputs"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         special = (*(() if self.bos is None else (self.bos,)), *self.stop)
         words = (*special, *self.vocabulary, *self.features, *self.provenance, *self.provenance.values())
@@ -196,6 +90,7 @@ class Decoder:
         for name in self.features:
             feature(name)  # raises for an unknown one
         check_outputs(self.outputs, self.bos, self.stop)
+        check_loops(self.loops, len(self.layers))
         for path, matrix, shape in _shapes(self):
             if matrix.shape != shape:
                 raise ShapeError(f"{path} has shape {matrix.shape}, expected {shape}")
@@ -236,6 +131,11 @@ class Decoder:
     def looks_ahead(self) -> bool:
         """Whether any head attends to later positions, so that only a whole sequence can be run."""
         return any(head.mask != "future" for layer in self.layers for head in layer.heads)
+
+    @property
+    def sequential(self) -> bool:
+        """Whether it can be run position by position: no head looks ahead, and no loop waits for later positions."""
+        return not (self.looks_ahead or self.loops)
 
     @property
     def normed(self) -> bool:
@@ -280,7 +180,8 @@ class Decoder:
 
     def __repr__(self) -> str:
         return (
-            f"<Decoder: {counted(len(self.layers), 'layer')}, {counted(self.heads, 'head')}, "
+            f"<Decoder: {counted(len(self.layers), 'layer')}, "
+            f"{counted(len(self.loops), 'loop') + ', ' if self.loops else ''}{counted(self.heads, 'head')}, "
             f"{counted(self.hidden, 'hidden unit')}, "
             f"residual width {self.layout.width}, vocabulary {len(self.vocabulary)}, "
             f"{'' if self.positions is None else counted(self.positions, 'position') + ', '}{self.nonzero} non-zero>"
@@ -302,7 +203,7 @@ def norms(decoder: Decoder) -> Iterator[tuple[str, Norm]]:
         yield "norm", decoder.norm
 
 
-def _parts(decoder: Decoder) -> Iterator[tuple[str, Decoder | Head | FeedForward | Norm, str]]:
+def _parts(decoder: Decoder) -> Iterator[tuple[str, Decoder | Head | FeedForward | Norm | LayerLoop, str]]:
     """Yield ``(path, owner, attribute)`` for every matrix: the single list of the weights."""
     for name in OUTER:
         if getattr(decoder, name) is not None:
@@ -317,6 +218,9 @@ def _parts(decoder: Decoder) -> Iterator[tuple[str, Decoder | Head | FeedForward
         if layer.feed_forward is not None:
             for name in ("input", "input_bias", "output", "output_bias"):
                 yield f"layers.{n}.feed_forward.{name}", layer.feed_forward, name
+    for n, loop in enumerate(decoder.loops, start=1):
+        if loop.until is not None:
+            yield f"loops.{n}.until", loop, "until"
 
 
 def matrices(decoder: Decoder) -> dict[str, Matrix]:
@@ -328,7 +232,7 @@ def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     """Return the SHA-256 digest of the matrices, the layout and the vocabulary.
 
     With soft heads, of the weightings too; with layer norms, of their epsilons; without BOS or stop tokens, of that; with
-    heads that look ahead, of the masks; with outputs, of these.
+    heads that look ahead, of the masks; with outputs, of these; with loops, of their layers and passes.
 
     Args:
         without: paths of matrices that are left out, such as ``position_table``.
@@ -344,6 +248,8 @@ def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
         total.update(repr([[head.mask for head in layer.heads] for layer in decoder.layers]).encode())
     if decoder.outputs:
         total.update(repr([(output.name, output.labels) for output in decoder.outputs]).encode())
+    if decoder.loops:
+        total.update(repr([(loop.first, loop.last, loop.times) for loop in decoder.loops]).encode())
     for path, matrix in matrices(decoder).items():
         if path in without:
             continue
@@ -353,7 +259,7 @@ def digest(decoder: Decoder, *, without: Collection[str] = ()) -> str:
     return total.hexdigest()
 
 
-_Part = TypeVar("_Part", Head, FeedForward, Norm, Decoder)
+_Part = TypeVar("_Part", Head, FeedForward, Norm, LayerLoop, Decoder)
 
 
 def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
@@ -381,7 +287,8 @@ def replaced(decoder: Decoder, changed: Mapping[str, Matrix]) -> Decoder:
         feed_forward = layer.feed_forward and mended(layer.feed_forward, f"layers.{n}.feed_forward.", parts)
         normed: dict[str, Any] = {name: normalised(getattr(layer, name), f"layers.{n}.{name}.") for name in _NORMS}
         layers.append(dataclasses.replace(layer, heads=heads, feed_forward=feed_forward, **normed))
-    inner = dataclasses.replace(decoder, layers=tuple(layers), norm=normalised(decoder.norm, "norm."))
+    loops = tuple(mended(loop, f"loops.{n}.", ("until",)) for n, loop in enumerate(decoder.loops, start=1))
+    inner = dataclasses.replace(decoder, layers=tuple(layers), norm=normalised(decoder.norm, "norm."), loops=loops)
     whole: Decoder = mended(inner, "", OUTER)
     return whole
 
@@ -400,8 +307,8 @@ def _shapes(decoder: Decoder) -> Iterator[tuple[str, Matrix, tuple[int, int]]]:
         if isinstance(owner, Head):
             d_k, d_v = owner.query.shape[0], owner.value.shape[0]
             shape = {"query": (d_k, width), "key": (d_k, width), "value": (d_v, width), "output": (width, d_v)}[name]
-        elif isinstance(owner, Norm):
-            shape = (width, 1)
+        elif isinstance(owner, Norm | LayerLoop):
+            shape = (1, width) if isinstance(owner, LayerLoop) else (width, 1)
         elif isinstance(owner, FeedForward):
             hidden = len(owner.units)
             shape = {

@@ -134,8 +134,10 @@ def test_bos_stays_where_it_is_and_means_are_not_set() -> None:
     found = tm2tfr.intervene(subject("since-b"), "aab", {("token", 0): "a"})
     assert found.agrees
     assert "BOS and EOS are where they are in every run" in found.explained
-    with pytest.raises(UsageError, match="it is a mean over positions: set what it is rounded to"):
+    with pytest.raises(UsageError, match="a head brings, before it is rounded: set '.*since Q.b.'$"):
         tm2tfr.intervene(subject("since-b"), "aab", {("at since s5: is s3", 1): 1})
+    with pytest.raises(UsageError, match="mean of Q.a. cannot be set: it is a mean over positions: set 'count.Q.a..'$"):
+        tm2tfr.intervene(subject("two-to-three"), "aab", {("mean of Q[a]", 1): 1})
     with pytest.raises(UsageError, match="token@1: 'BOS' is not a value of token"):
         tm2tfr.intervene(subject("since-b"), "aab", {("token", 1): "BOS"})
 

@@ -84,7 +84,7 @@ def test_random_ones_are_written_and_resumed(tmp_path: Path, monkeypatch: pytest
     assert names == ["00000-of-00003.jsonl", "00001-of-00003.jsonl", "00002-of-00003.jsonl", "README.md", "manifest.json"]
     whole = {name: (tmp_path / "whole" / name).read_bytes() for name in names}
     assert "| `e_q` | the state | layer 1, feed-forward | " in whole["README.md"].decode()
-    assert json.loads(whole["manifest.json"])["variables"]["e_q"]["layer"] == 0
+    assert json.loads(whole["manifest.json"])["variables"]["e_q"]["layer"] == 1
     rows = [json.loads(line) for name in names[:3] for line in whole[name].decode().splitlines()]
     assert len(rows) == 10
     assert list(rows[0]) == list(pairs.COLUMNS)
@@ -143,7 +143,7 @@ def test_a_variable_is_listed_with_all_its_names() -> None:
 def test_the_command_lists_them_and_nothing_else(tmp_path: Path) -> None:
     done = command("intervene", "full-adder", "--variables", "--json", cwd=tmp_path)
     said = {each["name"]: each for each in json.loads(done.stdout)["variables"]}
-    assert (said["y"]["columns"], said["y"]["since"]) == (["next"], {"layer": 0, "part": "feed_forward"})
+    assert (said["y"]["columns"], said["y"]["since"]) == (["next"], {"layer": 1, "part": "feed_forward"})
     assert (said["x_a"]["values"], said["a"]["values"]) == ("a whole number from 0 to 1", "a whole number from 0 on")
     both = command("intervene", "--variables", "--set", "q@5=q1", cwd=tmp_path)
     assert "--set: --variables sets nothing: omit it" in failed(2, both)
@@ -163,7 +163,8 @@ def test_every_column_of_labels_is_taken_or_answered(subject: str) -> None:
             taken[column] = base.variable(column, column).name
         except UsageError as error:
             said = str(error)
-        fixed = isinstance(places, str) or base.of_subspace(places[0]) in {*base.model.fixed, *unset}
+        named = column in base.model.aliases or column in base.model.opposites
+        fixed = (isinstance(places, str) and not named) or base.of_subspace(places[0]) in {*base.model.fixed, *unset}
         assert said.startswith(f"{column}: {column} cannot be set: ") == fixed
         assert (column in taken) == (not fixed)
     assert {**taken, **COLUMNS[subject]} == taken

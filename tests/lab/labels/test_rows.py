@@ -175,7 +175,7 @@ def test_texts_do_not_depend_on_what_was_labelled_before() -> None:
 
 
 # ── What hooks.json says of weights is looked up in their own stream, and left out where they do not hold it.
-WHY = "on the input '00', position 0, after attention of layer 3: it is 2 along 0, and the labels say 1"
+WHY = "on the input '00', position 0, after layer 3, attention: it is 2 along 0, and the labels say 1"
 """Of weights that find twice the one-hot vector of the symbol under the head."""
 
 

@@ -74,10 +74,29 @@ def test_what_transformers_loads_by_itself(tmp_path: Path) -> None:
     for word, found in zip(words, labels, strict=True):
         assert "".join(model.config.id2label[n] for n in found[: len(word)]) == word[::-1]
     names = json.loads((Path(folder) / "tm2tfr.json").read_text(encoding="utf-8"))
-    assert names["output"]["name"] == "reverse"
+    assert names["outputs"] == [{"name": "reverse", "labels": ["a", "b", "c"], "logits": [0, 3]}]
     card = (Path(folder) / "README.md").read_text(encoding="utf-8")
     assert "pipeline_tag: token-classification" in card
     assert "Given a sequence of at most 8 tokens" in card
+
+
+def test_all_outputs_with_labels_are_answered_side_by_side_and_a_pipeline_reads_the_first(tmp_path: Path) -> None:
+    from transformers import pipeline
+
+    given = subject("most-frequent", max_length=5)
+    folder = export_to("bert", given, tmp_path / "x").folder
+    outputs = json.loads((folder / "tm2tfr.json").read_text(encoding="utf-8"))["outputs"]
+    assert len(outputs) == len(given.decoder.outputs) == 8
+    model = running(folder)
+    numbers = model.prompt("§abba")
+    logits = model.logits(numbers)
+    rows = tm2tfr.run(given, "§abba").rows
+    for output, values in zip(outputs, zip(*(row[2:] for row in rows), strict=True), strict=True):
+        start, stop = output["logits"]
+        found = [output["labels"][n] for n in logits[:, start:stop].argmax(-1)]
+        assert found == [str(value) for value in values], output["name"]
+    piped = pipeline("token-classification", model=model.model, tokenizer=model.tokenizer)("§abba")
+    assert [token["entity"] for token in piped] == [str(row[2]) for row in rows]
 
 
 def test_sabotaged_weights_give_the_same_wrong_labels(tmp_path: Path) -> None:
@@ -105,9 +124,9 @@ def test_sabotaged_weights_give_the_same_wrong_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "refused", "advised"),
     [
-        ("histogram-without-bos", {"gpt2", "bert"}, "use to='lens', torch or onnx"),
-        ("reverse", {"gpt2"}, "use to='bert', lens, torch or onnx"),
-        ("running-parity", {"bert"}, "use to='gpt2', lens, torch or onnx"),
+        ("histogram-without-bos", {"gpt2", "bert"}, "use to='lens', 'torch' or 'onnx'"),
+        ("reverse", {"gpt2"}, "use to='bert', 'lens', 'torch' or 'onnx'"),
+        ("running-parity", {"bert"}, "use to='gpt2', 'lens', 'torch' or 'onnx'"),
     ],
 )
 @pytest.mark.slow
@@ -125,7 +144,7 @@ def test_advice_names_the_exports_that_take_the_weights_and_no_other(
 
 def test_a_number_is_refused_with_the_name_of_the_program(tmp_path: Path) -> None:
     what = "histogram-without-bos: the output 'histogram' is a number, and a token classifier answers with labels"
-    with pytest.raises(ExportError, match=f"^{what}: use to='lens', torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{what}: use to='lens', 'torch' or 'onnx'$"):
         export_to("bert", subject("histogram-without-bos", max_length=3), tmp_path / "x", verify=False)
 
 
@@ -133,13 +152,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
     told = (
         "running-parity: in a BERT every head sees every position, and these weights have heads with the mask future: use"
     )
-    with pytest.raises(ExportError, match=f"^{told} to='gpt2', lens, torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{told} to='gpt2', 'lens', 'torch' or 'onnx'$"):
         export_to("bert", subject("running-parity"), tmp_path / "x")
     told = "reverse: in a GPT-2 no head sees a later position, and these weights have heads with the mask none: use"
-    with pytest.raises(ExportError, match=f"^{told} to='bert', lens, torch or onnx$"):
+    with pytest.raises(ExportError, match=f"^{told} to='bert', 'lens', 'torch' or 'onnx'$"):
         export_to("gpt2", subject("reverse"), tmp_path / "x")
     with pytest.raises(
-        ExportError, match="and these weights have heads with the mask future and past: use to='torch' or o"
+        ExportError, match="and these weights have heads with the mask future and past: use to='torch' or 'onnx'"
     ):
         export_to("bert", labeller(), tmp_path / "x")
     with pytest.raises(ExportError, match="to='bert' takes weights that label a sequence, and these generate one: use"):
@@ -152,7 +171,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     ):
         export_to("bert", endless, tmp_path / "x")
     unclaimed = "framed: nothing is claimed about the gap of head 'back' in layer 'look', so that no softmax is known to be"
-    with pytest.raises(ExportError, match=f"^{unclaimed} sharp enough: use to='torch' or onnx$"):
+    with pytest.raises(ExportError, match=f"^{unclaimed} sharp enough: use to='torch' or 'onnx'$"):
         export_to("gpt2", framed(claimed=False), tmp_path / "x")
     with pytest.raises(CompileError, match="no certificates of RASP programs, .*: run every input up to a length with"):
         tm2tfr.certify(subject("reverse"))

@@ -223,7 +223,7 @@ SQUARE = GPT2.directions.index("(i-c)^2")
         (
             "transformer.h.3.attn.c_attn.weight",
             (H, SIZE + 2),
-            "layer 4 (read tape), head 1, which has no task, query 2, reads h",
+            "layer 4 (read tape), head 2, which has no task, query 2, reads h",
         ),
         ("transformer.h.3.attn.c_proj.weight", (1, H), "layer 4 (read tape), head 'latest write', value 1, writes h"),
         ("transformer.h.3.attn.c_proj.bias", (H,), "layer 4 (read tape), attn.c_proj.bias, at h"),

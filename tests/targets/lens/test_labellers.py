@@ -51,7 +51,7 @@ def test_what_is_written(name: str, direction: str, tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     in_lens = "in TransformerLens all heads see every position, or none sees a later one, and these weights have heads"
     for given, options, words in (
-        (labeller(), {}, f"^labeller: {in_lens} with the mask future and none and past: use to='torch' or onnx$"),
+        (labeller(), {}, f"^labeller: {in_lens} with the mask future and none and past: use to='torch' or 'onnx'$"),
         (
             causal(),
             {},

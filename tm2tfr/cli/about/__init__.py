@@ -116,22 +116,19 @@ def sublayers(layer: Layer) -> Iterator[str]:
 
 
 def shape(decoder: Decoder) -> str:
-    """Return what weights have: attention layers with their heads, sublayers in their order, blocks."""
+    """Return what weights have: attention with its heads, sublayers in their order, layers."""
     attention = [layer for layer in decoder.layers if layer.heads]
     kinds = [kind for layer in decoder.layers for kind in sublayers(layer)]
     return (
-        f"{with_heads(len(attention), tuple(len(layer.heads) for layer in attention))}, "
+        f"{counted(len(attention), 'attention sublayer')}{with_heads(tuple(len(layer.heads) for layer in attention))}, "
         f"{counted(kinds.count('f'), 'feed-forward sublayer')}: {' '.join(kinds) or 'none'} "
-        f"({counted(len(decoder.layers), 'block')})"
+        f"({counted(len(decoder.layers), 'layer')})"
     )
 
 
-def with_heads(layers: int, heads: tuple[int, ...]) -> str:
-    """Return ``2 attention layers with 1 + 2 heads``."""
-    if not layers:
-        return "no attention layers"
-    word = "head" if heads == (1,) else "heads"
-    return f"{counted(layers, 'attention layer')} with {' + '.join(map(str, heads))} {word}"
+def with_heads(heads: tuple[int, ...]) -> str:
+    """Return ``␣with 1 + 2 heads``, of each attention sublayer; nothing if there is none."""
+    return f" with {' + '.join(map(str, heads))} {'head' if heads == (1,) else 'heads'}" if heads else ""
 
 
 def inputs_of(decoder: Decoder) -> str:

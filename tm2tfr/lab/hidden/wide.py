@@ -200,7 +200,7 @@ def written(wide: Wide, like: Decoder, claim: Claim | None, provenance: dict[str
     for number, layer in enumerate(wide.layers, start=1):
         heads = tuple(
             Head(
-                name=f"head {number}.{k}",
+                name=f"head {number}.{k}",  # both from 1, as `tm2tfr plot --head` has them
                 source="",
                 query=made(h.query),
                 key=made(h.key),
@@ -210,7 +210,7 @@ def written(wide: Wide, like: Decoder, claim: Claim | None, provenance: dict[str
                 weighting="softmax" if h.soft else "average-hard",
                 claim=claim,
             )
-            for k, h in enumerate(layer.heads)
+            for k, h in enumerate(layer.heads, start=1)
         )
         part = None
         if layer.units is not None:

@@ -12,6 +12,7 @@ from tm2tfr.base.errors import UsageError, did_you_mean, listing, visible
 from tm2tfr.base.text.shown import aligned
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.modelled import CausalModel, CausalRun, CausalValue, Settings
+from tm2tfr.contract.specification import LAYERS, stage_record, stage_text
 from tm2tfr.engines.decode import Engine
 from tm2tfr.lab.interventions.intervention import (
     Cell,
@@ -21,7 +22,6 @@ from tm2tfr.lab.interventions.intervention import (
     changed_cells,
     patched_run,
     patches_of,
-    text_of_stage,
     text_of_unknown,
     wrong_cells,
 )
@@ -103,9 +103,11 @@ class Base:
             UsageError: if nothing is, or it cannot be set.
         """
         model, layout = self.model, self.decoder.layout
-        name, why = asked if asked in model.variables else model.aliases.get(asked, asked), ""
+        meant = model.aliases.get(asked) or model.opposites.get(asked, asked)
+        name, why = asked if asked in model.variables else meant, ""
         if name not in model.variables:
-            places = (asked,) if asked in layout else self.columns().get(asked, "")
+            claimed = layout.holding(asked)  # as scripts have it from before variables had names of their own
+            places = (asked,) if asked in layout else (claimed.name,) if claimed else self.columns().get(asked, "")
             held = [self.of_subspace(place) for place in places] if isinstance(places, tuple) else []
             why = places if isinstance(places, str) else ""
             name = next((each for each in held if each in model.variables), *held[:1] or [name])
@@ -115,10 +117,15 @@ class Base:
                 raise UsageError(f"{where}: {asked} cannot be set: {found.unset}")
             return found
         if why or name in model.fixed:
-            raise UsageError(f"{where}: {asked} cannot be set: {why or model.fixed[name]}")
+            raise UsageError(f"{where}: {asked} cannot be set: {model.fixed.get(name) or why}")
         known = [*model.variables, *(alias for alias, meant in model.aliases.items() if meant in model.variables)]
         what = f"{where}: {self.name} has no variable {asked!r}{did_you_mean(asked, [*known, *self.columns()])}"
         raise UsageError(f"{what}: use one of {listing(list(model.variables), most=MOST_NAMED)}{self._more()}")
+
+    def opposite(self, asked: str) -> bool:
+        """Return whether a name is that of a truth value of which a variable is the opposite."""
+        model = self.model
+        return asked not in model.variables and asked not in model.aliases and asked in model.opposites
 
     def of_subspace(self, subspace: str) -> str:
         """Return the name of the variable that a subspace holds."""
@@ -261,6 +268,8 @@ def settings_of(base: Base, asked: Mapping[tuple[str, int] | str, Any], other: A
         else:
             held = value
         checked = variable.checked(held, where)
+        if base.opposite(name) and not isinstance(value, From):
+            name, checked = f"the opposite of {name}", 1 - checked
         found.append(VariableSetting(variable.name, name, position, checked, before, origin))
     if not found:
         raise UsageError(f"nothing is set: {_example(base)}")
@@ -311,7 +320,6 @@ class ListedVariable:
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         found = self.variable
-        layer, part = found.since
         names = {
             "name": found.name,
             "subspace": self.subspace,
@@ -319,24 +327,30 @@ class ListedVariable:
             "aliases": list(self.aliases),
         }
         about = {"meaning": found.meaning, "kind": found.kind, "labels": list(found.labels), "values": found.values}
-        return {**names, **about, "since": {"layer": layer, "part": part}, "read_by": found.read_by, "unset": found.unset}
+        return {**names, **about, "since": stage_record(found.since), "read_by": found.read_by, "unset": found.unset}
 
 
 @dataclass(frozen=True)
 class VariableList:
-    """The variables of a subject, in the order of its causal model; fixed: what holds something else, with why it is so."""
+    """The variables of a subject, in the order of its causal model.
+
+    Args:
+        fixed: what cannot be set, with why it is so; opposites: name -> the variable whose opposite it is.
+    """
 
     subject: str
     variables: tuple[ListedVariable, ...]
     fixed: Mapping[str, str]
+    opposites: Mapping[str, str]
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return {
             "subject": self.subject,
-            "layers": "layers count from 0; the embedding is layer -1",
+            "layers": LAYERS,
             "variables": [each.as_dict() for each in self.variables],
             "fixed": dict(self.fixed),
+            "opposites": dict(self.opposites),
         }
 
     def __str__(self) -> str:
@@ -344,8 +358,13 @@ class VariableList:
         for each in self.variables:
             variable = each.variable
             names = (variable.name, ", ".join(each.columns), ", ".join(each.aliases))
-            rows.append([*map(visible, names), variable.values, text_of_stage(variable.since), variable.meaning])
+            rows.append([*map(visible, names), variable.values, stage_text(variable.since), variable.meaning])
         lines = [f"{visible(self.subject)}: variables", "", *aligned(rows)]
+        if self.opposites:
+            lines += [
+                "",
+                *(f"{visible(name)} is set as the opposite of {visible(o)}" for name, o in self.opposites.items()),
+            ]
         if self.fixed:
             lines += ["", *(f"{visible(name)} cannot be set: {why}" for name, why in self.fixed.items())]
         return "\n".join(lines)
@@ -363,4 +382,4 @@ def listed(base: Base) -> VariableList:
         aliases = tuple(alias for alias, meant in model.aliases.items() if meant == variable.name and alias not in own)
         subspace = variable.subspace or base.decoder.layout.holder(variable.name).name
         found.append(ListedVariable(variable, subspace, own, aliases))
-    return VariableList(base.name, tuple(found), model.fixed)
+    return VariableList(base.name, tuple(found), model.fixed, model.opposites)

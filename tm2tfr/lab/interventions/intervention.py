@@ -191,12 +191,6 @@ def text_of_unknown(run: CausalRun) -> str:
     return f"what must be answered at {shown_places} is not known"
 
 
-def text_of_stage(since: tuple[int, str]) -> str:
-    """Return the part of a layer after which a variable has its value; `since` counts layers from 0, the text from 1."""
-    layer, part = since
-    return "the embedding" if layer < 0 else f"layer {layer + 1}, {part.replace('_', '-')}"
-
-
 def plain(value: Any) -> Any:
     """Return a value as plain data: fractions as numbers, or as text where no number is exact."""
     if isinstance(value, Mapping):

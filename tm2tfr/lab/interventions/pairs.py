@@ -19,8 +19,9 @@ from tm2tfr.base.errors import Tm2tfrError, UsageError
 from tm2tfr.base.text.shown import code, escaped, markdown_table
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.modelled import CausalValue
+from tm2tfr.contract.specification import LAYERS, stage_text
 from tm2tfr.lab.interventions.intervened import Base
-from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell, text_of_stage
+from tm2tfr.lab.interventions.intervention import Intervention, VariableSetting, subspace_of, text_of_cell
 from tm2tfr.lab.line.folder import CARD, ShardProgress, carried_out, folder_named, production
 from tm2tfr.lab.line.manifest import MANIFEST, arrow_or_error, json_lines, readme, sha256
 from tm2tfr.lab.line.manifest import parquet as parquet_file
@@ -283,12 +284,12 @@ def _head(name: str, base: Base, words: Sequence[str], count: int, seed: int, *,
         "count": count,
         "seed": seed,
         "parquet": parquet,
-        "layers": "layers count from 0; the embedding is layer -1",
+        "layers": LAYERS,
         "variables": {
             variable.name: {
                 "meaning": variable.meaning,
                 "kind": variable.kind,
-                "layer": variable.since[0],
+                "layer": variable.since[0] + 1,
                 "after": variable.since[1],
                 "directions": [
                     direction
@@ -308,7 +309,7 @@ def _card(found: Tried, base: Base, count: int, seed: int, *, parquet: bool) -> 
     more = f" {found.left_out:,} more were drawn and are left out: it is not known what must be answered."
     explained = f", but for {found.explained:,} runs with cells of which nothing is known." if found.explained else "."
     variables = (
-        (code(v.name), escaped(v.meaning), text_of_stage(v.since), escaped(v.read_by) or "nothing")
+        (code(v.name), escaped(v.meaning), stage_text(v.since), escaped(v.read_by) or "nothing")
         for v in base.model.variables.values()
     )
     return readme(

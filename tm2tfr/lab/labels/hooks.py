@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tm2tfr.base.errors import ExportError, listing, visible
 from tm2tfr.contract.labelling import FUNCTIONS, HeadColumn, HeldVariable, Ragged, Scheme
-from tm2tfr.contract.specification import STAGES, Specification, reached
+from tm2tfr.contract.specification import STAGES, Specification, reached, stage_text
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.lab.labels.runs import LabelledRuns, LabelRows
@@ -58,7 +58,7 @@ class Hooks:
         return {
             "positions": "row p of a run is position p of every export, which is fed the run's tokens and nothing else",
             "offset": dict.fromkeys(HOOKED, 0),
-            "layers": "layers and heads count from 0; the embedding is layer -1",
+            "layers": "layers and heads count from 0, as in TransformerLens; the embedding is layer -1",
             "subspaces": [self._subspace(subspace) for subspace in self.decoder.layout.subspaces],
             "heads": [head.as_dict() for head in self.scheme.heads],
             "targets": {target: self._target(target) for target in HOOKED},
@@ -334,10 +334,9 @@ def _streams(
             if wrong.any():
                 i = int(wrong.argmax())
                 k = int((np.abs(there[i] - wanted[i]) - most[i]).argmax())
-                where = "the embedding" if layer < 0 else f"{part.replace('_', '-')} of layer {layer + 1}"
                 label = "" if subspace.labels is None else f" along {subspace.labels[k]}"
-                said = f"position {i}, after {where}: it is {there[i, k]:g}{label}, and the labels say {wanted[i, k]:g}"
-                yield subspace.name, said
+                said = f"it is {there[i, k]:g}{label}, and the labels say {wanted[i, k]:g}"
+                yield subspace.name, f"position {i}, after {stage_text((layer, part))}: {said}"
                 break
 
 

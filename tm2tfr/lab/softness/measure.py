@@ -42,7 +42,7 @@ class HeadError:
     """One head at one position.
 
     Args:
-        layer: counted from 1; `number`: of the head in it, from 0, since its name, `head`, need not be its own.
+        layer, number: of the layer, and of the head in it, from 1; its name, `head`, need not be its own.
         gap: the best score's lead over the next one under average-hard attention; 0 for a tie; ∞ without a second score.
         claimed: the gap that the construction claims; None: the head is claimed to be uniform.
         holds: whether the claim holds: uniform, or tieless with that gap (up to rounding).
@@ -169,7 +169,7 @@ class _Layer:
 
     def _head(self, position: int, number: int, claim: Claim | None, hard: DenseStream, soft: DenseStream) -> HeadError:
         head = self._layer.heads[number]
-        named: dict[str, Any] = {"position": position, "layer": self._number + 1, "number": number, "head": head.name}
+        named: dict[str, Any] = {"position": position, "layer": self._number + 1, "number": number + 1, "head": head.name}
         due = claim.gap_at(position, self._positions) if claim is not None else None
         if due is None or head.uniform:
             none = head.uniform and due is None

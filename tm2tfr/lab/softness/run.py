@@ -171,7 +171,7 @@ class Lead:
     """One head on one input, under average-hard attention.
 
     Args:
-        layer: counted from 1; `number`: of the head in it, from 0.
+        layer, number: of the layer, and of the head in it, from 1.
         claimed: the gap that the construction claims at the last position; None: it claims none.
         uniform: whether queries or keys are 0, so that softmax changes nothing.
         gap: the smallest lead of the best scores over the next lower one at any position; ∞ without a lower one.
@@ -374,7 +374,7 @@ def _leads(decoder: Decoder, hard: _Seen) -> Iterator[Lead]:
             gaps, due = [gap_below(each) for each in scores], _claimed(head, len(scores))
             yield Lead(
                 layer=number + 1,
-                number=k,
+                number=k + 1,
                 head=head.name,
                 claimed=None if due is None else due[-1],
                 uniform=head.uniform,

@@ -115,7 +115,7 @@ class AttentionComparison:
             "exact_match": self.exact_match,
             "variant": self.variant,
             "inputs": self.inputs,
-            "layers": "layers and heads count from 0",
+            "layers": "layers and heads count from 0, as in TransformerLens",
             "heads": [
                 {"layer": h.layer, "head": h.head, "overall": asdict(h.overall), "kinds": [asdict(k) for k in h.kinds]}
                 for h in self.heads

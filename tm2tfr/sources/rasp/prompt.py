@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import cast
 
+from tm2tfr.base.files import write_text
 from tm2tfr.base.text.source import Log, SourceText
 from tm2tfr.base.text.words import written
+from tm2tfr.sources.rasp.drawing.panels import drawn_run, run_svg
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language import scope as names
@@ -55,15 +58,20 @@ def is_complete(text: str) -> bool:
     return bare.endswith(";")
 
 
-def pieces(lines: Iterable[str | None]) -> Iterator[str]:
+def pieces(ask: Callable[[str], str]) -> Iterator[str]:
     """Yield the statements that are typed, each as soon as it is complete, without prompts that were pasted with them.
 
     Args:
-        lines: None: the statement that is being typed is dropped.
+        ask: the prompt -> the line behind it. EOFError ends the input; KeyboardInterrupt drops the statement that is typed.
     """
     held = ""
-    for line in lines:
-        held = "" if line is None else f"{held}{PROMPTS.sub('', line)}\n"
+    while True:
+        try:
+            held += f"{PROMPTS.sub('', ask('.. ' if held else '>> '))}\n"
+        except KeyboardInterrupt:
+            held = ""
+        except EOFError:
+            break
         if held and is_complete(held):
             yield held
             held = ""
@@ -195,7 +203,17 @@ class RaspPrompt:
                     yield from self._named(name, value)
                 self.shows = shows
             case s.Drawing():
-                yield "     draw: write the program with ':save FILE', and draw it with 'tm2tfr graph FILE --input INPUT'"
+                yield self._drawn(statement, worker.requests[-1])
+
+    def _drawn(self, drawing: s.Drawing, request: names.Request) -> str:
+        """Draw a run of an s-op to an SVG file of its name, and return the line that says so, or why it is undefined."""
+        name = drawing.expression.name if isinstance(drawing.expression, s.Variable) else "out"
+        try:
+            picture = run_svg(drawn_run(cast("SOp", request.node), request.word, name=name))
+        except Undefined as error:
+            return f"     {error}"
+        write_text(f"{name}.svg", picture)
+        return f"     draw: wrote {name}.svg"
 
     def _set(self, statement: s.Setting) -> Iterator[str]:
         subjects = [statement.subject] if statement.subject else ["s-op", "selector"]

@@ -122,6 +122,39 @@ class Aggregate(SOp):
     default: Atom = 0
 
 
+# ── Loops: what depends on the states of a `Repeat` is computed in every pass of it. The authors' interpreter has none.
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class State(SOp):
+    """A variable that a pass of a loop hands to the next; in the first pass it is `initial`."""
+
+    initial: SOp
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Repeat(Node):
+    """A loop of at least one pass.
+
+    Args:
+        states: the variables that a pass hands to the next.
+        nexts: what each of them is in the next pass.
+        times: the most passes; None: as many as `until` wants.
+        until: after a pass in which it is true at every position the loop ends; None: it ends after `times` passes.
+    """
+
+    states: tuple[State, ...]
+    nexts: tuple[SOp, ...]
+    times: int | None = None
+    until: SOp | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Looped(SOp):
+    """What an s-op is in the last pass of a loop."""
+
+    loop: Repeat
+    value: SOp
+
+
 # ── The graph of s-ops and selectors: what a node is made of, and all that it stands on.
 def made_of(node: Node) -> tuple[Node, ...]:
     """Return the nodes that `node` is made of, in the order in which they are written."""
@@ -131,7 +164,17 @@ def made_of(node: Node) -> tuple[Node, ...]:
         return node.selector, node.values
     if isinstance(node, Select):
         return node.key, node.query
-    return node.parts if isinstance(node, Combined) else ()
+    if isinstance(node, Combined):
+        return node.parts
+    return _of_loop(node)
+
+
+def _of_loop(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, State):
+        return (node.initial,)
+    if isinstance(node, Repeat):
+        return (*node.states, *node.nexts, *(() if node.until is None else (node.until,)))
+    return (node.loop, node.value) if isinstance(node, Looped) else ()
 
 
 def needed(nodes: Iterable[Node]) -> tuple[Node, ...]:
@@ -144,3 +187,30 @@ def needed(nodes: Iterable[Node]) -> tuple[Node, ...]:
             found[node.number] = node
             waiting.extend(made_of(node))
     return tuple(found[number] for number in sorted(found))
+
+
+def sections(nodes: Iterable[Node]) -> dict[int, int]:
+    """Return the section of each node, by its number; `nodes` are in the order of creation, with all that they need.
+
+    Section 0 is what depends on no loop, 2k - 1 what loop k computes in every pass, and 2k what depends on its end.
+    """
+    found: dict[int, int] = {}
+    every = tuple(nodes)
+    loops = [node for node in every if isinstance(node, Repeat)]
+    own = {state.number: 2 * k - 1 for k, loop in enumerate(loops, start=1) for state in loop.states}
+    own |= {loop.number: 2 * k for k, loop in enumerate(loops, start=1)}
+    for node in every:
+        parts = (node.loop,) if isinstance(node, Looped) else made_of(node)
+        found[node.number] = own.get(node.number, max((found[part.number] for part in parts), default=0))
+    return found
+
+
+def repeated(loop: Repeat, nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """Return which of `nodes`, in the order of creation, a loop computes in every pass: what depends on its states."""
+    states = {state.number for state in loop.states}
+    found: dict[int, Node] = {}
+    for node in nodes:
+        own = any(part.number in found or part.number in states for part in made_of(node))
+        if own and node.number < loop.number and node.number not in states:
+            found[node.number] = node
+    return tuple(found.values())

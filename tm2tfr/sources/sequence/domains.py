@@ -19,7 +19,8 @@ from math import prod
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import clusters
-from tm2tfr.sources.sequence.functions import NOTHING, Nothing, Tuple, mixed, roots_of
+from tm2tfr.sources.sequence.functions import NOTHING, Nothing, Tuple, kinds_of_loops, mixed, roots_of
+from tm2tfr.sources.sequence.loops import Settling
 from tm2tfr.sources.sequence.rooted import Remembered, Rooted, projected
 from tm2tfr.sources.sequence.selections import EXACT, AttentionValues, Facts
 
@@ -88,6 +89,7 @@ class Domains:
         early: bool = True,
     ) -> None:
         self.graph, self.length, self.causal, self.most = graph, length, causal, most
+        self.wanted = tuple(wanted)
         self._sets = _Sets()
         self.kinds: dict[seq.Operation, frozenset[str]] = {}
         self._functions: dict[seq.Operation, Rooted] = {}
@@ -99,16 +101,30 @@ class Domains:
         self._places: dict[tuple[seq.Operation, ...], dict[tuple[int, ...], None]] = {}
         self._joints: dict[tuple[seq.Operation, ...], seq.Apply] = {}
         self.facts: dict[seq.Attend, Facts] = {}
-        roots = [node for node in seq.ordered(wanted) if not isinstance(node, seq.Apply)]
+        order = seq.ordered(wanted)
+        roots, parts = [node for node in order if not isinstance(node, seq.Apply)], seq.sections(order)
+        self.kinds |= kinds_of_loops(order)
+        settling = [Settling(self, loop) for loop in seq.loops_of(order)]
         attends = {node: AttentionValues(self, node) for node in roots if isinstance(node, seq.Attend)}
         for node in roots:
             self._at[node] = [[]] * length
         for n in (length, *range(1, length)):  # the sets of one length do not depend on those of another
             first = early and n == length
-            for node in roots:
-                if first and isinstance(node, seq.Attend):
-                    self._refuse_too_many(node)
-                self._at[node][n - 1] = attends[node].sets(n) if isinstance(node, seq.Attend) else self._given(node, n)
+            for section in range(1 + 2 * len(settling)):
+                here = [node for node in roots if parts[node] == section]
+
+                def compute(here: list[seq.Operation] = here, n: int = n, *, first: bool = first) -> None:
+                    for node in here:
+                        if first and isinstance(node, seq.Attend):
+                            self._refuse_too_many(node)
+                        if not isinstance(node, seq.PassState):
+                            found = attends[node].sets(n) if isinstance(node, seq.Attend) else self._given(node, n)
+                            self._at[node][n - 1] = found
+
+                if section % 2:
+                    settling[section // 2](n, compute)
+                else:
+                    compute()
             for node in wanted if first else ():
                 self._values(node, length)
 
@@ -136,7 +152,18 @@ class Domains:
             return [self._sets.number(frozenset(self.graph.alphabet))] * n
         if isinstance(node, seq.Position):
             return [self._sets.number(frozenset([i])) for i in range(n)]
+        if isinstance(node, seq.AfterLoop):
+            return [self._sets.number(values) for values in self.there(node.value, n)]
         return []  # a constant has no roots, and is never asked for
+
+    def there(self, node: seq.Operation, n: int) -> list[frozenset[seq.Item]]:
+        """Return the values of a node at every position of inputs of length n."""
+        roots = self.function(node).roots
+        return [self.image(node, self.sets_at(roots, n, i)) for i in range(n)]
+
+    def put(self, node: seq.Operation, n: int, values: Sequence[frozenset[seq.Item]]) -> None:
+        """Take these as the values of a root at every position of inputs of length n."""
+        self._at[node][n - 1] = [self._sets.number(own) for own in values]
 
     def function(self, node: seq.Operation) -> Rooted:
         """Return the value of a node as a function of its roots."""

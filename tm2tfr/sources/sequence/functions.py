@@ -6,12 +6,23 @@ Written apart from the interpreter that says what is right, so that a slip in ei
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 
-from tm2tfr.sources.sequence.graph import Apply, Attend, Fixed, Item, Operation, Position, ordered
+from tm2tfr.sources.sequence.graph import (
+    AfterLoop,
+    Apply,
+    Attend,
+    Fixed,
+    Item,
+    Operation,
+    PassState,
+    Position,
+    loops_of,
+    ordered,
+)
 
 MOST_BITS = 1 << 16
 """The most binary digits of a number; a larger one is refused."""
@@ -267,6 +278,23 @@ def kinds(node: Operation, known: dict[Operation, frozenset[str]]) -> frozenset[
     return known[node]
 
 
+def kinds_of_loops(order: Sequence[Operation]) -> dict[Operation, frozenset[str]]:
+    """Return the `kinds` of nodes in an order of evaluation, where states have those of what comes back.
+
+    Nothing is returned where there are no loops.
+    """
+    loops, known = loops_of(order), dict[Operation, frozenset[str]]()
+    handed: dict[Operation, Operation] = {
+        state: after for loop in loops for state, after in zip(loop.states, loop.nexts, strict=True)
+    }
+    before: dict[Operation, frozenset[str]] | None = None
+    while handed and known != before:
+        before = dict(known)
+        for node in order:
+            known[node] = _kinds(node, known) | before.get(handed.get(node, node), frozenset())
+    return known
+
+
 def _kinds(node: Operation, known: Mapping[Operation, frozenset[str]]) -> frozenset[str]:
     if isinstance(node, Apply):
         return _kinds_of_function(node, known)
@@ -274,6 +302,8 @@ def _kinds(node: Operation, known: Mapping[Operation, frozenset[str]]) -> frozen
         return known[node.values] | {_kind(node.default)}
     if isinstance(node, Fixed):
         return frozenset([_kind(node.value)])
+    if isinstance(node, PassState | AfterLoop):
+        return known[node.initial if isinstance(node, PassState) else node.value]
     return frozenset(["number" if isinstance(node, Position) else "text"])
 
 

@@ -157,6 +157,43 @@ class Property(Operation):
     remainder: int = 0
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PassState(Operation):
+    """A value that a pass of a loop hands to the next; in the first pass it is `initial`."""
+
+    initial: Operation
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PassLoop:
+    """A loop of at least one pass, in each of which what depends on its states is computed anew.
+
+    Args:
+        key: what specifications call it; loops are in the order of `order`.
+        states: the values that a pass hands to the next.
+        nexts: what each of them is in the next pass.
+        times: the most passes; None: as many as `until` wants.
+        until: after a pass in which it is true at every position the loop ends; None: it ends after `times` passes.
+    """
+
+    key: str
+    order: int
+    states: tuple[PassState, ...]
+    nexts: tuple[Operation, ...]
+    times: int | None = None
+    until: Operation | None = None
+    name: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AfterLoop(Operation):
+    """What `value` is in the last pass of a loop."""
+
+    loop: PassLoop
+    value: Operation
+
+
 def parents(node: Operation) -> Iterator[Operation]:
     """Yield the nodes that `node` is made of."""
     if isinstance(node, Apply):
@@ -174,6 +211,13 @@ def parents(node: Operation) -> Iterator[Operation]:
         yield node.values
     elif isinstance(node, Property):
         yield node.of
+    elif isinstance(node, PassState):
+        yield node.initial
+    elif isinstance(node, AfterLoop):
+        yield node.value
+        yield from (*node.loop.states, *node.loop.nexts)
+        if node.loop.until is not None:
+            yield node.loop.until
 
 
 def leaves(selector: Selection) -> list[Compare]:
@@ -210,6 +254,29 @@ def ordered(wanted: Iterable[Operation], known: Container[Operation] = ()) -> li
     return list(order)
 
 
+def loops_of(nodes: Iterable[Operation]) -> tuple[PassLoop, ...]:
+    """Return the loops of some nodes with all that they are made of, in their order."""
+    found = {node.loop.order: node.loop for node in nodes if isinstance(node, AfterLoop)}
+    return tuple(found[order] for order in sorted(found))
+
+
+def sections(nodes: Sequence[Operation]) -> dict[Operation, int]:
+    """Return the section of each node, each of which stands behind those it is made of.
+
+    Section 0 is what depends on no loop, 2k - 1 what loop k computes in every pass, and 2k what depends on its end.
+    """
+    loops = loops_of(nodes)
+    own: dict[Operation, int] = {state: 2 * k - 1 for k, loop in enumerate(loops, start=1) for state in loop.states}
+    ends = {loop: 2 * k for k, loop in enumerate(loops, start=1)}
+    found: dict[Operation, int] = {}
+    for node in nodes:
+        if isinstance(node, AfterLoop):
+            found[node] = ends[node.loop]
+        else:
+            found[node] = own.get(node, max((found[part] for part in parents(node)), default=0))
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class SequenceGraph:
     """A program.
@@ -225,7 +292,7 @@ class SequenceGraph:
     alphabet: tuple[Item, ...]
     outputs: tuple[tuple[str, Operation], ...]
 
-    def refusal(self, at: Operation | Selection | None, what: str, remedy: str) -> CompileError:
+    def refusal(self, at: Operation | Selection | PassLoop | None, what: str, remedy: str) -> CompileError:
         """Return the error that says of a node or a selector why it cannot be compiled, with its place in the text."""
         span = None if at is None else at.span
         return CompileError(str(Diagnostic(what=what, remedy=remedy, file=self.file, span=span)))

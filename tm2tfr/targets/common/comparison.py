@@ -56,9 +56,13 @@ class Model(Protocol):
         """Return the token, or the label, with the largest logit at every position."""
         return [int(n) for n in self.logits(tokens).argmax(axis=-1)]
 
+    def answered(self, decoder: Decoder) -> tuple[int, ...]:
+        """Return which outputs of `decoder` the model has logits of, in their order."""
+        return tuple(range(len(decoder.outputs)))
+
     def labelled(self, decoder: Decoder, tokens: Sequence[int]) -> list[reference.Told]:
-        """Return what each output of `decoder` says at every position, as far as the model has them."""
-        return reference.read_labels(decoder, self.logits(tokens))
+        """Return what each of these outputs says at every position."""
+        return reference.read_labels([decoder.outputs[k] for k in self.answered(decoder)], self.logits(tokens))
 
 
 @dataclass(frozen=True)
@@ -174,11 +178,11 @@ def _labelled(model: Model, truth: ReferenceRun, decoder: Decoder, word: str, po
     numbers, divergence = [decoder.numbers[token] for token in tokens], None
     if (prompt := model.prompt(reference.as_word(tokens))) != numbers:
         divergence = _divergence(0, " ".join(tokens), repr(prompt), "as the tokenizer has the input")
-    found = model.labelled(decoder, numbers)
-    chosen = [each[: len(found[0])] for each in right]  # a model may answer the first output alone
+    found, had = model.labelled(decoder, numbers), model.answered(decoder)
+    chosen = [tuple(each[k] for k in had) for each in right]
     if divergence is None and (wrong := reference.first_wrong(chosen, found)) is not None:
         i, k = wrong
-        divergence = _divergence(i, str(right[i][k]), str(found[i][k]), AT_ONCE, decoder.outputs[k].name)
+        divergence = _divergence(i, str(chosen[i][k]), str(found[i][k]), AT_ONCE, decoder.outputs[had[k]].name)
     answers = tuple(" ".join(map(str, outputs)) for outputs in right)
     frame = reference.frame_of(decoder)
     return ComparedRun(word, tokens, answers, 0, divergence, cut=False, reference=truth.reference, frame=frame)

@@ -24,7 +24,7 @@ from tm2tfr.engines.reading import answered
 from tm2tfr.sources.registry import named, of_program
 from tm2tfr.targets.common.directory import Array
 from tm2tfr.transformer import provenance
-from tm2tfr.transformer.claims import sections
+from tm2tfr.transformer.claims import Output, sections
 from tm2tfr.transformer.provenance import Provenance
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -312,22 +312,18 @@ def longest_fed(decoder: Decoder, positions: int) -> list[str]:
     return [as_word(frame.around(word)) for word in words]
 
 
-def read_labels(decoder: Decoder, logits: Array) -> list[Told]:
-    """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number.
-
-    Logits that are fewer are those of the first outputs.
-    """
+def read_labels(outputs: Sequence[Output], logits: Array) -> list[Told]:
+    """Return what logits, (n, answers), say: of each output with labels the first one of maximal logit, or the number."""
     return [
         tuple(
             float(row[cut.start]) if output.labels is None else output.labels[int(np.argmax(row[cut]))]
-            for output, cut in sections(decoder.outputs)
-            if cut.stop <= len(row)
+            for output, cut in sections(outputs)
         )
         for row in np.asarray(logits)
     ]
 
 
-def outputs_of(decoder: Decoder) -> list[PlainData]:
+def outputs_of(outputs: Sequence[Output]) -> list[PlainData]:
     """Return each output with its labels (none if it is a number) and the places of its logits, as plain data."""
     return [
         {
@@ -335,7 +331,7 @@ def outputs_of(decoder: Decoder) -> list[PlainData]:
             "labels": None if output.labels is None else list(output.labels),
             "logits": [cut.start, cut.stop],
         }
-        for output, cut in sections(decoder.outputs)
+        for output, cut in sections(outputs)
     ]
 
 

@@ -19,6 +19,7 @@ from tm2tfr.sources.turing.spec import TAPES
 from tm2tfr.targets.common.comparison import ComparedRun, Model, compared, told, tried, words
 from tm2tfr.targets.common.directory import Array, shown, written
 from tm2tfr.targets.common.reference import as_word, frame_of, letters_of
+from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.weights import Decoder
 
 # ── The parts that the model cards of all exports share, and the names of everything.
@@ -73,10 +74,12 @@ def introduction(right: ExportReference, given: str, tokenizer: str = "") -> str
     return right.introduction(given, tokenizer)
 
 
-def given_and_labelled(decoder: Decoder, outputs: int | None = None) -> str:
-    """Return the paragraph that says what a labeller is given and answers; outputs: how many of its outputs a model has."""
+def given_and_labelled(decoder: Decoder, outputs: Sequence[Output] | None = None) -> str:
+    """Return the paragraph that says what a labeller is given and answers; outputs: those of a model, by default all."""
     most = "" if decoder.positions is None else f"at most {counted(decoder.positions, 'token')}, "
-    told = [f"- {code(output.name)}: {_labels(output.labels)}" for output in decoder.outputs[:outputs]]
+    told = [
+        f"- {code(output.name)}: {_labels(output.labels)}" for output in (decoder.outputs if outputs is None else outputs)
+    ]
     if frame := frame_of(decoder):
         tokens = code(" ".join(frame.around(("w₁", "…", "wₙ"))))
         given = f"a word w₁ … wₙ of letters {_some(letters_of(decoder))}\nas the tokens {tokens}"

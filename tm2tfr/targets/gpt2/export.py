@@ -272,7 +272,7 @@ def _head(gpt2: Gpt2, layer: int, column: int) -> str:
     kind, rest = divmod(column, gpt2.width)
     head, slot = divmod(rest, gpt2.head_size)
     heads = gpt2.decoder.layers[layer].heads
-    name = f"head {heads[head].name!r}" if head < len(heads) else f"head {head}, which has no task"
+    name = f"head {heads[head].name!r}" if head < len(heads) else f"head {head + 1}, which has no task"
     return f"{name}, {('query', 'key', 'value')[kind]} {slot}"
 
 

@@ -151,7 +151,7 @@ def names(native: Native) -> PlainData:
         "read": "value = x[index], x the residual stream: hook_resid_pre, hook_resid_mid, hook_resid_post",
         "directions": [{"name": name, "index": n} for n, name in enumerate(native.gpt2.directions)],
         **parts(native.gpt2),
-        **({"outputs": outputs_of(native.gpt2.decoder)} if native.gpt2.decoder.labeller else {}),
+        **({"outputs": outputs_of(native.gpt2.decoder.outputs)} if native.gpt2.decoder.labeller else {}),
     }
 
 

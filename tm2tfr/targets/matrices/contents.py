@@ -153,7 +153,7 @@ def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | No
         "vocabulary": list(decoder.vocabulary),
         "bos": decoder.bos,
         "stop": list(decoder.stop),
-        **({"outputs": outputs_of(decoder)} if decoder.labeller else {}),
+        **({"outputs": outputs_of(decoder.outputs)} if decoder.labeller else {}),
         **({"norms": {path: norm.epsilon for path, norm in norms(decoder)}} if decoder.normed else {}),
         **({} if program is None else {"program": dict(program)}),
     }

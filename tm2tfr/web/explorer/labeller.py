@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tm2tfr.base.errors import ShapeError, counted, visible
+from tm2tfr.contract.specification import stage_text
 from tm2tfr.engines.decode import Observation
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.tables.sheet import summary, title
@@ -187,7 +188,7 @@ def _stages(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
     for n, (layer, part, _) in enumerate(seen[0].stages):
         streams = [np.asarray(each.stages[n][2], dtype=float) for each in seen]
         changed = [s for s in decoder.layout.subspaces if _differs(decoder, s, before, streams)]
-        where = "embedding" if n == 0 else f"layer {layer + 1}, {part.replace('_', '-')}"
+        where = stage_text((layer, part))
         before = streams
         heading = f"{where}: {counted(len(changed), 'subspace')}" if changed else f"{where}: nothing changes"
         yield f"<details{' open' if n == 0 else ''}><summary>{escape(heading)}</summary>\n"

@@ -40,11 +40,11 @@ from tm2tfr.base.errors import (
     counted,
 )
 from tm2tfr.base.text.source import SourceText
+from tm2tfr.base.text.states import MOST_STATES_DRAWN
 from tm2tfr.contract.options import fields_of
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.registry import kind_of_text, named, of_text
-from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW
 from tm2tfr.web.explorer.document import Explorer, document, explorer

@@ -128,8 +128,8 @@ def test_values_are_shown_as_in_tables_and_the_whole_text_of_a_cut_one_is_a_tool
 def test_a_default_is_marked_and_the_layer_of_an_earlier_s_op_is_named() -> None:
     svg = run_svg(drawn_run(shipped_program("dyck-2"), "(}"))
     assert svg.count('class="default"') == 2
-    assert ">turn (2)<" in svg
-    assert "(depth from 1)" in svg
+    assert ">turn (depth 2)<" in svg
+    assert "(depth from depth 1)" in svg
 
 
 def test_attention_of_weights_is_drawn_beside_its_selector() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tm2tfr.sources.rasp import sops as rasp
-from tm2tfr.sources.rasp.analyse import Analysis, analyse
+from tm2tfr.sources.rasp.analyse import Analysis, SamePlace, analyse
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.rasp.write import CALLED, applied, literal
@@ -23,7 +23,7 @@ MOST_ENTRIES = 4
 """Of a table that is written out."""
 
 
-def expression(sop: rasp.SOp, names: Mapping[int, str]) -> str:
+def expression(sop: rasp.SOp, names: Mapping[int, str]) -> str:  # noqa: PLR0911  # noqa: PLR0911
     """Return how an s-op is made.
 
     Args:
@@ -41,6 +41,10 @@ def expression(sop: rasp.SOp, names: Mapping[int, str]) -> str:
         return f"aggregate({selector_named(sop.selector, names)}, {named(sop.values, names)}{default})"
     if isinstance(sop, rasp.Elementwise):
         return _elementwise(sop, names)
+    if isinstance(sop, rasp.State):
+        return f"{named(sop.initial, names)}, then what the pass before has made"
+    if isinstance(sop, rasp.Looped):
+        return f"{named(sop.value, names)} in the last pass"
     raise TypeError(f"{type(sop).__name__} is not an s-op of a program")
 
 
@@ -132,7 +136,7 @@ class FlowLayer:
     """A layer of the flow: its heads, and the s-ops behind them that have a box of their own."""
 
     heads: tuple[FlowHead, ...]
-    elementwise: tuple[rasp.Elementwise, ...]
+    elementwise: tuple[SamePlace, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,14 +152,14 @@ class Flow:
         layers: the first one first.
         analysis: whose layers and depths these are.
         places: (layer, head), both from 0 -> layer and head of compiled weights, from 1, by which they are called then;
-            without them, layers are counted as RASP counts attention layers.
+            without them, they are called by the depth at which RASP's analysis has them.
     """
 
     program: str
     sop: rasp.SOp
     names: Mapping[int, str]
     base: tuple[rasp.SOp, ...]
-    embedding: tuple[rasp.Elementwise, ...]
+    embedding: tuple[SamePlace, ...]
     layers: tuple[FlowLayer, ...]
     analysis: Analysis
     places: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
@@ -166,12 +170,12 @@ class Flow:
         return f"{self.program}: {self.names[self.sop.number]}" if self.program else self.names[self.sop.number]
 
     def layer(self, depth: int) -> str:
-        """Return the number of a layer as people see it; `depth` counts from 1."""
-        return str(self.places.get((depth - 1, 0), (depth, 0))[0])
+        """Return where the heads of a depth, from 1, are: ``layer 4`` of the weights, or ``depth 2``."""
+        return f"layer {self.places[depth - 1, 0][0]}" if self.places else f"depth {depth}"
 
     def heading(self, depth: int) -> str:
-        """Return what a layer is called; `depth` counts from 1."""
-        return f"{'layer' if self.places else 'attention layer'} {self.layer(depth)}"
+        """Return the title of the box of a depth: ``layer 4 (depth 2)``, or ``depth 2``."""
+        return self.layer(depth) + (f" (depth {depth})" if self.places else "")
 
     def head(self, depth: int, number: int) -> int:
         """Return the number of a head of a layer as people see it; both count from 1."""
@@ -192,18 +196,23 @@ class Flow:
     def sources(self, node: rasp.Node) -> tuple[rasp.SOp, ...]:
         """Return the s-ops with a name of their own that `node` is made of, each once, in the order of creation."""
         found: dict[int, rasp.SOp] = {}
-        waiting = list(rasp.made_of(node))
+        waiting = list(_drawn_of(node))
         while waiting:
             part = waiting.pop()
             if isinstance(part, rasp.SOp) and part.number in self.names:
                 found[part.number] = part
             else:
-                waiting.extend(rasp.made_of(part))
+                waiting.extend(_drawn_of(part))
         return tuple(found[number] for number in sorted(found))
 
     def behind(self, sop: rasp.SOp) -> tuple[rasp.SOp, ...]:
         """Return `sop` itself if it has a name of its own, otherwise what it is made of."""
         return (sop,) if sop.number in self.names else self.sources(sop)
+
+
+def _drawn_of(node: rasp.Node) -> tuple[rasp.Node, ...]:
+    """Return what `node` is made of; of the end of a loop, its value alone."""
+    return (node.value,) if isinstance(node, rasp.Looped) else rasp.made_of(node)
 
 
 def flow(

@@ -18,7 +18,7 @@ from tm2tfr.base.errors import OutputError, counted, visible
 from tm2tfr.base.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 from tm2tfr.sources.rasp.drawing.flow import Flow, FlowHead, flow
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.sops import Elementwise, SOp
+from tm2tfr.sources.rasp.sops import SOp
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -81,24 +81,24 @@ def save(program: Program, path: str | Path) -> None:
 def to_networkx(program: Program) -> nx.MultiDiGraph[str]:
     """Return the flow as a graph: a node for each s-op that has a name in it, by that name, and an edge from what it needs.
 
-    A node has the attributes ``layer`` (int; 0: before the first), ``head`` (from 1 for what a head computes, otherwise
-    None), ``selector`` (its text) and ``expression`` (that of any other s-op). The key of an edge is ``key``, ``query``,
-    ``value``, or empty where no attention is needed.
+    A node has the attributes ``depth`` (int, as RASP's analysis counts; 0: before the first head), ``head`` (from 1 for
+    what a head computes, otherwise None), ``selector`` (its text) and ``expression`` (that of any other s-op). The key of
+    an edge is ``key``, ``query``, ``value``, or empty where no attention is needed.
     """
     import networkx as nx  # noqa: PLC0415
 
     drawn = flow(program)
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=program.name)
     for sop in (*drawn.base, *drawn.embedding):
-        graph.add_node(drawn.named(sop), layer=0, head=None, selector="", expression=drawn.expression(sop))
+        graph.add_node(drawn.named(sop), depth=0, head=None, selector="", expression=drawn.expression(sop))
     for number, layer in enumerate(drawn.layers, start=1):
         for place, head in enumerate(layer.heads, start=1):
             for carried in head.carried:
-                graph.add_node(carried.name, layer=number, head=place, selector=head.text, expression="")
+                graph.add_node(carried.name, depth=number, head=place, selector=head.text, expression="")
                 for role, source in _reads(drawn, head, carried.result.values):
                     graph.add_edge(drawn.named(source), carried.name, key=role)
         for sop in layer.elementwise:
-            graph.add_node(drawn.named(sop), layer=number, head=None, selector="", expression=drawn.expression(sop))
+            graph.add_node(drawn.named(sop), depth=number, head=None, selector="", expression=drawn.expression(sop))
     for sop in (*drawn.embedding, *(sop for layer in drawn.layers for sop in layer.elementwise)):
         for source in drawn.sources(sop):
             graph.add_edge(drawn.named(source), drawn.named(sop), key="")
@@ -139,7 +139,7 @@ def _boxes(drawn: Flow) -> Iterator[tuple[str, list[tuple[str, tuple[str, ...], 
         yield drawn.heading(number), [*heads, *(_member(drawn, sop) for sop in layer.elementwise)]
 
 
-def _member(drawn: Flow, sop: Elementwise) -> tuple[str, tuple[str, ...], str]:
+def _member(drawn: Flow, sop: SOp) -> tuple[str, tuple[str, ...], str]:
     lines = (drawn.named(sop), f"= {drawn.expression(sop)}")
     return _node(sop), lines, "answer" if sop is drawn.sop else "sop"
 

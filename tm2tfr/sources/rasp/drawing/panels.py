@@ -66,7 +66,7 @@ class Run:
         return [shown_value(value) for value in self.stages.values[sop]]
 
     def label(self, sop: SOp, here: int) -> str:
-        """Return an s-op as it is referred to in a layer, with the number of its own if that is an earlier one."""
+        """Return an s-op as it is referred to in a layer, with its own layer if that is an earlier one."""
         depth = self.flow.depth(sop)
         return self.flow.named(sop) + (
             f" ({self.flow.layer(depth)})" if sop.number in self.flow.names and 0 < depth < here else ""
@@ -283,7 +283,7 @@ def picture(run: Run) -> Picture:
     """Return the picture of a run."""
     drawn = run.flow
     heads = drawn.analysis.heads
-    about = f"{counted(len(heads), 'attention layer')}, {counted(sum(heads), 'head')}"
+    about = f"depth {len(heads)}, {counted(sum(heads), 'head')}"
     first = _rows(run, 0, drawn.base, drawn.embedding)
     parts = [
         text(0, CELL / 2, _title(run), kind="bold", size=15),

@@ -26,6 +26,7 @@ from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.parse import parse
+from tm2tfr.sources.rasp.language.repeating import repeat
 from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes
 from tm2tfr.sources.rasp.sops import Node, Selector, SOp
 
@@ -67,6 +68,7 @@ class Elaborator:
     calls: int = 0
     steps: int = 0
     loading: tuple[str, ...] = ()
+    repeating: bool = False
     watch: Callable[[s.Statement, names.Scope], None] = lambda statement, scope: None
     """Called after each statement of a program, or of a file that it loads, that was carried out."""
 
@@ -94,6 +96,7 @@ class Elaborator:
             s.Loading: self._loading,
             s.Definition: lambda d, scope: names.assign(d.name, names.RaspFunction(d, scope), scope),
             s.Loop: self._loop,
+            s.Repetition: lambda r, scope: repeat(self, r, scope),
             s.Setting: self._setting,
         }
 
@@ -168,9 +171,8 @@ class Elaborator:
         value = self.example if statement.input is None else self.value(statement.input, scope)
         node = self.value(statement.expression, scope)
         if not isinstance(node, SOp):
-            raise names.StatementRefused(
-                statement.expression, f"'draw' takes an s-op, not {names.sort_of(node)}", "name an s-op"
-            )
+            what = f"'draw' takes an s-op, not {names.sort_of(node)}"
+            raise names.StatementRefused(statement.expression, what, "name an s-op")
         word = self._word(value, statement.input or statement)
         self.requests.append(names.Request(node, word, statement, drawn=True))
 
@@ -204,7 +206,7 @@ class Elaborator:
     def _values(self, expressions: Sequence[s.Expression], scope: names.Scope) -> list[names.Meta]:
         return [self.value(expression, scope) for expression in expressions]
 
-    def _at(self, part: s.TextPart) -> Maker:
+    def at(self, part: s.TextPart) -> Maker:
         """Return the maker of nodes, for nodes that this part of the text makes."""
         self.make.part = None if self.site is None and part.source in self.foreign else self.site or part
         return self.make
@@ -243,15 +245,15 @@ class Elaborator:
             log = self.log.inside(expression.source)
             log.add(expression.span, what, "add a small number before rounding to round up", "warning")
         with self._refusing(expression):
-            return operators.prefixed(expression.operator, value, self._at(expression))
+            return operators.prefixed(expression.operator, value, self.at(expression))
 
     def _between(self, expression: s.Between, scope: names.Scope) -> names.Meta:
         left = self.value(expression.left, scope)
         right = self.value(expression.right, scope)
         try:
             if expression.operator == "in":
-                return operators.contained(left, right, self._at(expression))
-            return operators.between(expression.operator, left, right, self._at(expression))
+                return operators.contained(left, right, self.at(expression))
+            return operators.between(expression.operator, left, right, self.at(expression))
         except operators.REFUSALS as error:
             raise names.StatementRefused(expression, *operators.why(error)) from None
 
@@ -267,7 +269,7 @@ class Elaborator:
                 what = f"a conditional on an s-op chooses between values at each position, not {names.sort_of(value)}"
                 raise names.StatementRefused(part, what, "use s-ops and single values; combine selectors with and, or, not")
         chosen: names.Meta = condition
-        return self._at(expression).elementwise("if", then, chosen, other)
+        return self.at(expression).elementwise("if", then, chosen, other)
 
     def _indexed(self, expression: s.Indexed, scope: names.Scope) -> names.Meta:
         whole = self.value(expression.whole, scope)
@@ -276,7 +278,7 @@ class Elaborator:
         if isinstance(whole, SOp) and isinstance(index, int) and index < 0:
             length = next((owner.names["length"] for owner in scope.chain() if "length" in owner.names), None)
         with self._refusing(expression):
-            return operators.indexed(whole, index, self._at(expression), length if isinstance(length, SOp) else None)
+            return operators.indexed(whole, index, self.at(expression), length if isinstance(length, SOp) else None)
 
     def _selection(self, expression: s.SelectCall, scope: names.Scope) -> names.Meta:
         found = []
@@ -286,7 +288,7 @@ class Elaborator:
                 what = f"'select' compares s-ops, not {names.sort_of(value)}"
                 raise names.StatementRefused(part, what, "write select(keys, queries, relation) with two s-ops")
             found.append(value)
-        return self._at(expression).select(found[0], found[1], expression.relation)
+        return self.at(expression).select(found[0], found[1], expression.relation)
 
     def _primitive(self, expression: s.Primitive, scope: names.Scope) -> names.Meta:
         values = self._values(expression.arguments, scope)
@@ -306,13 +308,12 @@ class Elaborator:
             what = f"'aggregate' takes a selector first, not {names.sort_of(selector)}"
             raise names.StatementRefused(parts[0], what, "write aggregate(selector, s-op)")
         if not isinstance(carried, SOp) and not names.is_atom(carried):
-            raise names.StatementRefused(
-                parts[1], f"'aggregate' averages an s-op, not {names.sort_of(carried)}", "name an s-op"
-            )
+            what = f"'aggregate' averages an s-op, not {names.sort_of(carried)}"
+            raise names.StatementRefused(parts[1], what, "name an s-op")
         if rest and not names.is_atom(rest[0]):
             what = f"the default of 'aggregate' is a single value, not {names.sort_of(rest[0])}"
             raise names.StatementRefused(parts[2], what, "choose with 'if has_focus(selector)' instead")
-        return self._at(expression).aggregate(selector, carried, *rest)
+        return self.at(expression).aggregate(selector, carried, *rest)
 
     def _dictionary(self, expression: s.Dictionary, scope: names.Scope) -> names.Meta:
         found = {}
@@ -324,9 +325,8 @@ class Elaborator:
     def _key(self, expression: s.Expression, scope: names.Scope) -> names.Meta:
         key = self.value(expression, scope)
         if not names.is_atom(key):
-            raise names.StatementRefused(
-                expression, f"a key of a dictionary is a single value, not {names.sort_of(key)}", "use an atom"
-            )
+            what = f"a key of a dictionary is a single value, not {names.sort_of(key)}"
+            raise names.StatementRefused(expression, what, "use an atom")
         return key
 
     def _comprehension(self, expression: s.Comprehension, scope: names.Scope) -> names.Meta:

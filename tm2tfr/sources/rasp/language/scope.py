@@ -203,8 +203,8 @@ def break_names(statement: s.Statement, scope: Scope) -> None:
         names = [*statement.names]
     elif isinstance(statement, s.Definition):
         names = [statement.name]
-    elif isinstance(statement, s.Loop):
-        names = [*statement.names]
+    elif isinstance(statement, s.Loop | s.Repetition):
+        names = [*statement.names] if isinstance(statement, s.Loop) else []
         for inner in statement.body:
             break_names(inner, scope)
     owner: Scope | None = scope

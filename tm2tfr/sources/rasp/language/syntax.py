@@ -179,6 +179,15 @@ class Loop(Statement):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Repetition(Statement):
+    """``repeat times until condition { body }``: either or both of them."""
+
+    times: Expression | None
+    until: Expression | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Setting(Statement):
     """A line for the interpreter itself, without a semicolon: ``set example``, ``show example``, ``examples on``, ``exit``,
     …

@@ -38,7 +38,7 @@ from tm2tfr.sources.rasp.model.claims import (
 from tm2tfr.sources.rasp.model.columns import thresholds
 from tm2tfr.sources.rasp.model.weights import FIXED, RaspReads, RaspWeights
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
-from tm2tfr.sources.rasp.truth import plain_value
+from tm2tfr.sources.rasp.truth import plain_value, refuse_loops
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, number
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import WiredHead
@@ -333,8 +333,9 @@ def causal_model(program: Program, word: str, decoder: Decoder) -> WiredCausal:
 
     Raises:
         InputError, Undefined: if it is not an input of the program, or the program is undefined on it.
-        CompileError: for weights for inputs of any length, and those that are not wired as compiled ones are.
+        CompileError: for weights for inputs of any length, with loops, and those that are not wired as compiled ones are.
     """
+    refuse_loops(program, decoder, "interventions are on values")
     tokens = word_of(program, word)
     evaluate([program.choosing(output.name).sop for output in decoder.outputs], tokens)
     about = latest(_LAST, program, decoder, lambda: _learned(program, decoder))

@@ -34,7 +34,7 @@ from tm2tfr.sources.rasp.model.claims import (
 from tm2tfr.sources.rasp.model.columns import NumberGrid, RaspClaims, RaspColumns
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
-from tm2tfr.sources.rasp.truth import RaspLabels, answered
+from tm2tfr.sources.rasp.truth import RaspLabels, answered, refuse_loops
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -60,6 +60,7 @@ class RaspVariables:
     """
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
+        refuse_loops(program, decoder, "labels are")
         self._program, self._decoder = program, decoder
         self._outputs, self.right = answered(program, decoder), RaspLabels(program, decoder)
         self._claims = RaspClaims(self.right.many.nodes, decoder)

@@ -14,7 +14,7 @@ from tm2tfr.sources.rasp.evaluate import Stages, evaluate
 from tm2tfr.sources.rasp.model.claims import ClassOf, Literals, MeanOf, RaspClaim, SopNumbers
 from tm2tfr.sources.rasp.model.columns import RaspClaims
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
-from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens, needed
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, Looped, SOp, State, Tokens, needed
 from tm2tfr.sources.rasp.values import shown_value
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -119,6 +119,8 @@ class RaspWeights(WiredWeights[Program]):
                 key = ("constant", type(sop.value), sop.value)
             elif isinstance(sop, Aggregate):
                 key = ("attend", sop.selector, found[sop.values], type(sop.default), sop.default)
+            elif isinstance(sop, State | Looped):
+                key = ("loop", sop.number)
             else:
                 key = ("apply", *_parts(sop, found))
             found[sop] = made.setdefault(key, sop)

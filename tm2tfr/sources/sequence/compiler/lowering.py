@@ -33,6 +33,7 @@ from tm2tfr.sources.sequence.compiler.codes import (
     whole_numbers,
 )
 from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
+from tm2tfr.sources.sequence.compiler.loops import Looping, LoopPlan
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.domains import Domains, order_of
 from tm2tfr.sources.sequence.functions import NOTHING, Tuple, is_number
@@ -69,6 +70,12 @@ class Lowering:
         self._clusters: dict[seq.Selection, list[tuple[SelectorCluster, Scored]]] = {}
         self._means: dict[seq.Attend, Numbered] = {}
         self._groups: dict[str, seq.Operation] = {}
+        self._looping = Looping(domains, self.linear, stream.space)
+
+    @property
+    def loops(self) -> tuple[LoopPlan, ...]:
+        """The loops that were needed, in their order."""
+        return tuple(sorted(self._looping.plans.values(), key=lambda plan: plan.section))
 
     def values(self, node: seq.Operation) -> tuple[seq.Item, ...]:
         """Return the values that a node can have, in order."""
@@ -107,7 +114,7 @@ class Lowering:
             self._coded[node] = self._code_of(node)
         return self._coded[node]
 
-    def _code_of(self, node: seq.Operation) -> Code:
+    def _code_of(self, node: seq.Operation) -> Code:  # noqa: PLR0911  # noqa: PLR0911
         every = self.values(node)
         if len(every) == 1:
             return of_bits({every[0]: ONE}, Time())
@@ -119,6 +126,10 @@ class Lowering:
             return of_bits({value: {at(space, seq.text_of(value)): 1} for value in every}, Time())
         if isinstance(node, seq.Attend):
             return self._attended(node)
+        if isinstance(node, seq.PassState):
+            return self._looping.state(node, every)
+        if isinstance(node, seq.AfterLoop):
+            return self._looping.looped(node)
         function = self._domains.function(node)
         if len(function.roots) == 1:
             return self._relabelled(function, function.roots[0])

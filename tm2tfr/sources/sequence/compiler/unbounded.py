@@ -73,6 +73,9 @@ def compile_unbounded(graph: seq.SequenceGraph, provenance: Mapping[str, str]) -
     Raises:
         CompileError: where a node is neither finite nor a count, with its place.
     """
+    for loop in seq.loops_of(seq.ordered([node for _, node in graph.outputs])):
+        what = "loops cannot be compiled for inputs of any length"
+        raise graph.refusal(loop, what, REMEDY)
     lowering = _Unbounded(graph)
     outputs = [lowering.answered(name, node) for name, node in graph.outputs]
     return lowering.stream.weights(outputs, provenance)

@@ -25753,12 +25753,12 @@
     rows;
     /** Mark the variables that a layer writes. */
     draw(layer2) {
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer2));
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer2 + 1));
     }
     /** The button that chooses the layer which writes a variable. */
     writer({ layer: layer2, part }) {
-      const name2 = layer2 < 0 ? "embedding" : `${layer2 + 1} ${this.run.spec.layers[layer2]?.name ?? ""}, ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer2 }) }, name2);
+      const name2 = layer2 === 0 ? "embedding" : `layer ${layer2} (${this.run.spec.layers[layer2 - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer2 - 1 }) }, name2);
     }
   };
   function table(caption, headings, rows) {
