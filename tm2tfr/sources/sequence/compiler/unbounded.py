@@ -9,6 +9,7 @@ differences and comparisons of whole numbers are linear forms and two or three h
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -89,7 +90,16 @@ class _Unbounded:
         self._marks: dict[str, seq.Apply] = {}
         self._heads: dict[tuple[seq.Selection, int], Looking] = {}
         for node in seq.ordered([node for _, node in graph.outputs]):
-            self._found[node] = self._of(node)
+            self._found[node] = self._checked(node, self._of(node))
+
+    def _checked(self, node: seq.Operation, found: Found) -> Found:
+        """Return what was found, unless it has a number that is too large for a label or a weight."""
+        if isinstance(found, Code) and any(map(seq.is_long, found.bits)):
+            raise self._refused(node, f"has a number of more than {seq.MOST_DIGITS:,} digits")
+        forms = (found.form, found.square or {}) if isinstance(found, WholeNumber) else ()
+        if any(abs(coefficient) > sys.float_info.max for form in forms for coefficient in form.values()):
+            raise self._refused(node, f"has a factor of more than {sys.float_info.max:.0e}, which no weight can be")
+        return found
 
     def _refused(self, node: seq.Operation | seq.Selection, why: str) -> CompileError:
         name = seq.called(node) if isinstance(node, seq.Operation) else seq.plainly(node)
