@@ -5,7 +5,7 @@ from .api.checking import check
 from .api.datasets import make_dataset, make_labels, normal_form, sweep
 from .api.hidden import claim_template, disguise, make_suite, score_claim, verify_disguise
 from .api.interventions import causal_variables, intervene, intervene_many
-from .api.machines import convert, explain, formula, load, prompt_of, read_prompt, to_graph
+from .api.machines import automaton, convert, explain, formula, load, prompt_of, read_prompt, to_graph
 from .api.pages import animate, explore, frames
 from .api.runs import (
     activations,
@@ -57,6 +57,7 @@ __all__ = [
     "activations",
     "animate",
     "attention_of",
+    "automaton",
     "causal_variables",
     "certify",
     "check",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
-from tm2tfr.base.errors import CompileError, EngineError, InputError, Tm2tfrError, UsageError
+from tm2tfr.base.errors import CompileError, EngineError, InputError, Tm2tfrError, UsageError, a_or_an
 
 if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
@@ -193,7 +193,7 @@ def bases(subject: Given, *, engine: str, dtype: str | None, max_positions: int)
     wired = _as_compiled(found)
     model = None if construction is None else construction.causal_runs(program, wired)
     if construction is None or model is None:
-        raise CompileError(f"{found.name}: nothing says how its variables depend on each other: give a {found.noun}")
+        raise CompileError(f"{found.name}: nothing says how its variables depend on each other: give {a_or_an(found.noun)}")
     chosen = engine_named(engine, dtype)
 
     @cache

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tm2tfr.base.choices import DTYPES, LEFT_BOUNDARIES
-from tm2tfr.base.errors import ReadError, UsageError
+from tm2tfr.base.errors import ReadError, UsageError, a_or_an
 from tm2tfr.cli.asked import RANDOM_SEED, Asked, seed
 from tm2tfr.cli.options import (
     RUN,
@@ -168,7 +168,7 @@ def labels(
     listed = (*(words or ()), *(() if file is None else _lines(file)))
     found = subject(asked, seeded=count is not None)
     if max_steps is not None and found.machine is None:
-        raise UsageError(f"tm2tfr labels: --max-steps is for machines, and this is a {found.noun}: omit it")
+        raise UsageError(f"tm2tfr labels: --max-steps is for machines, and this is {a_or_an(found.noun)}: omit it")
     from tm2tfr.api.datasets import make_labels
     from tm2tfr.lab.labels.make import labels_report
 

@@ -109,7 +109,7 @@ def test_parquet_has_the_same_rows(tmp_path: Path) -> None:
 COLUMNS = {
     "chapter": {"q": "e_q", "token": "e_x", "answer": "e_y", "h_before": "h_{i-1}", "b(j*)": "e_b(j*-1)"},
     "full-adder": {"bit": "x", "next": "y", "x_a": "x_a", "t011": "t011"},
-    "running-parity": {"token": "token", "state": "value s333"},
+    "running-parity": {"token": "token", "state": "state"},
     "ends-in-110": {"prev Q[1]": "prev Q[1]"},
 }
 """What some columns of labels are called in weights."""

@@ -313,12 +313,15 @@ class Domains:
         """Return the values of `node`, in order.
 
         Raises:
-            CompileError: if there are too many, or none.
+            CompileError: if there are too many, or none, or if one of them is a number of too many digits.
         """
         found = self._values(node, None)
         if not found:
             what = f"{seq.called(node)} is undefined on every input of up to {self.length} tokens"
             raise self.graph.refusal(node, what, "define it on some input, or use a larger --max-length")
+        if any(map(seq.is_long, found)):
+            what = f"{seq.described(node)} has a number of more than {seq.MOST_DIGITS:,} digits, which no label can show"
+            raise self.graph.refusal(node, what, "use smaller numbers")
         return tuple(sorted(found, key=order_of))
 
     def _values(self, node: seq.Operation, length: int | None) -> set[seq.Item]:
