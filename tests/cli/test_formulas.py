@@ -371,7 +371,9 @@ def test_a_file_comes_before_what_is_shipped(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_name_that_nothing_has_is_told_with_what_may_be_meant() -> None:
-    with pytest.raises(NotFoundError, match=r"no machine, circuit, program or formula of that name is shipped \(did you"):
+    with pytest.raises(
+        NotFoundError, match=r"no machine, circuit, program, formula or automaton of that name is shipped \(did you"
+    ):
         tm2tfr.load("flip-flopz")
 
 

@@ -67,7 +67,7 @@ ROOMS = {
 }
 """The rooms of a source that are parts of their own: what a program is knows nothing of transformers, but these do."""
 
-CONTRACTS = dict.fromkeys(("model", "evaluation", "modelled", "labelling", "wired"), "model")
+CONTRACTS = {**dict.fromkeys(("model", "evaluation", "modelled", "labelling", "wired"), "model"), "keywords": "options"}
 """The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
 COMPARISON = {"rows", "comparison", "cause", "told", "passes"}
@@ -170,8 +170,16 @@ def test_constructions_do_not_import_each_other() -> None:
         assert others <= {own, *SHARED.get(own, ())}
 
 
-SHARED = {"rasp": ("sequence",), "logic": ("sequence",)}
-"""The languages that are lowered to weights by way of the graph of sequence operations."""
+SHARED = {"rasp": ("sequence",), "logic": ("sequence",), "automaton": ("logic", "rasp")}
+"""The languages that are lowered to weights by way of the graph of sequence operations; and automata, which are written as
+programs in B-RASP or RASP, and compiled as these. What says what is right of an automaton, its run, uses neither."""
+
+
+def test_the_run_of_an_automaton_uses_no_program() -> None:
+    whole = graph(source_texts())
+    used = nx.descendants(whole, "tm2tfr.sources.automaton.evaluate")
+    assert "tm2tfr.sources.automaton.automaton" in used
+    assert {name for name in used if name.startswith("tm2tfr.sources.")} == {"tm2tfr.sources.automaton.automaton"}
 
 
 def test_no_import_runs_back_up() -> None:
@@ -207,6 +215,9 @@ RIGHT = (
     "tm2tfr.sources.circuit.model",
     "tm2tfr.sources.circuit.netlist",
     "tm2tfr.sources.circuit.proof",
+    "tm2tfr.sources.automaton.evaluate",
+    "tm2tfr.sources.automaton.model",
+    "tm2tfr.sources.automaton.truth",
     "tm2tfr.sources.logic.model",
     "tm2tfr.sources.logic.evaluate",
     "tm2tfr.sources.logic.truth",
@@ -231,7 +242,8 @@ def told(sources: Mapping[str, str]) -> set[tuple[str, str]]:
         for name in whole
         if name.startswith(RIGHT)
         for used in nx.descendants(whole, name)
-        if part_of(used) in ("compiler", "api", "cli") or used.startswith("tm2tfr.sources.sequence.")
+        if used != "tm2tfr.sources.sequence.naming"
+        and (part_of(used) in ("compiler", "api", "cli") or used.startswith("tm2tfr.sources.sequence."))
     }
 
 

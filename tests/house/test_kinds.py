@@ -26,18 +26,18 @@ from tm2tfr.runs.run import carried_out
 
 KINDS = {
     *("Machine", "Universal", "AnyMachine", "TuringTruth", "UniversalTruth"),
-    *("Circuit", "CircuitTruth", "Program", "LogicProgram", "LoadedProgram", "Prompted"),
+    *("Circuit", "CircuitTruth", "Program", "LogicProgram", "Automaton", "LoadedProgram", "Prompted"),
     *("MachineSpec", "CircuitSpec", "LabelSpec"),
 }
 """The classes of programs and of what is wrapped around them."""
-NOUNS = {"machine", "circuit", "program", "formula"}
+NOUNS = {"machine", "circuit", "program", "formula", "automaton"}
 """What programs are called: a comparison with one of these asks for a kind as well."""
 SOURCES = {
     "api": 29,
-    "cli": 37,
+    "cli": 41,
     "explorer": 1,
     "lab": 65,
-    "playground": 7,
+    "playground": 6,
     "runs": 3,
     "slides": 1,
     "tables": 8,
@@ -80,7 +80,8 @@ def test_no_more_places_name_a_source() -> None:
     for path in ABOVE:
         froms = [node.module or "" for node in facts(text_of(path)).imports if isinstance(node, ast.ImportFrom)]
         found[part_of(path)] += sum(
-            re.match(r"tm2tfr\.sources\.(turing|circuit|rasp|logic|sequence)\b", name) is not None for name in froms
+            re.match(r"tm2tfr\.sources\.(turing|circuit|rasp|logic|automaton|sequence)\b", name) is not None
+            for name in froms
         )
     assert {part: number for part, number in sorted(found.items()) if number and part != DOOR} == SOURCES
 

@@ -52,7 +52,7 @@ def test_each_can_be_loaded_and_a_name_alone_is_the_first(tmp_path: Path, monkey
         (
             "prog:parity",
             "prog:parity: there is no such file, and 'prog' is not a kind of what is shipped (did you mean 'program'?): "
-            "use machine, circuit, program or formula, as in machine:parity",
+            "use machine, circuit, program, formula or automaton, as in machine:parity",
         ),
         (
             "program:pairity",

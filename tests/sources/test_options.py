@@ -11,10 +11,9 @@ import pytest
 import tm2tfr
 from tests.cli.lines import params
 from tm2tfr.cli.asked import PARAMETERS
+from tm2tfr.contract.keywords import CircuitParameters, CompileOptions
 from tm2tfr.contract.options import (
     EVERY,
-    CircuitParameters,
-    CompileOptions,
     LogicOptions,
     RaspOptions,
     everything,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tm2tfr.api.subject import Given
     from tm2tfr.certificates.kit import Report
-    from tm2tfr.contract.options import CompileOptions
+    from tm2tfr.contract.keywords import CompileOptions
     from tm2tfr.engines import Engine
     from tm2tfr.runs.comparison import Progress, Trace
     from tm2tfr.runs.rows import Activation

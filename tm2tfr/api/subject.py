@@ -13,14 +13,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, addressed, did_you_mean
+from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, a_or_an, addressed, did_you_mean
 from tm2tfr.base.files import is_weights
-from tm2tfr.contract.options import CircuitOptions, CircuitParameters, everything, fields_of, option_called
+from tm2tfr.contract.keywords import CircuitParameters
+from tm2tfr.contract.options import CircuitOptions, everything, fields_of, option_called
 
 if TYPE_CHECKING:
     from typing import TypeAlias, Unpack
 
-    from tm2tfr.contract.options import CompileOptions
+    from tm2tfr.contract.keywords import CompileOptions
     from tm2tfr.contract.shown import PlainData
     from tm2tfr.contract.source import Source
     from tm2tfr.sources.circuit.netlist import Circuit
@@ -76,7 +77,7 @@ class Subject:
         known = self.source is None or of_program(self.source) is not None
         if not known or not isinstance(self.weights, Decoder | None) or (self.source is None and self.weights is None):
             raise CompileError(
-                f"{self.name}: a subject has a Machine, a Circuit, a Program or a LogicProgram as its source, "
+                f"{self.name}: a subject has a Machine, Circuit, Program, LogicProgram or Automaton as its source, "
                 "a Decoder as its weights, or both"
             )
         for option in self.options:
@@ -94,7 +95,7 @@ class Subject:
         if self.construction is not None and option not in fields_of(self.construction.options):
             why = whose(option)
             name = "this" if self.name == self.noun else self.name
-            raise CompileError(f"{name} is a {self.noun}, and {why}: omit {option_called(option)}")
+            raise CompileError(f"{name} is {a_or_an(self.noun)}, and {why}: omit {option_called(option)}")
 
     @classmethod
     def of(cls, given: Given, *, options: Mapping[str, object] | None = None, **more: Unpack[CompileOptions]) -> Subject:
@@ -294,7 +295,7 @@ class Subject:
             raise CompileError(f"{what}: compare them with their original by 'tm2tfr disguise FILE --verify KEY'")
         if self.program is None:
             what = f"no {self.noun} is stored with these weights"
-            raise CompileError(f"{what}: give a {self.noun}, or weights that were compiled from one")
+            raise CompileError(f"{what}: give {a_or_an(self.noun)}, or weights that were compiled from one")
         return self.program
 
     def turing(self, what: str) -> Machine:
@@ -307,7 +308,7 @@ class Subject:
         if self.lacks_machine:
             machine = right.right  # which says so
         if machine is None:
-            noun = "something else" if self.construction is None else f"a {self.noun}"
+            noun = "something else" if self.construction is None else a_or_an(self.noun)
             raise CompileError(f"{self.name}: {what} takes a Turing machine, and this is {noun}: give a machine")
         return machine
 
@@ -333,7 +334,7 @@ class Subject:
             InputError: if it is not text, or not an input of the program.
         """
         if word is not None and not isinstance(word, str):
-            raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
+            raise InputError(f"an input word must be text, not {word!r}: write for example {self.word(None)!r}")
         program, construction = self.program, self.construction
         if program is None or construction is None:
             return word or ""
@@ -346,7 +347,8 @@ def _built(given: Given, options: Mapping[str, object]) -> tuple[Given, PlainDat
     Raises:
         UsageError: for what is neither an option of a construction nor a parameter of this circuit.
     """
-    from tm2tfr.sources.registry import built, parameters_of
+    from tm2tfr.sources.names import parameters_of
+    from tm2tfr.sources.registry import built
 
     names = everything()
     flags = {name for name, known_as in names.items() if known_as[0].kind == "flag"}

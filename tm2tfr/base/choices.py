@@ -74,6 +74,12 @@ LogicAnswers = Literal["all", "definitions"]
 LogicVariant = Literal["ours", "paper"]
 """How the position before is found and the latest of equal keys is preferred: ours, or by parity and -1/j as printed."""
 
+AUTOMATON = "automaton"
+"""The construction that compiles finite automata, as the provenance of weights names it."""
+AutomatonWay = Literal["star-free", "scan"]
+AUTOMATON_WAYS: tuple[AutomatonWay, ...] = get_args(AutomatonWay)
+"""How an automaton is compiled: by the cascade of a star-free one, in B-RASP, or by a scan, in RASP."""
+
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""
 FIGURES: tuple[str, ...] = ("text", "markdown", "latex", "json")
@@ -150,6 +156,12 @@ CIRCUIT_FORMATS: tuple[str, ...] = tuple(text.name for text in CIRCUIT_TEXTS if 
 """The formats that circuits are read from and written in, beside our own YAML."""
 HARDWARE: tuple[str, ...] = tuple(text.name for text in CIRCUIT_TEXTS if not text.reads)
 """The formats that circuits are only written in."""
+AUTOMATON_TEXTS: tuple[TextFormat, ...] = (
+    TextFormat("jflap", "jflap", (".jff",), "JFLAP"),
+    TextFormat("yaml", "native", (".yaml", ".yml"), "YAML"),
+    TextFormat("regex", "regex", (".regex",), "regular expression: (ab)*", writes=False),
+)
+"""Every format of automata: the one place where a format is registered."""
 LOGIC_LANGUAGES: tuple[str, ...] = ("tl", "srasp")
 """The languages of formulas and of programs, which are the endings of their files too."""
 LOGIC_FORMATS: tuple[str, ...] = ("ascii", "paper")

@@ -38,6 +38,7 @@ SPECS = ResourceKind("specs", "spec")
 PROGRAMS = ResourceKind("programs", "program", (".rasp",), "tm2tfr list programs")
 FORMULAS = ResourceKind("formulas", "formula", (".tl",), "tm2tfr list formulas")
 ATTENTION_PROGRAMS = ResourceKind("programs", "program", (".srasp",), "tm2tfr list formulas")
+AUTOMATA = ResourceKind("automata", "automaton", (".jff", ".yaml", ".yml", ".regex"), "tm2tfr list automata")
 
 
 @cache

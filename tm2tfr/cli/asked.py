@@ -18,6 +18,7 @@ from tm2tfr.cli.options import MACHINE_HELP, SOURCES, UNIVERSAL, argument, choic
 from tm2tfr.cli.parameters import But, escaped, value
 from tm2tfr.cli.universal import UniversalGroup
 from tm2tfr.contract.options import (
+    AUTOMATA,
     CIRCUITS,
     CONSTRUCTION,
     EVERY,
@@ -31,7 +32,7 @@ from tm2tfr.contract.options import (
     fields_of,
 )
 
-FORMATS = (*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES)
+FORMATS = (*READABLE, *CIRCUIT_FORMATS, *LOGIC_LANGUAGES, "regex")
 FromOption: TypeAlias = Annotated[
     str | None,
     choice(
@@ -232,11 +233,11 @@ def options_class(context: LineContext) -> type[Any] | None:
 AnyCommand = TypeVar("AnyCommand", bound="TyperCommand")
 TITLES = {kind: name[0].upper() + name[1:] for name, kind in EVERY.items()}
 """The class of a construction's options -> what its sources are called."""
-OWN = dict(zip(EVERY.values(), (UNIVERSAL, CIRCUITS, PROGRAMS, FORMULAS), strict=True))
+OWN = dict(zip(EVERY.values(), (UNIVERSAL, CIRCUITS, PROGRAMS, FORMULAS, AUTOMATA), strict=True))
 """The class of a construction's options -> the panel of what only its sources have."""
 WRITTEN = ("-o", "--key", "--seed", "--random")
 """The options of an example that are there for every source."""
-MORE = "Machines, circuits, RASP programs and formulas have further options: name the source before --help, as in"
+MORE = "Machines, circuits, RASP programs, formulas and automata have further options: name the source before --help, as in"
 
 
 def of_source(command: AnyCommand, context: LineContext) -> tuple[AnyCommand, type[Any] | None]:

@@ -15,11 +15,13 @@ from tm2tfr.base.choices import (
     HALT_VERDICTS,
     HARDWARE,
     LOGIC_FORMATS,
+    LOGIC_LANGUAGES,
     PICTURES,
+    RASP,
     WRITABLE,
     HaltVerdict,
 )
-from tm2tfr.base.errors import UsageError
+from tm2tfr.base.errors import UsageError, a_or_an
 from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
 from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, listed, machines, option
 from tm2tfr.cli.output import styled, tell, write
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from tm2tfr.sources.turing.spec import Machine
 
 EXPLAINED = ("text", "markdown", "json")
-TO = (*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS)
+TO = (*WRITABLE, *CIRCUIT_FORMATS, *HARDWARE, *PICTURES, *LOGIC_FORMATS, *LOGIC_LANGUAGES, RASP)
 ConeOption: TypeAlias = Annotated[
     str | None,
     option("Only the part of the circuit that this output depends on.", "--cone", metavar="OUTPUT", panel=CIRCUITS),
@@ -189,7 +191,10 @@ def convert(
         ),
     ],
 ) -> None:
-    """Write a machine, a circuit or a formula in another format, or say why that format cannot express it."""
+    """Write a machine, a circuit, a formula or an automaton in another format, or say why that cannot express it.
+
+    An automaton is also written as the program that it is compiled by: srasp or tl where it is star-free, otherwise rasp.
+    """
     from tm2tfr.base.files import check_file
     from tm2tfr.sources.registry import check_target
 
@@ -205,9 +210,8 @@ def convert(
     assumed: tuple[str, ...] = ()
     if word is not None or verdict is not None:
         if construction.adapted is None:
-            what = (
-                f"{'--verdict' if word is None else '--input'} is of a machine, and {found.name} is a {construction.noun}"
-            )
+            asked_for = "--verdict" if word is None else "--input"
+            what = f"{asked_for} is of a machine, and {found.name} is {a_or_an(construction.noun)}"
             raise UsageError(f"tm2tfr convert: {what}: omit it")
         found, assumed = construction.adapted(found, word, verdict)
     written = construction.convert(found, target)
@@ -239,7 +243,7 @@ def _program(asked: Asked, cone: str | None) -> tuple[Any, Source[Any]]:
     if cone is None:
         return program, construction
     if construction.part is None:
-        raise CompileError(f"{found.name} is a {found.noun}, and --cone is a part of a circuit: omit it")
+        raise CompileError(f"{found.name} is {a_or_an(found.noun)}, and --cone is a part of a circuit: omit it")
     return construction.part(program, cone), construction
 
 
@@ -273,8 +277,8 @@ def list_(
         argument(
             "WHAT",
             listed,
-            help="'machines', 'circuits', 'programs' or 'formulas'; or what to describe, a name or a file. Default: "
-            "everything.",
+            help="'machines', 'circuits', 'programs', 'formulas' or 'automata'; or what to describe, a name or a file. "
+            "Default: everything.",
         ),
     ] = None,
     format: Annotated[str, choice("Lines for people, or one JSON object for each.", of=REPORTS)] = "text",
@@ -284,13 +288,13 @@ def list_(
 
     Of a name that several have, all are described.
     """
-    from tm2tfr.cli.about import circuit, logic, rasp, turing
+    from tm2tfr.cli.about import automaton, circuit, logic, rasp, turing
     from tm2tfr.sources import names
 
     as_json = format == "json"
     if what == "":
         raise UsageError("tm2tfr list: an empty name names nothing: omit it to list everything, or name what to describe")
-    if what in ("machines", "circuits", "programs", "formulas", None):
+    if what is None or what in names.PLURALS.values():
         headed = what is None and not as_json
         lines = list(turing.listed(as_json=as_json)) if what in ("machines", None) else []
         lines += circuit.listed(as_json=as_json, heading=headed) if what in ("circuits", None) else []
@@ -298,6 +302,7 @@ def list_(
             lines += rasp.listed(as_json=as_json, heading=headed)
             lines += logic.listed("srasp", as_json=as_json, heading=headed)
         lines += logic.listed("tl", as_json=as_json, heading=headed) if what in ("formulas", None) else []
+        lines += automaton.listed(as_json=as_json, heading=headed) if what in ("automata", None) else []
     else:
         several = names.homonyms(what) if from_ is None else ()
         lines = []

@@ -124,13 +124,13 @@ def among(words: Sequence[str]) -> Callable[[str], list[str]]:
 
 
 def machines(incomplete: str) -> list[str]:
-    """Return machines, circuits, programs and formulas with this beginning; behind ``kind:``, those of the kind."""
+    """Return the names of sources with this beginning; behind ``kind:``, those of the kind."""
     return _or_files(_names(incomplete), incomplete)
 
 
 def listed(incomplete: str) -> list[str]:
     """Return what ``list`` takes, with this beginning."""
-    return _or_files(("machines", "circuits", "programs", "formulas", *_names(incomplete)), incomplete)
+    return _or_files(("machines", "circuits", "programs", "formulas", "automata", *_names(incomplete)), incomplete)
 
 
 def specs(incomplete: str) -> list[str]:

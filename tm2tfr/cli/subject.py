@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 def names_machine(argument: str) -> bool:
     """Return whether an argument is the name of a shipped machine, ``kind:name``, bbchallenge text, or a possible path."""
     from tm2tfr.sources import names
-    from tm2tfr.sources.registry import is_circuit
     from tm2tfr.sources.turing.formats.bbchallenge import is_argument
     from tm2tfr.sources.turing.library import shipped
 
-    known = argument in shipped() or names.split(argument) is not None or is_circuit(argument)
+    known = argument in shipped() or names.split(argument) is not None or names.is_circuit(argument)
     return is_argument(argument) or known or Path(argument).suffix != "" or Path(argument).exists()
 
 
@@ -108,17 +107,17 @@ def _given(asked: Asked, *, seeded: bool) -> tuple[Given, Mapping[str, object]]:
 
 
 def _written(asked: Asked, *, seeded: bool) -> LoadedProgram | str:
-    from tm2tfr.sources import registry
+    from tm2tfr.sources import names, registry
 
     parameters = dict(asked.parameters)
-    if seeded and "seed" not in registry.parameters_of(asked.argument):
+    if seeded and "seed" not in names.parameters_of(asked.argument):
         parameters.pop("seed", None)
     text = asked.expression or asked.truth_table or asked.formula
-    circuit = bool(text or registry.parameters_of(asked.argument)) or registry.is_circuit(asked.argument)
+    circuit = bool(text or names.parameters_of(asked.argument)) or names.is_circuit(asked.argument)
     if not circuit and names_machine(asked.argument) and "seed" in parameters and "universal" not in asked.options:
         what = f"{asked}: --seed is of shipped circuits, and with --universal of the order of a machine's rules"
         raise UsageError(f"{what}: omit it, or add {'--random K or ' if asked.draws else ''}--universal")
-    if asked.draws and "seed" in parameters and "seed" not in registry.parameters_of(asked.argument):
+    if asked.draws and "seed" in parameters and "seed" not in names.parameters_of(asked.argument):
         what = f"{asked}: --seed is that of random inputs, and none are asked for"
         raise UsageError(f"{what}: add --random K, or omit --seed")
     if parameters and text:

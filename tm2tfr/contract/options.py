@@ -6,14 +6,24 @@ can be asked, the table of the documentation, and the words for those to whose p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args, get_type_hints
 
-from tm2tfr.base.choices import Basis, CircuitVariant, LeftBoundary, LogicAnswers, LogicCompare, LogicVariant, RaspMask
+from tm2tfr.base.choices import (
+    AutomatonWay,
+    Basis,
+    CircuitVariant,
+    LeftBoundary,
+    LogicAnswers,
+    LogicCompare,
+    LogicVariant,
+    RaspMask,
+)
 from tm2tfr.base.errors import CompileError, did_you_mean
 
 CONSTRUCTION, CIRCUITS, PROGRAMS, FORMULAS = "The construction", "Circuits", "RASP programs", "Temporal logic"
+AUTOMATA = "Automata"
 """The panels of options in a command's help."""
 MOST_LENGTH = 10_000
 """The most tokens of an input that weights of limited length are compiled for."""
@@ -59,9 +69,12 @@ class Declaration(NamedTuple):
 
 _A_LIST = "Its tokens, also of a formula: abc, or a JSON list such as '[\"a\", 3]'. Default: its own."
 _VARIANT = "a variant says how a decoder finds the operands of a circuit's gates, or how a formula is compiled"
+_LONGEST = "the longest input is that of the weights of a RASP program, or of an automaton's scan"
 _Alphabet: TypeAlias = Annotated[
     str | tuple[str | bool | int, ...] | None,
-    OptionHelp(_A_LIST, "an alphabet is given for a RASP program, or for a formula of temporal logic", PROGRAMS, "TOKENS"),
+    OptionHelp(
+        _A_LIST, "an alphabet is given for a RASP program, a formula of temporal logic, or an automaton", PROGRAMS, "TOKENS"
+    ),
 ]
 _Mask: TypeAlias = Annotated[
     RaspMask | None,
@@ -175,7 +188,7 @@ class RaspOptions:
         int | None,
         OptionHelp(
             "The longest input. Default: the program's own, otherwise 10.",
-            "the longest input is that of a RASP program's weights",
+            _LONGEST,
             PROGRAMS,
             most=MOST_LENGTH,
         ),
@@ -285,11 +298,39 @@ class LogicOptions:
             raise CompileError("--steep is for decoders: omit --mask none")
 
 
+@dataclass(frozen=True, kw_only=True)
+class AutomatonOptions:
+    """How a finite automaton is compiled.
+
+    Args:
+        by: ``star-free``: by its cascade in B-RASP, for words of any length; ``scan``: by composing the maps of tokens in
+            RASP, for words of limited length. None: ``star-free`` where it is.
+        alphabet: its tokens; None: those that it reads. Others lead to a trap state; a regular expression is read anew.
+        max_length: of a scan, the longest word.
+    """
+
+    by: Annotated[
+        AutomatonWay | None,
+        OptionHelp(
+            "Automata: star-free (default, where it is: B-RASP, any length), or scan (RASP, up to --max-length).",
+            "the way is that of a finite automaton",
+            AUTOMATA,
+            noun="way to compile an automaton",
+        ),
+    ] = None
+    alphabet: _Alphabet = None
+    max_length: Annotated[
+        int | None,
+        OptionHelp("The longest word of a scan. Default: 10.", _LONGEST, PROGRAMS, most=MOST_LENGTH),
+    ] = None
+
+
 EVERY: Mapping[str, type[object]] = {
     "Turing machines": TuringOptions,
     "circuits": CircuitOptions,
     "RASP programs": RaspOptions,
     "formulas": LogicOptions,
+    "automata": AutomatonOptions,
 }
 """What is compiled -> the class of its options."""
 
@@ -362,41 +403,6 @@ def _whole(option: Declaration, value: object) -> int:
         name = option_called(option.name)
         raise CompileError(f"{name} must be a whole number from 1 to {most:,}, not {value!r}: use for example 10")
     return number
-
-
-class CircuitParameters(TypedDict, total=False):
-    """The keywords of `tm2tfr.load`, for editors: the parameters of shipped circuits."""
-
-    bits: int
-    order: str
-    select: int
-    number: int
-    inputs: int
-    gates: int
-    seed: int | None
-    kinds: str
-
-
-class CompileOptions(CircuitParameters, total=False):
-    """The keywords of `tm2tfr.compile` and `Subject.of`, for editors: every option, and parameters of shipped circuits."""
-
-    left_boundary: LeftBoundary | None
-    universal: Any
-    tape: str | None
-    variant: CircuitVariant | LogicVariant | None
-    basis: Basis | None
-    epsilon: float | None
-    sop: str | None
-    alphabet: str | Sequence[str | bool | int] | None
-    max_length: int | None
-    mask: RaspMask | None
-    max_values: int | None
-    max_units: int | None
-    unbounded: bool | None
-    define: str | None
-    compare: LogicCompare | None
-    answers: LogicAnswers | None
-    steep: bool | None
 
 
 def table() -> str:

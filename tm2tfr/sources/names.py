@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tm2tfr.base.choices import AUTOMATON as AUTOMATA_SOURCE
 from tm2tfr.base.choices import LOGIC, RASP, TURING
-from tm2tfr.base.errors import NotFoundError, did_you_mean
+from tm2tfr.base.errors import NotFoundError, did_you_mean, plural
 from tm2tfr.base.resources import (
     ATTENTION_PROGRAMS,
+    AUTOMATA,
     FORMULAS,
     MACHINES,
     PROGRAMS,
@@ -19,13 +22,19 @@ from tm2tfr.base.resources import (
     shipped_text,
 )
 
-MACHINE, CIRCUIT, PROGRAM, FORMULA = KINDS = ("machine", "circuit", "program", "formula")
+if TYPE_CHECKING:
+    from tm2tfr.sources.circuit.library import Generator
+
+MACHINE, CIRCUIT, PROGRAM, FORMULA, AUTOMATON = KINDS = ("machine", "circuit", "program", "formula", "automaton")
 """The kinds, in the order in which a name alone is looked for."""
+PLURALS = {kind: plural(kind) for kind in KINDS}
+"""A kind -> several of them, as 'tm2tfr list' calls them."""
 TEXTS: dict[str, tuple[tuple[ResourceKind, tuple[str, str]], ...]] = {
     MACHINE: ((MACHINES, (TURING, "yaml")),),
     CIRCUIT: (),
     PROGRAM: ((PROGRAMS, (RASP, RASP)), (ATTENTION_PROGRAMS, (LOGIC, "srasp"))),
     FORMULA: ((FORMULAS, (LOGIC, "tl")),),
+    AUTOMATON: ((AUTOMATA, (AUTOMATA_SOURCE, "jflap")),),
 }
 """A kind -> where the texts of its shipped ones are, with their construction and their format; circuits are generated."""
 _PREFIXED = re.compile(r"([A-Za-z]{2,}):([\w.-]+)")
@@ -85,7 +94,9 @@ def split(given: object) -> tuple[str, str] | None:
         raise NotFoundError(f"{problem}{did_you_mean(kind, KINDS)}: use {known}, as in machine:parity")
     if name not in of_kind(kind):
         problem = f"{found[0]}: no {kind} of this name is shipped{did_you_mean(found[0], _near(kind, name))}"
-        raise NotFoundError(f"{problem}: use a name that 'tm2tfr list {kind}s' lists, without {kind + ':'!r} for a file")
+        raise NotFoundError(
+            f"{problem}: use a name that 'tm2tfr list {PLURALS[kind]}' lists, without {kind + ':'!r} for a file"
+        )
     return kind, name
 
 
@@ -93,3 +104,29 @@ def _near(kind: str, name: str) -> Iterable[str]:
     """Return what may be meant: this name of another kind, otherwise another name of this kind."""
     others = [f"{other}:{name}" for other in KINDS if name in of_kind(other)]
     return others or [f"{kind}:{other}" for other in of_kind(kind)]
+
+
+# ── shipped circuits, which take parameters ─────────────────────────────────────────────────────────────────
+def is_circuit(name: str) -> bool:
+    """Return whether `name`, given by a user, is that of a shipped circuit.
+
+    A file and a shipped machine of the same name come first; with parameters, a circuit is meant, see `built`.
+    """
+    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
+
+    found = generator_named(name)
+    return found is not None and (found.name != name or (name not in shipped() and not Path(name).is_file()))
+
+
+def generator_named(name: str) -> Generator | None:
+    """Return the shipped circuit that ``parity`` or ``circuit:parity`` names, whatever else has the name; None: none."""
+    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
+
+    kind, name = split(name) or (CIRCUIT, name)
+    return GENERATORS.get(name) if kind == CIRCUIT else None
+
+
+def parameters_of(name: str) -> tuple[str, ...]:
+    """Return the names of the parameters of a shipped circuit; of anything else none."""
+    found = generator_named(name)
+    return () if found is None else tuple(parameter.name for parameter in found.parameters)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.base.choices import CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
+from tm2tfr.base.choices import AUTOMATON, AUTOMATON_TEXTS, CIRCUIT, LOGIC, LOGIC_LANGUAGES, RASP, TURING, UNIVERSAL
 from tm2tfr.base.errors import (
     CompileError,
     ConversionError,
@@ -26,7 +26,7 @@ from tm2tfr.contract.source import Source
 from tm2tfr.sources import names
 
 if TYPE_CHECKING:
-    from tm2tfr.sources.circuit.library import Generator
+    from tm2tfr.sources.automaton.formats.draft import LoadedAutomaton
     from tm2tfr.sources.logic.program import Language
     from tm2tfr.sources.logic.read import LoadedLogic
     from tm2tfr.sources.rasp.read import LoadedRasp
@@ -37,6 +37,7 @@ _MODULES = {
     CIRCUIT: "tm2tfr.sources.circuit.source",
     RASP: "tm2tfr.sources.rasp.source",
     LOGIC: "tm2tfr.sources.logic.source",
+    AUTOMATON: "tm2tfr.sources.automaton.source",
 }
 """The name of a construction, as the provenance of weights has it -> the module with its `Source`; one within the
 package of another comes before it."""
@@ -100,18 +101,18 @@ def of_object(given: object) -> LoadedProgram:
     if isinstance(given, LoadedProgram):
         return given
     if of_program(given) is None:
-        kinds = "a machine, circuit, program, formula or decoder"
+        kinds = "a machine, circuit, program, formula, automaton or decoder"
         problem = f"{given!r} ({type(given).__name__}) is not {kinds}, nor the name of one"
         raise NotFoundError(f"{problem}: use one of these, a path, or a name that 'tm2tfr list' lists")
     return LoadedProgram(given)
 
 
 def loaded(given: str | Path, *, format: str | None = None, cut_registers: bool = False) -> LoadedProgram:
-    """Return the program that a name, a path or a text stands for: a machine, a circuit, a RASP program, or a formula.
+    """Return the program that a name, a path or a text stands for: a machine, circuit, RASP program, formula or automaton.
 
-    A file comes before anything shipped of the same name, a shipped machine before a circuit, a circuit before a RASP
-    program, and that before a formula; ``circuit:parity`` is the circuit, see `names.split`. A file is a program or a
-    formula by its ending; a circuit by its ending, or by its content where machines have the same ending, or none.
+    A file comes before anything shipped of the same name; what is shipped comes in the order of `names.KINDS`;
+    ``circuit:parity`` is the circuit, see `names.split`. A file is a program or a formula by its ending; a circuit or an
+    automaton by its ending, or by its content where machines have the same ending, or none.
 
     Args:
         cut_registers: cut a circuit at its registers.
@@ -121,10 +122,13 @@ def loaded(given: str | Path, *, format: str | None = None, cut_registers: bool 
         UsageError: for `cut_registers` and anything but the text of a circuit.
     """
     name = str(given)
-    chosen = names.split(given)
+    automaton = _is_automaton(given, format)
+    chosen = None if automaton else names.split(given)
     circuit = chosen is None and (_is_circuit_text(name, format) or (cut_registers and name == _STDIN))
     if cut_registers and not circuit:
         raise UsageError(f"{name}: --cut-registers is for a file of a circuit with registers: omit it")
+    if automaton and name != _STDIN:
+        return _automaton(given, format)
     if chosen is not None:
         return _shipped(*chosen, given=name, format=format)
     return _found(given, name, format, circuit=circuit, cut_registers=cut_registers)
@@ -134,9 +138,9 @@ def _found(given: str | Path, name: str, format: str | None, *, circuit: bool, c
     """Return the program of a name without its kind, a path or a text; circuit: whether it is a text of a circuit."""
     from tm2tfr.sources.turing.library import load_with_warnings  # noqa: PLC0415
 
-    if isinstance(given, str) and is_circuit(given) and format is None:
+    if isinstance(given, str) and names.is_circuit(given) and format is None:
         return built(given, {})
-    if name == _STDIN and format in (None, "yaml") and not cut_registers:
+    if name == _STDIN and format in (None, *(text.name for text in AUTOMATON_TEXTS)) and not cut_registers:
         return _of_standard_input(format)
     if format is None and _is_rasp(given):
         return _rasp(given)
@@ -164,12 +168,18 @@ def _shipped(kind: str, name: str, *, given: str, format: str | None) -> LoadedP
 
 
 def _is_rasp(given: str | Path) -> bool:
-    """Return whether a name or a path is that of a RASP program, and of nothing else that is shipped."""
-    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
+    """Return whether a name or a path is that of a RASP program, and of nothing shipped that comes before it."""
     from tm2tfr.sources.rasp.library import is_program  # noqa: PLC0415
+
+    return is_program(given) and not _is_before(given)
+
+
+def _is_before(given: str | Path) -> bool:
+    """Return whether a name is that of a shipped machine or circuit."""
+    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
-    return is_program(given) and str(given) not in shipped() and str(given) not in GENERATORS
+    return str(given) in shipped() or str(given) in GENERATORS
 
 
 def _rasp(given: str | Path) -> LoadedProgram:
@@ -179,12 +189,24 @@ def _rasp(given: str | Path) -> LoadedProgram:
 
 
 def _is_logic(given: str | Path) -> bool:
-    """Return whether a name or a path is that of a formula or a B-RASP or S-RASP program, and of nothing else shipped."""
-    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
+    """Return whether a name or a path is that of a formula or a B-RASP or S-RASP program, likewise."""
     from tm2tfr.sources.logic.library import is_logic  # noqa: PLC0415
-    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
-    return is_logic(given) and str(given) not in shipped() and str(given) not in GENERATORS
+    return is_logic(given) and not _is_before(given)
+
+
+def _is_automaton(given: str | Path, format: str | None) -> bool:
+    """Return whether a name, a path or a text ``regex:…`` is that of an automaton, likewise."""
+    from tm2tfr.sources.automaton.library import is_automaton  # noqa: PLC0415
+
+    before = _is_before(given) or (format is None and (_is_rasp(given) or _is_logic(given)))
+    return is_automaton(given, format) and not before
+
+
+def _automaton(given: str | Path, format: str | None) -> LoadedProgram:
+    from tm2tfr.sources.automaton.library import load  # noqa: PLC0415
+
+    return _labeller(load(given, format))
 
 
 def _logic(given: str | Path, format: str | None) -> LoadedProgram:
@@ -198,7 +220,7 @@ def _logic(given: str | Path, format: str | None) -> LoadedProgram:
     return _labeller(load(given, language=language))
 
 
-def _labeller(found: LoadedLogic | LoadedRasp) -> LoadedProgram:
+def _labeller(found: LoadedLogic | LoadedRasp | LoadedAutomaton) -> LoadedProgram:
     return LoadedProgram(found.program, found.warnings, found.program.examples)
 
 
@@ -215,7 +237,7 @@ def _of_standard_input(format: str | None) -> LoadedProgram:
 def kind_of_text(text: str | bytes, *, format: str | None = None) -> tuple[str, str]:
     """Return the name of the construction of a text whose file is not known, by its content, and the name of its format.
 
-    It is a circuit, a RASP program or a formula if it looks like one, otherwise a machine.
+    It is a circuit, a RASP program, a formula or an automaton if it looks like one, otherwise a machine.
 
     Args:
         text: the whole text.
@@ -224,6 +246,7 @@ def kind_of_text(text: str | bytes, *, format: str | None = None) -> tuple[str, 
     Raises:
         ConversionError: if no such format is read.
     """
+    from tm2tfr.sources.automaton.formats import registry as automata  # noqa: PLC0415
     from tm2tfr.sources.circuit.formats import registry as circuits  # noqa: PLC0415
     from tm2tfr.sources.logic import library as formulas  # noqa: PLC0415
     from tm2tfr.sources.logic.read import language_of  # noqa: PLC0415
@@ -234,10 +257,11 @@ def kind_of_text(text: str | bytes, *, format: str | None = None) -> tuple[str, 
     written = format is None and not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"{"))  # neither XML nor JSON
     if format == RASP or (written and programs.looks_like(data)):
         return RASP, RASP
-    if format in LOGIC_LANGUAGES:
-        return LOGIC, format
-    if written and formulas.looks_like(data):
-        return LOGIC, language_of(data.decode(errors="replace"))
+    if format in LOGIC_LANGUAGES or (written and formulas.looks_like(data)):
+        return LOGIC, format or language_of(data.decode(errors="replace"))
+    recognised = "regex" if format == "regex" else automata.recognised(data)
+    if recognised is not None and format in (None, recognised):
+        return AUTOMATON, recognised
     if format is not None and format != "yaml" and format in circuits.CIRCUIT_READABLE:
         return CIRCUIT, format
     told = circuits.recognised(data)
@@ -271,6 +295,10 @@ def of_text(
         from tm2tfr.sources.logic.read import read as read_logic  # noqa: PLC0415
 
         return _labeller(read_logic(text, file=file, name=name or "formula", language="tl" if format == "tl" else "srasp"))
+    if construction == AUTOMATON:
+        from tm2tfr.sources.automaton.formats import registry as automata  # noqa: PLC0415
+
+        return _labeller(automata.read(text, file=file, format=format))
     if construction == CIRCUIT:
         from tm2tfr.sources.circuit.formats import registry as circuits  # noqa: PLC0415
 
@@ -288,9 +316,9 @@ def _is_word(name: str) -> bool:
 
 def _unknown(name: str) -> NotFoundError:
     """Return the error for a name that nothing has, with the shipped machine, circuit or program that may be meant."""
-    problem = f"{name}: there is no such file, and no machine, circuit, program or formula of that name is shipped"
-    close = did_you_mean(name, names.every())
-    return NotFoundError(f"{problem}{close}: name a file, or what 'tm2tfr list' lists")
+    kinds, close = "machine, circuit, program, formula or automaton", did_you_mean(name, names.every())
+    problem = f"{name}: there is no such file, and no {kinds} of that name is shipped{close}"
+    return NotFoundError(f"{problem}: name a file, or what 'tm2tfr list' lists")
 
 
 def check_target(output: Path) -> None:
@@ -305,31 +333,6 @@ def check_target(output: Path) -> None:
         raise refusals[0]
 
 
-def is_circuit(name: str) -> bool:
-    """Return whether `name`, given by a user, is that of a shipped circuit.
-
-    A file and a shipped machine of the same name come first; with parameters, a circuit is meant, see `built`.
-    """
-    from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
-
-    found = generator_named(name)
-    return found is not None and (found.name != name or (name not in shipped() and not Path(name).is_file()))
-
-
-def generator_named(name: str) -> Generator | None:
-    """Return the shipped circuit that ``parity`` or ``circuit:parity`` names, whatever else has the name; None: none."""
-    from tm2tfr.sources.circuit.library import GENERATORS  # noqa: PLC0415
-
-    kind, name = names.split(name) or (names.CIRCUIT, name)
-    return GENERATORS.get(name) if kind == names.CIRCUIT else None
-
-
-def parameters_of(name: str) -> tuple[str, ...]:
-    """Return the names of the parameters of a shipped circuit; of anything else none."""
-    found = generator_named(name)
-    return () if found is None else tuple(parameter.name for parameter in found.parameters)
-
-
 def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     """Return a shipped circuit with these parameters.
 
@@ -338,7 +341,7 @@ def built(name: str, parameters: Mapping[str, object]) -> LoadedProgram:
     """
     from tm2tfr.sources.circuit import library  # noqa: PLC0415
 
-    found = generator_named(name)
+    found = names.generator_named(name)
     if found is None:
         given, known = f"--{next(iter(parameters))}", ", ".join(library.GENERATORS)
         close = did_you_mean(name, library.GENERATORS)

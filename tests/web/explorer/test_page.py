@@ -196,7 +196,7 @@ def test_to_see_the_other_run_fail_is_no_failure(tmp_path: Path, capsys: pytest.
     [
         (
             ["no-such"],
-            "no-such: there is no such file, and no machine, circuit, program or formula of that name is shipped",
+            "no-such: there is no such file, and no machine, circuit, program, formula or automaton of that name",
         ),
         (["chapter", "--input", "2"], "'2'"),
         (["chapter", "-o", "{}/run.pdf"], "pages are written as .html, .htm: name the file run.html"),

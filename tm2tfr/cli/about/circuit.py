@@ -98,7 +98,7 @@ def _named(buses: tuple[Bus, ...]) -> str:
 
 
 def _parameters(argument: str) -> Iterator[str]:
-    from tm2tfr.sources.registry import generator_named, is_circuit
+    from tm2tfr.sources.names import generator_named, is_circuit
 
     found = generator_named(argument) if is_circuit(argument) else None
     if found is None or not found.parameters:

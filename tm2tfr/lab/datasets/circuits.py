@@ -27,7 +27,8 @@ from tm2tfr.sources.circuit.inputs import shown_outputs
 from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
 from tm2tfr.sources.circuit.source import SOURCE
-from tm2tfr.sources.registry import is_circuit, whose
+from tm2tfr.sources.names import is_circuit
+from tm2tfr.sources.registry import whose
 
 CIRCUIT_SPLIT_BY = ("run", "circuit", "input")
 _COLUMNS = {

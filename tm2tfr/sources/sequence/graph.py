@@ -10,9 +10,10 @@ that an order of creation is an order of evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import log2
 from typing import Literal, TypedDict
 
 from tm2tfr.base.errors import CompileError, Diagnostic, Span
@@ -232,8 +233,8 @@ def leaves(selector: Selection) -> list[Compare]:
     return found
 
 
-def ordered(wanted: Iterable[Operation]) -> list[Operation]:
-    """Return the nodes that `wanted` are made of, and these, each after those it is made of."""
+def ordered(wanted: Iterable[Operation], known: Container[Operation] = ()) -> list[Operation]:
+    """Return the nodes that `wanted` are made of, and these, each after those it is made of, without those of `known`."""
     order: dict[Operation, None] = {}
     for root in wanted:
         waiting: list[tuple[Operation, bool]] = [(root, False)]
@@ -245,7 +246,11 @@ def ordered(wanted: Iterable[Operation]) -> list[Operation]:
                 order[node] = None
             else:
                 waiting.append((node, True))
-                waiting.extend((parent, False) for parent in reversed(list(parents(node))) if parent not in order)
+                waiting.extend(
+                    (parent, False)
+                    for parent in reversed(list(parents(node)))
+                    if parent not in order and parent not in known
+                )
     return list(order)
 
 
@@ -305,6 +310,11 @@ class SequenceGraph:
         return found
 
 
+def plainly(node: Operation | Selection) -> str:
+    """Return the name of a node or a selector, or its key."""
+    return node.name or node.key
+
+
 def called(node: Operation) -> str:
     """Return a node as people know it: by name in quotes, otherwise as its key."""
     return repr(node.name) if node.name else node.key
@@ -315,6 +325,19 @@ def described(node: Operation) -> str:
     span = node.span
     text = "" if span is None else span.text[span.column - 1 : span.column - 1 + span.length]
     return repr(node.name or text) if node.name or 0 < len(text) <= 60 else node.key
+
+
+MOST_DIGITS = 4_000
+"""The most decimal digits of a number that labels have; Python writes out no more than 4,300."""
+
+
+def is_long(value: Item) -> bool:
+    """Return whether a value is, or has in it, a number of more than `MOST_DIGITS` digits."""
+    if isinstance(value, str):
+        return False
+    if isinstance(value, tuple):
+        return any(map(is_long, value))
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_DIGITS * log2(10)
 
 
 def text_of(value: Item) -> str:

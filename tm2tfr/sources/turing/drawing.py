@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from html import escape
-from math import ceil
 from pathlib import Path
 from subprocess import CalledProcessError
 from typing import Any, NamedTuple, TypeAlias
@@ -19,32 +18,13 @@ from typing import Any, NamedTuple, TypeAlias
 import graphviz
 
 from tm2tfr.base.errors import OutputError
-from tm2tfr.base.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, shown, write_drawing
+from tm2tfr.base.text.dot import RenderFormat, rendered, shown, write_drawing
+from tm2tfr.base.text.states import MOST_STATES_DRAWN, StateGraph, rows_of, shown_symbols
 from tm2tfr.sources.turing.graph import to_graph
-from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine, Outcome
+from tm2tfr.sources.turing.spec import MOVE_LETTERS, Machine
 
 InCm: TypeAlias = tuple[float, float]
-_SYMBOLS_A_ROW = 8
-_LONGEST_IN_A_CIRCLE = 5
-_NAME, _LABEL = 18, 17  # points: the large letters of states and of arrows
-_WIDE = 0.6  # the width of a letter of size 1; the font's are at most as wide, but for m and w
-_SMALLEST, _FARTHEST = 36, 1.5  # points: the width of a state with a short name; inches: beyond that, nobody sees the graph
 _INCH = 0.7 * 2.54  # cm, made smaller as the letters of a page are: 14 points become 10, 12 become 8
-MOST_STATES_DRAWN = 100
-"""The largest graph that pages draw: Graphviz takes minutes for a larger one, and nobody can read it."""
-
-_DOT_NODES: Mapping[Outcome | None, Mapping[str, str]] = {
-    None: {},
-    "accept": {"peripheries": "2", "fillcolor": "#e2f3e2"},
-    "reject": {"shape": "octagon", "style": "filled,dashed", "fillcolor": "#fae6e4"},
-    "halt": {"shape": "box", "style": "filled,rounded", "fillcolor": "#ececec"},
-}
-_MERMAID_NODES: Mapping[Outcome | None, tuple[str, str]] = {
-    None: ("(", ")"),
-    "accept": ("(((", ")))"),
-    "reject": ("{{", "}}:::reject"),
-    "halt": ("[", "]"),
-}
 
 
 def to_dot(machine: Machine, *, large: bool = False) -> str:
@@ -57,15 +37,7 @@ def to_mermaid(machine: Machine) -> str:
 
     A flowchart rather than a state diagram: only there can a label be quoted, and so contain any symbol.
     """
-    ids = _ids(machine)
-    lines = ["flowchart LR", f'  start[" "]:::start --> {ids[machine.start]}']
-    for q in machine.states:
-        opening, closing = _MERMAID_NODES[machine.outcome_of(q)]
-        lines.append(f'  {ids[q]}{opening}"{mermaid_label(shown(q))}"{closing}')
-    for q, r, label in _arrows(machine):
-        lines.append(f'  {ids[q]} -->|"{"<br>".join(map(mermaid_label, label))}"| {ids[r]}')
-    classes = ("  classDef start fill:none,stroke:none", "  classDef reject stroke-dasharray:4 3", "")
-    return "\n".join([*lines, *classes])
+    return _graph(machine).mermaid()
 
 
 def to_svg(machine: Machine, *, large: bool = False) -> str:
@@ -129,7 +101,7 @@ def dot_layout(machine: Machine) -> DotLayout | None:
     except (graphviz.ExecutableNotFound, CalledProcessError, OSError, ValueError):
         return None
     nodes = {node["_gvid"]: node for node in found["objects"] if "pos" in node}
-    states = {name: q for q, name in _ids(machine).items()}
+    states = {name: q for q, name in _graph(machine).ids.items()}
     arrows, labels = dict[tuple[str, str], tuple[InCm, ...]](), dict[tuple[str, str], InCm]()
     start: tuple[InCm, ...] = ()
     for edge in found["edges"]:
@@ -201,11 +173,6 @@ def _row(machine: Machine, q: str, symbol: Mapping[str, str]) -> Iterator[str]:
 
 
 # ── what all the drawings share ─────────────────────────────────────────────────────────────────────────
-def _ids(machine: Machine) -> dict[str, str]:
-    """Return ``s0, s1, …`` for the states: names that are safe in every graph language."""
-    return {q: f"s{i}" for i, q in enumerate(machine.states)}
-
-
 def _arrows(machine: Machine) -> Iterator[tuple[str, str, list[str]]]:
     """Yield (q, r, the lines of the label) for each pair of states with a rule from q to r."""
     for q, r, lines in _labels(machine):
@@ -228,52 +195,24 @@ def _labels(machine: Machine) -> Iterator[tuple[str, str, list[tuple[str, list[s
 
 
 def _wrapped(read: list[str], action: str, symbol: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    in_a_row = ceil(len(read) / ceil(len(read) / _SYMBOLS_A_ROW))  # rows of similar length
-    rows = [read[i : i + in_a_row] for i in range(0, len(read), in_a_row)]
+    rows = rows_of(read)
     texts = [",".join(symbol[a] for a in row) for row in rows]
     texts = [*(f"{text}," for text in texts[:-1]), f"{texts[-1]} → {action}"]
     return list(zip(texts, rows, strict=True))
 
 
 def _symbols(machine: Machine) -> dict[str, str]:
-    """Return how each tape symbol is shown: as it is, ``␣`` for a space, quoted where it would mislead."""
-    gamma = machine.tape_alphabet
-    plain = {a: a if a.isprintable() and a not in ",→" else repr(a) for a in gamma}
-    return plain | {" ": "␣" if "␣" not in gamma else "' '"}
-
-
-def _beside_loops(machine: Machine) -> float:
-    """Return how far apart, in inches, the columns of large letters have to be for the labels of loops to have room.
-
-    ``dot`` centres the label of a loop above its state, and makes no room for what is wider than the state itself.
-    """
-    spare = [
-        max(map(len, lines)) * _WIDE * _LABEL - max(len(shown(q)) * _WIDE * _NAME, _SMALLEST)
-        for q, r, lines in _arrows(machine)
-        if q == r
-    ]
-    return round(min(max([0.0, *spare]) / 72, _FARTHEST), 2)
+    """Return how each tape symbol is shown."""
+    return shown_symbols(machine.tape_alphabet)
 
 
 # ── DOT ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _graph(machine: Machine) -> StateGraph:
+    """Return the state graph, to draw."""
+    states = {q: machine.outcome_of(q) for q in machine.states}
+    return StateGraph(title=machine.name, states=states, start=machine.start, arrows=tuple(_arrows(machine)))
+
+
 def _digraph(machine: Machine, *, large: bool = False) -> Any:
     """Return the `graphviz.Digraph`, which is untyped."""
-    ids = _ids(machine)
-    long = max(len(shown(q)) for q in machine.states) > _LONGEST_IN_A_CIRCLE
-    node = {"shape": "ellipse" if long else "circle", "style": "filled", "fillcolor": "white"}
-    apart = max(0.25, _beside_loops(machine)) if large else 0.5
-    drawing = graphviz.Digraph(
-        dot_label(shown(machine.name)),
-        graph_attr={"rankdir": "LR", "nodesep": "0.35", "ranksep": f"{apart:g}"},
-        node_attr={**FONT, **node, "margin": "0.05", **({"fontsize": str(_NAME)} if large else {})},
-        edge_attr={**FONT, "fontsize": str(_LABEL) if large else "12", "arrowsize": "0.7"},
-    )
-    drawing.node("start", label="", shape="none", width="0", height="0", tooltip="start")
-    for q in machine.states:
-        label = dot_label(shown(q))
-        drawing.node(ids[q], label, tooltip=label, **_DOT_NODES[machine.outcome_of(q)])
-    drawing.edge("start", ids[machine.start], tooltip="start")
-    for q, r, lines in _arrows(machine):
-        label = dot_label(*(f" {line} " for line in lines))  # the spaces keep it clear of the line
-        drawing.edge(ids[q], ids[r], label, tooltip=dot_label(f"{shown(q)} → {shown(r)}"))
-    return drawing
+    return _graph(machine).digraph(large=large)

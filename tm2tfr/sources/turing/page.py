@@ -10,10 +10,11 @@ from typing import Any
 
 from tm2tfr._version import __version__
 from tm2tfr.base.text.shown import escaped
+from tm2tfr.base.text.states import MOST_STATES_DRAWN
 from tm2tfr.base.text.words import FEW, short_words
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.contract.shown import Packer, Page, PlainData, Show
-from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN, rule_lines, svg_or_none, to_dot
+from tm2tfr.sources.turing.drawing import rule_lines, svg_or_none, to_dot
 from tm2tfr.sources.turing.spec import Machine
 from tm2tfr.sources.turing.tokens import VERDICTS
 from tm2tfr.sources.turing.truth import TuringTruth

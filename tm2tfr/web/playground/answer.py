@@ -4,7 +4,7 @@ An answer is plain data:
 
 | | |
 |---|---|
-| ``kind``, ``noun``, ``format`` | ``turing``, ``circuit``, ``rasp`` or ``logic``; what it is called; its format |
+| ``kind``, ``noun``, ``format`` | its source, such as ``turing`` or ``logic``; what it is called; its format |
 | ``name`` | of the program; empty if the source has errors |
 | ``diagnostics`` | a list of `Marker`: errors and warnings about the source, the options and the run, in order |
 | ``input``, ``inputs`` | the input that was run, and inputs to try |
@@ -40,11 +40,11 @@ from tm2tfr.base.errors import (
     counted,
 )
 from tm2tfr.base.text.source import SourceText
+from tm2tfr.base.text.states import MOST_STATES_DRAWN
 from tm2tfr.contract.options import fields_of
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.runs.comparison import Trace
 from tm2tfr.sources.registry import kind_of_text, named, of_text
-from tm2tfr.sources.turing.drawing import MOST_STATES_DRAWN
 from tm2tfr.tables.sheet import Gap, Sheet
 from tm2tfr.tables.table import WINDOW
 from tm2tfr.web.explorer.document import Explorer, document, explorer
@@ -68,7 +68,8 @@ _UNKNOWN = re.compile(
     "if it is a machine, name the format with --from, one of .*; 'tm2tfr convert --help' lists those of .*"
 )
 _CHOOSE = (
-    "choose what it is under 'read as': a machine, a circuit (an expression, for example), a RASP program or a formula"
+    "choose what it is under 'read as': a machine, a circuit (an expression, for example), a RASP program, a formula "
+    "or an automaton"
 )
 _TYPED = (("name the format with --from", "choose the format"), ("for example --input ", "for example "))
 """What is typed at a command line, in remedies, and what is done here: most options are headers of the source, too."""

@@ -14,7 +14,7 @@ from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader
 from tm2tfr.lab.datasets.machines.family import MOST_STATES, MOST_SYMBOLS, Family, Members, NormalForm, drawn, too_many
 from tm2tfr.lab.datasets.machines.spec import IN_PROMPT_BY, SPLIT_BY, UNFINISHED, MachineSpec, several_splits
 from tm2tfr.lab.datasets.spec import Inputs
-from tm2tfr.sources.registry import is_circuit
+from tm2tfr.sources.names import is_circuit
 from tm2tfr.sources.turing.formats.bbchallenge import is_argument
 from tm2tfr.sources.turing.library import load_with_warnings, shipped
 from tm2tfr.sources.turing.spec import MOVES, TAPES, Machine

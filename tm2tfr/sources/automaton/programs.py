@@ -1,0 +1,136 @@
+"""Which program an automaton is compiled by: B-RASP where it is star-free, otherwise the scan in RASP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tm2tfr.base.choices import AutomatonWay
+from tm2tfr.base.errors import CompileError, visible
+from tm2tfr.base.text.words import written
+from tm2tfr.contract.options import AutomatonOptions
+from tm2tfr.sources.automaton.automaton import Automaton, minimised
+from tm2tfr.sources.automaton.cascade import MOST_IMAGES, Counter, Images, TooManyImagesError
+from tm2tfr.sources.automaton.to_logic import to_brasp, to_formula
+from tm2tfr.sources.automaton.to_rasp import to_scan
+
+if TYPE_CHECKING:
+    from tm2tfr.sources.logic.program import LogicProgram
+    from tm2tfr.sources.rasp.program import Program
+
+LENGTH = 10
+"""The longest word of a scan where no option says it."""
+STAR_FREE: AutomatonWay = "star-free"
+SCAN: AutomatonWay = "scan"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Whether an automaton's language is star-free, and the automaton that shows it.
+
+    Args:
+        cascade: an aperiodic automaton of the language: the given one, or else the minimal one; None: there is none.
+        counter: what counts in the minimal automaton; None: it is aperiodic, or was not looked at.
+        open: whether this is not decided, because there are too many images.
+        merged: whether the cascade is of the minimal automaton, because the given one counts.
+    """
+
+    cascade: Automaton | None
+    counter: Counter | None = None
+    open: bool = False
+    merged: bool = False
+
+
+@lru_cache(maxsize=256)
+def decided(automaton: Automaton) -> Decided:
+    """Return whether the language of an automaton is star-free: whether its minimal automaton is aperiodic."""
+    try:
+        if Images(automaton).counter() is None:
+            return Decided(automaton)
+    except TooManyImagesError:
+        pass
+    minimal = minimised(automaton)
+    try:
+        counter = Images(minimal).counter()
+    except TooManyImagesError:
+        return Decided(None, open=True)
+    return Decided(minimal, merged=True) if counter is None else Decided(None, counter)
+
+
+def shown_counter(counter: Counter) -> str:
+    """Return what counts, in words: ``the word 'a' leads from q0 to q1 and back``."""
+    around = " to ".join(visible(state) for state in counter.states)
+    return f"the word {written(counter.word)!r} leads from {around} and back to {visible(counter.states[0])}"
+
+
+def way_of(automaton: Automaton, options: AutomatonOptions) -> AutomatonWay:
+    """Return the way in which an automaton is compiled.
+
+    Raises:
+        CompileError: for a way that is impossible, and a longest word where words may have any length.
+    """
+    found, name = decided(automaton), visible(automaton.name)
+    if options.by == STAR_FREE and found.cascade is None:
+        why = "" if found.counter is None else f": {shown_counter(found.counter)}"
+        problem = f"{name} is not star-free{why}"
+        if found.open:
+            problem = (
+                f"{name}: whether it is star-free is not decided, since more than {MOST_IMAGES:,} sets of states are images"
+            )
+        raise CompileError(f"{problem}: omit --by, or use --by scan")
+    way = options.by or (SCAN if found.cascade is None else STAR_FREE)
+    if way == STAR_FREE and options.max_length is not None:
+        problem = f"{name} is star-free, and compiled for words of any length"
+        raise CompileError(f"{problem}: omit --max-length, or use --by scan as well")
+    return way
+
+
+def text_of(automaton: Automaton, options: AutomatonOptions) -> str:
+    """Return the text of the program that an automaton is compiled by: B-RASP, or RASP.
+
+    Raises:
+        CompileError: see `way_of`.
+    """
+    if way_of(automaton, options) == STAR_FREE:
+        return to_brasp(decided(automaton).cascade or automaton)
+    return to_scan(automaton, options.max_length or LENGTH)
+
+
+def formula_of(automaton: Automaton) -> str:
+    """Return the text of a formula of past temporal logic for a star-free automaton.
+
+    Raises:
+        CompileError: if it is not star-free.
+    """
+    way_of(automaton, AutomatonOptions(by=STAR_FREE))
+    return to_formula(decided(automaton).cascade or automaton)
+
+
+def short_formula_of(automaton: Automaton) -> str:
+    """Return the formula of a star-free automaton without definitions, on one line.
+
+    Raises:
+        CompileError: if it is not star-free.
+    """
+    from tm2tfr.sources.logic.read import read  # noqa: PLC0415  (grammars take their time to load)
+    from tm2tfr.sources.logic.write import text_of as written_node  # noqa: PLC0415
+
+    return written_node(read(formula_of(automaton), file="formula.tl", language="tl").program.root, named=False)
+
+
+@lru_cache(maxsize=64)
+def program_of(automaton: Automaton, options: AutomatonOptions) -> LogicProgram | Program:
+    """Return the program that an automaton is compiled by: of B-RASP a `LogicProgram`, otherwise a RASP `Program`.
+
+    Raises:
+        CompileError: see `way_of`.
+    """
+    text = text_of(automaton, options)
+    if way_of(automaton, options) == STAR_FREE:
+        from tm2tfr.sources.logic.read import read as read_logic  # noqa: PLC0415  (grammars take their time to load)
+
+        return read_logic(text, file=f"{automaton.name}.srasp", name=automaton.name, language="srasp").program
+    from tm2tfr.sources.rasp.read import read as read_rasp  # noqa: PLC0415
+
+    return read_rasp(text, file=f"{automaton.name}.rasp", name=automaton.name).program

@@ -1,0 +1,75 @@
+"""Any automaton as a RASP program for words of limited length: the scan, with log N rounds of composition.
+
+Each position begins with the map of states of its own token, an s-op for each state. In a round a position composes its
+map with that of the position 1, 2, 4, … before it, so that after the rounds its map is that of the whole prefix. All s-ops
+of a round are read by one head.
+
+Source: Hillis and Steele, Data Parallel Algorithms (1986); Weiss, Goldberg and Yahav, Thinking Like Transformers (2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tm2tfr.base.errors import CompileError, visible
+from tm2tfr.sources.automaton.automaton import ACCEPTS, STATE, Automaton
+from tm2tfr.sources.automaton.to_logic import headers
+
+
+def to_scan(automaton: Automaton, length: int) -> str:
+    """Return an automaton as a RASP program for words of up to `length` tokens, with the s-ops `STATE` and `ACCEPTS`.
+
+    Raises:
+        CompileError: if RASP cannot write two or more of its tokens, in its texts without escapes.
+    """
+    states, lines = automaton.reachable, [*headers(automaton)[:-1], f"# length: {length}", f"# sop: {ACCEPTS}", ""]
+    many = len(states)
+    needed = [{0}]  # the states from which a round's map is asked, from the last round to the first
+    rounds = max(0, (length - 1).bit_length())
+    needed += [set(range(many))] * rounds
+    order = _writable(automaton)
+    for q in sorted(needed[rounds]):
+        lines.append(f"_map_0_{q} = {_chosen(automaton, order, q)};")
+    for r in range(rounds):
+        distance, asked = 1 << r, sorted(needed[rounds - r - 1])
+        lines.append(f"_behind_{r} = select(indices, indices - {distance}, ==);")
+        for q in asked:
+            lines.append(f"_before_{r}_{q} = aggregate(_behind_{r}, _map_{r}_{q}, {q});")
+        for q in asked:
+            text = f"_map_{r}_{many - 1}"
+            for p in range(many - 2, -1, -1):
+                text = f"(_map_{r}_{p} if _before_{r}_{q} == {p} else {text})"
+            lines.append(f"_map_{r + 1}_{q} = {text.removeprefix('(').removesuffix(')') if many > 1 else text};")
+    last = f"_map_{rounds}_0"
+    named = ", ".join(f'{q}: "{automaton.labels[state]}"' for q, state in enumerate(states))
+    lines.append(f"{STATE} = {{{named}}}[{last}];")
+    good = [q for q, state in enumerate(states) if state in set(automaton.accepting)]
+    lines.append(f"{ACCEPTS} = {last} in [{', '.join(map(str, good))}];" if good else f"{ACCEPTS} = {last} == {many};")
+    return "\n".join([*lines, ""])
+
+
+def _writable(automaton: Automaton) -> Sequence[int]:
+    """Return the order in which tokens are asked for: one that RASP cannot write comes last, where none is asked for."""
+    hard = [a for a, token in enumerate(automaton.alphabet) if '"' in token or not token.isprintable()]
+    if len(hard) > 1:
+        some = " and ".join(visible(repr(automaton.alphabet[a])) for a in hard[:2])
+        problem = f"the texts of RASP have no escapes, so that it can write only one such token, and these are {some}"
+        raise CompileError(f"{visible(automaton.name)}: {problem}: rename one of them")
+    return [*(a for a in range(len(automaton.alphabet)) if a not in hard), *hard]
+
+
+def _chosen(automaton: Automaton, order: Sequence[int], state: int) -> str:
+    """Return the state that each token leads to, as RASP."""
+    tokens: dict[int, list[str]] = {}
+    for a in order:
+        tokens.setdefault(automaton.table[a][state], []).append(automaton.alphabet[a])
+    last = automaton.table[order[-1]][state]
+    text = str(last)
+    for after, some in tokens.items():
+        if after != last:
+            listed = ", ".join(f'"{token}"' for token in some)
+            condition = f'tokens == "{some[0]}"' if len(some) == 1 else f"tokens in [{listed}]"
+            text = f"{after} if {condition} else ({text})" if " " in text else f"{after} if {condition} else {text}"
+    if " " not in text:  # a constant would be no s-op
+        text = f'{last} if tokens == "{automaton.alphabet[order[0]]}" else {last}'
+    return text
