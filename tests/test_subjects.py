@@ -203,6 +203,7 @@ def test_every_public_function_is_tried() -> None:
         "causal_variables": "every source, in tests/lab/interventions/test_subjects.py",
         "intervene": "every subject, in tests/lab/interventions/test_subjects.py",
         "intervene_many": "likewise",
+        "automaton": "a regular expression or an object of automata-lib, in tests/sources/automaton",
         "formula": "the text of a formula, in tests/cli/test_formulas.py",
         "load_weights": "a weight file",
         "prompt_of": "machines alone, in tests/sources/turing/universal/test_given.py",

@@ -5,7 +5,7 @@ from .api.checking import check
 from .api.datasets import make_dataset, make_labels, normal_form, sweep
 from .api.hidden import claim_template, disguise, make_suite, score_claim, verify_disguise
 from .api.interventions import causal_variables, intervene, intervene_many
-from .api.machines import convert, explain, formula, load, prompt_of, read_prompt, to_graph
+from .api.machines import automaton, convert, explain, formula, load, prompt_of, read_prompt, to_graph
 from .api.pages import animate, explore, frames
 from .api.runs import (
     activations,
@@ -25,7 +25,7 @@ from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
 from .api.training import compare, train, train_grid, training_examples
 from .base.errors import SpecError, SpecWarning, Tm2tfrError
-from .lab.interventions.intervened import From
+from .lab.interventions.settings import From
 from .runs.comparison import Trace
 from .runs.plan import CheckReport, Plan, RunOptions, Soft
 from .sources.circuit.netlist import Circuit, Gate
@@ -57,6 +57,7 @@ __all__ = [
     "activations",
     "animate",
     "attention_of",
+    "automaton",
     "causal_variables",
     "certify",
     "check",

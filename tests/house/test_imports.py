@@ -240,7 +240,8 @@ def told(sources: Mapping[str, str]) -> set[tuple[str, str]]:
         for name in whole
         if name.startswith(RIGHT)
         for used in nx.descendants(whole, name)
-        if part_of(used) in ("compiler", "api", "cli") or used.startswith("tm2tfr.sources.sequence.")
+        if used != "tm2tfr.sources.sequence.naming"
+        and (part_of(used) in ("compiler", "api", "cli") or used.startswith("tm2tfr.sources.sequence."))
     }
 
 

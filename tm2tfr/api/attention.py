@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.api.softness import for_run
 from tm2tfr.api.subject import Subject
-from tm2tfr.base.errors import CompileError, EngineError, did_you_mean
+from tm2tfr.base.errors import CompileError, EngineError, a_or_an, did_you_mean
 from tm2tfr.runs.plan import HARD, Soft, check_engine, is_count, needed_path
 
 if TYPE_CHECKING:
@@ -254,5 +254,5 @@ def draw_requests(subject: Given) -> str:
 
 
 def _refusal(found: Subject) -> CompileError:
-    what = f"{found.name} is a {found.noun}, and runs are drawn of RASP programs"
+    what = f"{found.name} is {a_or_an(found.noun)}, and runs are drawn of RASP programs"
     return CompileError(f"{what}: draw where a head looks in the run, with --head, or watch the run in the explorer")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tm2tfr.api.softness import for_run, for_words
 from tm2tfr.api.tracing import beyond_certificate, traced
-from tm2tfr.base.errors import CompileError, UndefinedError, UsageError, addressed, counted, indented, visible
+from tm2tfr.base.errors import CompileError, UndefinedError, UsageError, addressed, counted, indented, plural, visible
 from tm2tfr.base.text.words import MANY, applied, joined, number_of
 from tm2tfr.runs.plan import Finding
 
@@ -239,7 +239,7 @@ def of_words(subject: Subject, plan: Plan, watch: Watcher) -> Iterator[Finding]:
     from tm2tfr.transformer.provenance import notes, without_effect
 
     if plan.every:
-        what = f"--all is for circuits, and {subject.noun}s have inputs of any length"
+        what = f"--all is for circuits, and {plural(subject.noun)} have inputs of any length"
         raise UsageError(f"tm2tfr check: {what}: use --all-up-to")
     _refuse_files(plan)
     if plan.inputs:

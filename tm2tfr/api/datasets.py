@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.choices import AUTO, DTYPES, ENGINES
-from tm2tfr.base.errors import CompileError, DatasetError, EngineError, InputError
+from tm2tfr.base.errors import CompileError, DatasetError, EngineError, InputError, a_or_an
 from tm2tfr.runs.plan import check_steps, is_count
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def make_labels(
     check_steps(max_steps)
     found = Subject.of(subject)
     if max_steps is not None and found.program is not None and found.machine is None:
-        raise EngineError(f"{found.name} is a {found.noun}, and only machines have steps: omit max_steps")
+        raise EngineError(f"{found.name} is {a_or_an(found.noun)}, and only machines have steps: omit max_steps")
     if found.weights is not None and is_hidden(found.weights.provenance):
         what = f"{found.name}: these weights are hidden, and say nothing of what they compute"
         raise CompileError(f"{what}: label the program that they were made from, whose positions are the same")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tm2tfr.api.subject import Given
     from tm2tfr.base.choices import HaltVerdict
     from tm2tfr.contract.keywords import CircuitParameters
+    from tm2tfr.sources.automaton.automaton import Automaton
     from tm2tfr.sources.logic.program import LogicProgram
     from tm2tfr.sources.turing.universal.program import Universal
     from tm2tfr.sources.turing.universal.spelled import Prompt
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def load(
     subject: Given, *, format: str | None = None, cut_registers: bool = False, **parameters: Unpack[CircuitParameters]
 ) -> Any:
-    """Load a machine, a circuit, a program or a formula: from a path, standard input (``-``), or a shipped one by name.
+    """Load a source of any kind: from a path, from standard input (``-``), or a shipped one by its name.
 
     A name without a suffix or a slash means a file in the current folder if there is one. A name that is neither and
     looks like bbchallenge text, ``1RB1LB_1LA1RZ``, is read as such. The format of a file is determined by its extension
@@ -52,7 +53,8 @@ def load(
 
     Returns:
         A `tm2tfr.sources.turing.spec.Machine`, a `tm2tfr.sources.circuit.netlist.Circuit`, a
-        `tm2tfr.sources.rasp.program.Program`, or a `tm2tfr.sources.logic.program.LogicProgram`.
+        `tm2tfr.sources.rasp.program.Program`, a `tm2tfr.sources.logic.program.LogicProgram`, or a
+        `tm2tfr.sources.automaton.automaton.Automaton`.
 
     Raises:
         NotFoundError: if there is no such file, and no such machine or circuit is shipped.
@@ -67,7 +69,7 @@ def load(
 
         return built(str(subject), parameters).program
     if format is not None and (not isinstance(format, str) or not format):
-        raise ConversionError(f"{format!r} is not the name of a format: use for example 'jflap', or None")
+        raise ConversionError(f"{format!r} is not the name of a format: use text, or None to go by the file")
     found = Subject.read(subject, format=format, cut_registers=cut_registers)
     if format is not None and (found.compiled or not found.text):
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")
@@ -106,6 +108,35 @@ def formula(text: str, *, alphabet: str | Sequence[str] | None = None, define: s
     program = prepared(found.program, read_options(LogicOptions, options))
     issue(cautions(program, options, found.warnings))
     return program
+
+
+def automaton(given: object, *, alphabet: str | Sequence[str] | None = None, name: str | None = None) -> Automaton:
+    """Return the finite automaton of a regular expression, or of an object of automata-lib, for all functions.
+
+    >>> import tm2tfr
+    >>> some = tm2tfr.automaton("(a|b)*abb")
+    >>> some.states, tm2tfr.check(some, "babb").result.outcome
+    (('q0', 'q1', 'q2', 'q3'), 'accept')
+
+    Anything that its author may not have meant, such as choices, is issued as a `SpecWarning`.
+
+    Args:
+        given: a regular expression as text, see the documentation of automata; or a `DFA` or an `NFA`.
+        alphabet: its tokens, as one text if each is a character. Default: those that it names.
+        name: of the automaton. Default: the expression.
+
+    Raises:
+        SpecError: with every error of the text, or for an object of another class.
+        CompileError: if it reads a token that is not in the alphabet.
+    """
+    from tm2tfr.contract.options import AutomatonOptions, read_options
+    from tm2tfr.sources.automaton.compiler import prepared
+    from tm2tfr.sources.automaton.formats import automata_lib, regex
+
+    found = regex.of_text(given) if isinstance(given, str) else automata_lib.of_object(given)
+    program = prepared(found.program, read_options(AutomatonOptions, {"alphabet": alphabet}))
+    issue(tuple(map(str, found.warnings)))
+    return program if name is None else replace(program, name=name)
 
 
 def explain(subject: Given) -> Explained:
@@ -157,7 +188,7 @@ def to_graph(subject: Given) -> nx.MultiDiGraph[str]:
 
 
 def convert(subject: Given, format: str, *, verdict: HaltVerdict | None = None) -> Any:
-    """Return a machine, a circuit or a formula in another format.
+    """Return a machine, a circuit, a formula or an automaton in another format.
 
     >>> import tm2tfr
     >>> print(tm2tfr.convert("busy-beaver-2", "bbchallenge"))
@@ -174,7 +205,8 @@ def convert(subject: Given, format: str, *, verdict: HaltVerdict | None = None) 
     Args:
         subject: see `Subject.of`.
         format: of a machine one of `tm2tfr.sources.turing.conversion.TARGETS`, of a circuit one of
-            `tm2tfr.sources.circuit.conversion.CIRCUIT_TARGETS`.
+            `tm2tfr.sources.circuit.conversion.CIRCUIT_TARGETS`, of an automaton one of
+            `tm2tfr.sources.automaton.conversion.TARGETS`, its programs in B-RASP and RASP among them.
         verdict: of a machine that halts without verdicts: take every halt to ``accept`` or to ``reject``, for formats in
             which every run does one of the two; see `tm2tfr.sources.turing.conversion.with_verdict`.
 

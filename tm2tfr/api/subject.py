@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, addressed, did_you_mean
+from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, a_or_an, addressed, did_you_mean
 from tm2tfr.base.files import is_weights
 from tm2tfr.contract.keywords import CircuitParameters
 from tm2tfr.contract.options import CircuitOptions, everything, fields_of, option_called
@@ -95,7 +95,7 @@ class Subject:
         if self.construction is not None and option not in fields_of(self.construction.options):
             why = whose(option)
             name = "this" if self.name == self.noun else self.name
-            raise CompileError(f"{name} is a {self.noun}, and {why}: omit {option_called(option)}")
+            raise CompileError(f"{name} is {a_or_an(self.noun)}, and {why}: omit {option_called(option)}")
 
     @classmethod
     def of(cls, given: Given, *, options: Mapping[str, object] | None = None, **more: Unpack[CompileOptions]) -> Subject:
@@ -295,7 +295,7 @@ class Subject:
             raise CompileError(f"{what}: compare them with their original by 'tm2tfr disguise FILE --verify KEY'")
         if self.program is None:
             what = f"no {self.noun} is stored with these weights"
-            raise CompileError(f"{what}: give a {self.noun}, or weights that were compiled from one")
+            raise CompileError(f"{what}: give {a_or_an(self.noun)}, or weights that were compiled from one")
         return self.program
 
     def turing(self, what: str) -> Machine:
@@ -308,7 +308,7 @@ class Subject:
         if self.lacks_machine:
             machine = right.right  # which says so
         if machine is None:
-            noun = "something else" if self.construction is None else f"a {self.noun}"
+            noun = "something else" if self.construction is None else a_or_an(self.noun)
             raise CompileError(f"{self.name}: {what} takes a Turing machine, and this is {noun}: give a machine")
         return machine
 
@@ -334,7 +334,7 @@ class Subject:
             InputError: if it is not text, or not an input of the program.
         """
         if word is not None and not isinstance(word, str):
-            raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
+            raise InputError(f"an input word must be text, not {word!r}: write for example {self.word(None)!r}")
         program, construction = self.program, self.construction
         if program is None or construction is None:
             return word or ""

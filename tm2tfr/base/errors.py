@@ -261,6 +261,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def plural(noun: str) -> str:
+    """Return ``machines`` or ``automata``."""
+    return "automata" if noun == "automaton" else f"{noun}s"
+
+
+def a_or_an(noun: str) -> str:
+    """Return ``a machine`` or ``an automaton``."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
 def listing(names: Sequence[str], *, most: int = 8) -> str:
     """Return ``'a', 'b', … and 5 more``: a list of names that stays readable when it is long."""
     shown = ", ".join(repr(n) for n in names[:most])

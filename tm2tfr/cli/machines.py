@@ -21,7 +21,7 @@ from tm2tfr.base.choices import (
     WRITABLE,
     HaltVerdict,
 )
-from tm2tfr.base.errors import UsageError
+from tm2tfr.base.errors import UsageError, a_or_an
 from tm2tfr.cli.asked import FORMATS, NOT_COMPILED, Asked, FromOption
 from tm2tfr.cli.options import MACHINE_HELP, REPORTS, OutputOption, argument, choice, listed, machines, option
 from tm2tfr.cli.output import styled, tell, write
@@ -210,9 +210,8 @@ def convert(
     assumed: tuple[str, ...] = ()
     if word is not None or verdict is not None:
         if construction.adapted is None:
-            what = (
-                f"{'--verdict' if word is None else '--input'} is of a machine, and {found.name} is a {construction.noun}"
-            )
+            asked_for = "--verdict" if word is None else "--input"
+            what = f"{asked_for} is of a machine, and {found.name} is {a_or_an(construction.noun)}"
             raise UsageError(f"tm2tfr convert: {what}: omit it")
         found, assumed = construction.adapted(found, word, verdict)
     written = construction.convert(found, target)
@@ -244,7 +243,7 @@ def _program(asked: Asked, cone: str | None) -> tuple[Any, Source[Any]]:
     if cone is None:
         return program, construction
     if construction.part is None:
-        raise CompileError(f"{found.name} is a {found.noun}, and --cone is a part of a circuit: omit it")
+        raise CompileError(f"{found.name} is {a_or_an(found.noun)}, and --cone is a part of a circuit: omit it")
     return construction.part(program, cone), construction
 
 

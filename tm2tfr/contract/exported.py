@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from tm2tfr._version import __version__
-from tm2tfr.base.errors import ExportError, visible
+from tm2tfr.base.errors import ExportError, a_or_an, plural, visible
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import AnyRow, Column, Truth
 from tm2tfr.transformer.residual import Residual
@@ -88,7 +88,7 @@ class ExportReference:
             ExportError: if there are no certificates of such programs.
         """
         if self.source.prove is None:
-            problem = f"{visible(self.name)}: there are no certificates of {self.source.noun}s"
+            problem = f"{visible(self.name)}: there are no certificates of {plural(self.source.noun)}"
             raise ExportError(f"{problem}: run it with tm2tfr")
         return self.source.prove(self.decoder, self.program)
 
@@ -192,7 +192,7 @@ class ExportReference:
         about = f"\n{self.about}" if self.about else ""
         return f"""A {self.noun} as {what}.
 
-This model was not trained: its weights were compiled from a {self.noun} by tm2tfr {__version__}.{about}"""
+This model was not trained: its weights were compiled from {a_or_an(self.noun)} by tm2tfr {__version__}.{about}"""
 
     def checking(self, command: str) -> str:
         """Return the paragraph of a model card that says how to check the model: by a command, as Markdown."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from tm2tfr.base.errors import CompileError, ShapeError
+from tm2tfr.base.errors import CompileError, ShapeError, a_or_an
 from tm2tfr.base.text.words import InputSpace
 from tm2tfr.certificates.kit import Proof, Questions
 from tm2tfr.contract.blocks import BlockReference, ManyLabels
@@ -379,7 +379,7 @@ class Source(Generic[_Program]):
         if self.model is not None:
             return described(self.model(program, decoder), decoder)
         if self.described is None:
-            raise CompileError(f"nothing is known of the model of a {self.noun_of(program)}: explain another source")
+            raise CompileError(f"nothing is known of the model of {a_or_an(self.noun_of(program))}: explain another source")
         return self.described(program, decoder)
 
     def labels_of(self, program: _Program, decoder: Decoder) -> Any:

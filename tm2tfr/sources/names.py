@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tm2tfr.base.choices import AUTOMATON as AUTOMATA_SOURCE
 from tm2tfr.base.choices import LOGIC, RASP, TURING
-from tm2tfr.base.errors import NotFoundError, did_you_mean
+from tm2tfr.base.errors import NotFoundError, did_you_mean, plural
 from tm2tfr.base.resources import (
     ATTENTION_PROGRAMS,
     AUTOMATA,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MACHINE, CIRCUIT, PROGRAM, FORMULA, AUTOMATON = KINDS = ("machine", "circuit", "program", "formula", "automaton")
 """The kinds, in the order in which a name alone is looked for."""
-PLURALS = {kind: "automata" if kind == AUTOMATON else f"{kind}s" for kind in KINDS}
+PLURALS = {kind: plural(kind) for kind in KINDS}
 """A kind -> several of them, as 'tm2tfr list' calls them."""
 TEXTS: dict[str, tuple[tuple[ResourceKind, tuple[str, str]], ...]] = {
     MACHINE: ((MACHINES, (TURING, "yaml")),),

@@ -82,7 +82,7 @@ export class Inputs {
   /** Show what the server says of it. */
   answered({ kind, inputs, about_input: about, diagnostics, options }: Answer, input: string | null): void {
     const wrong = diagnostics.some(({ severity }) => severity === "error");
-    this.stepsLabel.hidden = kind === "rasp" || kind === "logic"; // they answer at once
+    this.stepsLabel.hidden = kind === "rasp" || kind === "logic" || kind === "automaton"; // they answer at once
     if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
     if (this.chosen.input === null && input !== null) this.fill(this.field, input);
     set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });

@@ -8,6 +8,7 @@ const GROUPS: [Kind, string][] = [
   ["circuit", "Boolean circuits"],
   ["rasp", "RASP programs"],
   ["logic", "Formulas of temporal logic"],
+  ["automaton", "Finite automata"],
 ];
 
 export class Library {

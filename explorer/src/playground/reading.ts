@@ -3,7 +3,7 @@
 import { el } from "../dom";
 import type { Answer, Formats } from "./api";
 
-const NOUNS: Record<string, string> = { turing: "Turing machine", circuit: "Boolean circuit", rasp: "RASP program" };
+const NOUNS: Record<string, string> = { turing: "Turing machine", circuit: "Boolean circuit", rasp: "RASP program", automaton: "finite automaton" };
 const TITLES = new Map<string, string>();
 
 export class Reading {

@@ -15,7 +15,8 @@ from tests.strategies import DEPTH, tries
 from tm2tfr.api.interventions import bases
 from tm2tfr.base.errors import Tm2tfrError, UsageError
 from tm2tfr.contract.options import LogicOptions
-from tm2tfr.lab.interventions.intervened import Base, settings_of
+from tm2tfr.lab.interventions.intervened import Base
+from tm2tfr.lab.interventions.settings import settings_of
 from tm2tfr.lab.labels.runs import LabelledRuns
 from tm2tfr.sources.logic.compiler import compile_program
 from tm2tfr.sources.logic.library import load, shipped
@@ -84,7 +85,7 @@ def test_a_vector_is_called_as_its_definition_or_as_it_is_written() -> None:
     decoder = compile_program(read(f"# alphabet: ab\n{FORMULA}", file="x.tl").program, LogicOptions())
     names = {space.name for space in decoder.layout.subspaces}
     assert {"seen", "odd_as", "prev seen", "count(Q[a])", "mean of Q[a]", "difference >= 1 in count(Q[a]) > 2"} <= names
-    assert {head.name for layer in decoder.layers for head in layer.heads} >= {"decides seen", "look up count(Q[a])"}
+    assert {head.name for layer in decoder.layers for head in layer.heads} >= {"decision of seen", "look up count(Q[a])"}
 
 
 def test_names_stay_the_same_when_something_else_is_added() -> None:
@@ -93,7 +94,7 @@ def test_names_stay_the_same_when_something_else_is_added() -> None:
     )
     short, long = (compile_program(read(text, file="x.tl").program, LogicOptions()) for text in programs)
     for (kind, few), (_, many) in zip(kinds_of(short), kinds_of(long), strict=True):
-        ahead = {"decides seen"} if kind == "heads" else set[str]()
+        ahead = {"decision of seen"} if kind == "heads" else set[str]()
         assert set(few) - ahead <= set(many), kind
 
 

@@ -16,6 +16,11 @@ from tm2tfr.base.text.words import token_words
 from tm2tfr.lab.datasets.files import Tokens
 from tm2tfr.lab.datasets.shard import Done, How, Making, Piece, PieceJob, ShardMaker, ShardSweeper, Tally
 from tm2tfr.lab.datasets.spec import DatasetSpec, HowOptions, Inputs
+from tm2tfr.sources.automaton import library as automata
+from tm2tfr.sources.automaton.automaton import ACCEPTS, STATE, Automaton
+from tm2tfr.sources.automaton.evaluate import run
+from tm2tfr.sources.automaton.formats import native
+from tm2tfr.sources.automaton.words import word_of as word_of_automaton
 from tm2tfr.sources.logic import library as formulas
 from tm2tfr.sources.logic.evaluate_many import ManyWords
 from tm2tfr.sources.logic.program import LogicProgram
@@ -85,7 +90,7 @@ class LabelSpec(DatasetSpec):
         """Yield the program's name, what is to be told of it, what has labels, what is compiled."""
         program, key = self.program, self.labeller.key
         told = {self.noun: program.name, **self.labeller.listed(program), key: list(self.forms)}
-        yield {**told, "chosen": program.chosen}
+        yield {**told, "chosen": self.labeller.names(program)[-1]}
 
     def about(self, tally: Tally, made: str) -> str:
         return f"{self.labeller.about}, {made}: {tally.runs:,} inputs, {tally.cells:,} labels"
@@ -303,4 +308,52 @@ OF_LOGIC = LabelSource(
         "loss_mask": "1 for each label, since all are scored",
     },
     about="Words with the truth values of a formula, or the values of a program's steps, at each position by the evaluator",
+)
+
+
+# ── Labels of finite automata: the state after each token, and whether the word up to it is accepted.
+def values_of_states(automaton: Automaton, names: Sequence[str], words: Sequence[Sequence[str]]) -> list[Values | None]:
+    """Return the state after each token of each word, and the verdict, as far as they are among `names`."""
+    good, found = set(automaton.accepting), list[Values | None]()
+    for word in words:
+        states = run(automaton, word)[1:]
+        verdicts = tuple("T" if state in good else "F" for state in states)
+        values = {STATE: tuple(automaton.labels[state] for state in states), ACCEPTS: verdicts}
+        found.append({name: values[name] for name in names})
+    return found
+
+
+def _automaton_fingerprint(automaton: Automaton) -> str:
+    """Return a digest of the transitions, regardless of the names of states."""
+    accepting = [state in automaton.accepting for state in automaton.reachable]
+    return hashlib.sha256(repr((automaton.alphabet, automaton.table, accepting)).encode()).hexdigest()
+
+
+def _listed_automaton(automaton: Automaton) -> dict[str, object]:
+    return {"text": native.write(automaton), "alphabet": list(automaton.alphabet)}
+
+
+OF_AUTOMATA = LabelSource(
+    kind="an automaton",
+    key="outputs",
+    reference="automaton",
+    word_of=word_of_automaton,
+    example="alternating",
+    load=automata.load,
+    shipped=automata.shipped,
+    endings=(".jff",),
+    shown=str,
+    names=lambda automaton: (STATE, ACCEPTS),
+    labelled=values_of_states,
+    fingerprint=_automaton_fingerprint,
+    listed=_listed_automaton,
+    columns={
+        "automaton": "the automaton's name; `automata.jsonl` has its transitions, its alphabet and its outputs",
+        "input": "the word, as `--input` takes it",
+        "output": "what the labels are: `state`, or `accepts`",
+        "prompt": "the given tokens: the word",
+        "target": "the labels: the state after each token, or whether the word up to it is accepted, T or F",
+        "loss_mask": "1 for each label, since all are scored",
+    },
+    about="Words with the states of an automaton, and whether it accepts them, at each position by its own run",
 )

@@ -24,6 +24,7 @@ from tm2tfr.lab.line.manifest import MANIFEST, Record, arrow_or_error, readme, s
 from tm2tfr.lab.line.pool import pool, versions
 from tm2tfr.runs.plan import is_count
 from tm2tfr.sources import names
+from tm2tfr.sources.automaton.library import is_automaton
 from tm2tfr.sources.circuit.formats.registry import by_ending, recognised
 from tm2tfr.sources.circuit.library import GENERATORS
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -64,9 +65,10 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> DatasetSpe
     """Read a spec from a path, or a shipped one by its name; a file of that name takes precedence.
 
     The name of a shipped circuit, or the file of a circuit, stands for a spec of that circuit: on all inputs, where
-    these are at most 2^16, otherwise on 1,000 random ones. That of a RASP program or a formula stands for 1,000 random
-    inputs with 1 to 10 tokens, and with a single token for all of them. A list of bbchallenge machines stands for a spec of
-    these on the blank tape, with at most 1,000 steps; a `SpecWarning` says which are on several lines.
+    these are at most 2^16, otherwise on 1,000 random ones. That of a RASP program, a formula or an automaton stands for
+    1,000 random inputs with 1 to 10 tokens, and with a single token for all of them. A list of bbchallenge machines
+    stands for a spec of these on the blank tape, with at most 1,000 steps; a `SpecWarning` says which are on several
+    lines.
 
     Args:
         max_length: of what labels words, the longest word of the split ``train``; the split ``test`` has words of more
@@ -81,10 +83,11 @@ def load_spec(where: str | Path, *, max_length: int | None = None) -> DatasetSpe
     """
     where = _plain(where)
     name = str(where)
-    if (is_program(where) or is_logic(where)) and name not in machines() and name not in GENERATORS:
+    labels = is_program(where) or is_logic(where) or is_automaton(where)
+    if labels and name not in machines() and name not in GENERATORS:
         return _of_labeller(name, max_length)
     if max_length is not None:
-        what = f"{resources.display(name)}: a longest word to train on is that of a program or a formula"
+        what = f"{resources.display(name)}: a longest word to train on is that of a program, a formula or an automaton"
         raise DatasetError(f"{what}: omit --max-length, or write 'split by: length' in the spec")
     if isinstance(where, str) and resources.is_shipped(resources.SPECS, name):
         return read(resources.shipped_text(resources.SPECS, name), file=f"{name}.yaml")
@@ -124,7 +127,7 @@ def _of_circuit(name: str, circuit: Circuit) -> DatasetSpec:
 
 
 def _of_labeller(name: str, max_length: int | None) -> DatasetSpec:
-    """Return the spec that the name of a RASP program, of a formula, or of its file stands for."""
+    """Return the spec that the name of a RASP program, a formula or an automaton, or of its file, stands for."""
     letters = len(loaded(name).program.alphabet)
     if max_length is None:
         inputs = _inputs([(1_000, 1, 10)], letters) if letters > 1 else "{up to: 10}"

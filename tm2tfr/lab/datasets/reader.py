@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tm2tfr.base.choices import BASES, CIRCUIT_VARIANTS
-from tm2tfr.base.errors import InputError, Tm2tfrError, UsageError, visible
+from tm2tfr.base.errors import InputError, Tm2tfrError, UsageError, plural, visible
 from tm2tfr.base.text.nodes import List, Map, Node, Reading, Scalar, Section, compose, kind
 from tm2tfr.base.text.source import Log, decoded
 from tm2tfr.lab.datasets.circuits import CIRCUIT_SPLIT_BY, ChosenCircuit, CircuitSpec
 from tm2tfr.lab.datasets.common import BEGIN, END, CommonReader
-from tm2tfr.lab.datasets.labels import ALL_NODES, LABEL_SPLIT_BY, OF_LOGIC, OF_RASP, AnyLabelSource, LabelSpec
+from tm2tfr.lab.datasets.labels import ALL_NODES, LABEL_SPLIT_BY, OF_AUTOMATA, OF_LOGIC, OF_RASP, AnyLabelSource, LabelSpec
 from tm2tfr.lab.datasets.machines.reader import read_machines
 from tm2tfr.lab.datasets.spec import MOST_WORDS, DatasetSpec, Inputs
 from tm2tfr.sources import registry
+from tm2tfr.sources.automaton.library import is_automaton
 from tm2tfr.sources.circuit.inputs import MOST_INPUTS_OF_ALL, read_input
 from tm2tfr.sources.circuit.library import GENERATORS, generator
 from tm2tfr.sources.circuit.netlist import Circuit
@@ -233,13 +234,13 @@ _PARAMETERS = tuple(dict.fromkeys(p.name for generator in GENERATORS.values() fo
 
 
 # ── YAML -> the spec of a data set of what labels words, with every complaint at its place in the text.
-PROGRAM, FORMULA = "program", "formula"
-"""The keys that name what is labelled: a program of any kind, or a formula."""
+PROGRAM, FORMULA, AUTOMATON = "program", "formula", "automaton"
+"""The keys that name what is labelled: a program of any kind, a formula, or an automaton."""
 
 
 def names_labeller(root: Map) -> bool:
-    """Return whether a document is a spec of a program or a formula: one with a key for it, or nearly."""
-    known = (PROGRAM, f"{PROGRAM}s", FORMULA, f"{FORMULA}s")
+    """Return whether a document is a spec of a program, a formula or an automaton: with a key for it, or nearly."""
+    known = (PROGRAM, f"{PROGRAM}s", FORMULA, f"{FORMULA}s", AUTOMATON, plural(AUTOMATON))
     return any(isinstance(key, Scalar) and key.text.lower() in known for key, _ in root.pairs)
 
 
@@ -251,8 +252,12 @@ def read_labeller(reading: Reading, root: Map, folder: Path | None, text: str, n
     """
     said = {key.text: value for key, value in root.pairs if isinstance(key, Scalar)}
     named = said.get(PROGRAM)
-    logic = FORMULA in said or (isinstance(named, Scalar) and _is_of_logic(named.text, folder))
-    labeller, key = (OF_LOGIC, FORMULA if FORMULA in said else PROGRAM) if logic else (OF_RASP, PROGRAM)
+    key = next((key for key in (FORMULA, AUTOMATON) if key in said), PROGRAM)
+    text_named = named.text if isinstance(named, Scalar) else ""
+    logic, automaton = _is_of_logic(text_named, folder), _is_of_automata(text_named, folder)
+    labeller: AnyLabelSource = OF_AUTOMATA if automaton else OF_LOGIC if logic else OF_RASP
+    if key != PROGRAM:
+        labeller = OF_LOGIC if key == FORMULA else OF_AUTOMATA
     top = Section.of(reading, f"a spec of {labeller.kind}", root, (*BEGIN, key, labeller.key, "inputs", *END))
     return _LabelReader(reading, top, folder).of(labeller, key, text, name)
 
@@ -260,6 +265,11 @@ def read_labeller(reading: Reading, root: Map, folder: Path | None, text: str, n
 def _is_of_logic(name: str, folder: Path | None) -> bool:
     beside = name if folder is None else str(folder / name)
     return formulas.is_logic(name) and not (programs.is_program(name) and not Path(beside).is_file())
+
+
+def _is_of_automata(name: str, folder: Path | None) -> bool:
+    beside = name if folder is None else str(folder / name)
+    return is_automaton(beside if Path(beside).is_file() else name) and not programs.is_program(name)
 
 
 @dataclass

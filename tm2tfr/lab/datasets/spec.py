@@ -10,7 +10,7 @@ from itertools import chain, product
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from tm2tfr.base.choices import AUTO
-from tm2tfr.base.errors import CompileError, counted, visible
+from tm2tfr.base.errors import CompileError, counted, plural, visible
 from tm2tfr.base.text.words import InputSpace, number_of
 from tm2tfr.lab.datasets.shard import (
     Failure,
@@ -253,7 +253,7 @@ class DatasetSpec(ABC):
     @property
     def listing_file(self) -> str:
         """The name of the file with its programs."""
-        return f"{self.noun}s.jsonl"
+        return f"{plural(self.noun)}.jsonl"
 
     @property
     def vocabulary(self) -> tuple[str, ...] | None:

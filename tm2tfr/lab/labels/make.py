@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tm2tfr._version import __version__
-from tm2tfr.base.errors import InputError, counted, visible
+from tm2tfr.base.errors import InputError, a_or_an, counted, visible
 from tm2tfr.base.text.shown import code, escaped, json_text, markdown_table
 from tm2tfr.base.text.words import InputSpace, number_of
 from tm2tfr.contract.labelling import Scheme
@@ -312,7 +312,8 @@ def card(name: str, noun: str, scheme: Scheme, tally: Tally, hooks: Hooks, longe
     return readme(
         configs,
         f"# Labels of {escaped(name)}",
-        f"Runs of a {noun} as a transformer computes them, made by tm2tfr {__version__}: {counted(tally.runs, 'run')}, "
+        f"Runs of {a_or_an(noun)} as a transformer computes them, made by tm2tfr {__version__}: "
+        f"{counted(tally.runs, 'run')}, "
         f"{tally.rows:,} positions, each compared with the reference. One row is one position: row p of a run is position "
         f"p of every exported model, which is fed the run's tokens and nothing else. `hooks.json` says which variable each "
         f"hook point carries, along which directions, in the exports to: {targets}.",

@@ -116,6 +116,10 @@ class _Writer:
 # ── B-RASP ──────────────────────────────────────────────────────────────────────────────────────────────────
 class _BRasp(_Writer):
     def text(self) -> str:
+        after = {place for table in self.automaton.table for place in table}
+        if len(after) == 1:  # a constant would be no output
+            self.levels, every = (), self._among("in(i)", self.automaton.alphabet)
+            self.lines.append(f"{STATE}(i) = {every} ? {self._image(frozenset(after))} : {self._quoted(KEEP)}")
         active = [level for level in self.levels if level.done]
         above: str | None = None  # what says the image above a level; None while that is all states
         initial, number = self.images.whole, 0
@@ -124,12 +128,10 @@ class _BRasp(_Writer):
                 number += 1
                 above = self._level(level, number, above, initial, last=level is active[-1])
             initial = level.initial
-        if not active:
-            self.lines.append(f"{STATE}(i) = {self._image(initial)}")
-        good, every = self.accepting(), len(self.automaton.reachable)
-        labels = [self.automaton.labels[state] for state in good]
-        verdict = "true" if len(good) == every else self._among(f"{STATE}(i)", labels) if good else "false"
-        self.lines.append(f"{ACCEPTS}(i) = {verdict}")
+        good = self.accepting()
+        labels = [self.automaton.labels[state] for state in good or self.automaton.reachable]
+        verdict = self._among(f"{STATE}(i)", labels)  # the state is an output if the verdict is made of it
+        self.lines.append(f"{ACCEPTS}(i) = {verdict}" if good else f"{ACCEPTS}(i) = !({verdict})")
         return "\n".join([*headers(self.automaton), *self.lines, ""])
 
     @cached_property

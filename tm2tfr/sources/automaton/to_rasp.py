@@ -70,4 +70,6 @@ def _chosen(automaton: Automaton, order: Sequence[int], state: int) -> str:
             listed = ", ".join(f'"{token}"' for token in some)
             condition = f'tokens == "{some[0]}"' if len(some) == 1 else f"tokens in [{listed}]"
             text = f"{after} if {condition} else ({text})" if " " in text else f"{after} if {condition} else {text}"
+    if " " not in text:  # a constant would be no s-op
+        text = f'{last} if tokens == "{automaton.alphabet[order[0]]}" else {last}'
     return text

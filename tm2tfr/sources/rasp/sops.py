@@ -29,6 +29,18 @@ Operator = Literal[
 """What an elementwise s-op computes at each position."""
 
 
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call of a function: its name, and the values that it was given."""
+
+    function: str
+    arguments: tuple[object, ...]
+
+
+Calls = tuple[Call, ...]
+"""Calls within each other, the outermost first."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Node:
     """A node of the graph.
@@ -37,11 +49,18 @@ class Node:
         number: its place in the order of creation, shared by s-ops and selectors.
         name: the variable that it was last assigned to, empty if there is none.
         span: the expression that made it, None if no text did.
+        statement: the first variable that the statement assigns which made it, empty if there is none.
+        made_in: the calls in which it was made.
+        called: the calls around the variable that it was last assigned to, with the name of that one; an empty name: it is
+            what the last of the calls returned. None: neither. See `tm2tfr.sources.rasp.naming`.
     """
 
     number: int
     name: str = ""
     span: Span | None = None
+    statement: str = ""
+    made_in: Calls = ()
+    called: tuple[Calls, str] | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.number}{f' {self.name}' if self.name else ''}>"
@@ -175,6 +194,32 @@ def _of_loop(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Repeat):
         return (*node.states, *node.nexts, *(() if node.until is None else (node.until,)))
     return (node.loop, node.value) if isinstance(node, Looped) else ()
+
+
+def made_alike(nodes: Iterable[Node], *, texts: bool = False) -> dict[Node, Node]:
+    """Return for each node the first one that is made in the same way; two selectors never are.
+
+    Args:
+        nodes: with all that they are made of.
+        texts: whether all tokens are texts, so that ``tokens_str`` is ``tokens_asis``.
+    """
+    made: dict[tuple[object, ...], Node] = {}
+    found: dict[Node, Node] = {}
+    for node in sorted(nodes, key=lambda each: each.number):
+        key: tuple[object, ...] = (node,)
+        if isinstance(node, Tokens):
+            key = ("token", "asis" if node.conversion == "str" and texts else node.conversion)
+        elif isinstance(node, Indices):
+            key = ("position",)
+        elif isinstance(node, Constant):
+            key = ("constant", type(node.value), node.value)
+        elif isinstance(node, Aggregate):
+            key = ("attend", node.selector, found[node.values], type(node.default), node.default)
+        elif isinstance(node, Elementwise):
+            entries = tuple((type(key), key, type(value), value) for key, value in node.entries)
+            key = ("apply", node.operator, entries, *(found[argument] for argument in node.arguments))
+        found[node] = made.setdefault(key, node)
+    return found
 
 
 def needed(nodes: Iterable[Node]) -> tuple[Node, ...]:

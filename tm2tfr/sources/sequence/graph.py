@@ -310,6 +310,11 @@ class SequenceGraph:
         return found
 
 
+def plainly(node: Operation | Selection) -> str:
+    """Return the name of a node or a selector, or its key."""
+    return node.name or node.key
+
+
 def called(node: Operation) -> str:
     """Return a node as people know it: by name in quotes, otherwise as its key."""
     return repr(node.name) if node.name else node.key

@@ -8,7 +8,7 @@ from operator import index
 from typing import TypedDict
 
 from tm2tfr.base.choices import DTYPES
-from tm2tfr.base.errors import ExportError, counted, visible
+from tm2tfr.base.errors import ExportError, a_or_an, counted, visible
 from tm2tfr.certificates.kit import DIGITS
 from tm2tfr.contract.exported import ExportReference
 from tm2tfr.sources.turing.proof.attention import Lookups, Retrieval
@@ -289,9 +289,9 @@ def fitted_to_table(decoder: Decoder, right: ExportReference, asked: Requested) 
     if there is None:
         raise ExportError(f"{name}: these weights have no position table: compile the {noun} again")
     if asked.max_head is not None:
-        raise ExportError(f"{name}: a bound on |h| is about Turing machines, and this is a {noun}: omit it")
+        raise ExportError(f"{name}: a bound on |h| is about Turing machines, and this is {a_or_an(noun)}: omit it")
     if asked.positions not in (None, there):
-        what = f"{name}: a {noun} is exported with all its positions, {there:,}, and not with {asked.positions:,}"
+        what = f"{name}: {a_or_an(noun)} is exported with all its positions, {there:,}, and not with {asked.positions:,}"
         raise ExportError(f"{what}: omit the number of positions")
     if there > MOST_POSITIONS:
         what = f"{name}: it has {counted(there, 'position')}, and exports have at most {MOST_POSITIONS:,}"

@@ -4,7 +4,7 @@ An answer is plain data:
 
 | | |
 |---|---|
-| ``kind``, ``noun``, ``format`` | ``turing``, ``circuit``, ``rasp`` or ``logic``; what it is called; its format |
+| ``kind``, ``noun``, ``format`` | its source, such as ``turing`` or ``logic``; what it is called; its format |
 | ``name`` | of the program; empty if the source has errors |
 | ``diagnostics`` | a list of `Marker`: errors and warnings about the source, the options and the run, in order |
 | ``input``, ``inputs`` | the input that was run, and inputs to try |
@@ -68,7 +68,8 @@ _UNKNOWN = re.compile(
     "if it is a machine, name the format with --from, one of .*; 'tm2tfr convert --help' lists those of .*"
 )
 _CHOOSE = (
-    "choose what it is under 'read as': a machine, a circuit (an expression, for example), a RASP program or a formula"
+    "choose what it is under 'read as': a machine, a circuit (an expression, for example), a RASP program, a formula "
+    "or an automaton"
 )
 _TYPED = (("name the format with --from", "choose the format"), ("for example --input ", "for example "))
 """What is typed at a command line, in remedies, and what is done here: most options are headers of the source, too."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from tm2tfr.base import resources
-from tm2tfr.base.choices import CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
+from tm2tfr.base.choices import AUTOMATON, CIRCUIT, CIRCUIT_TEXTS, LOGIC, MACHINE_TEXTS, RASP, TURING
 from tm2tfr.base.errors import NotFoundError, ReadError, UsageError, counted, did_you_mean
 from tm2tfr.base.files import is_safetensors
 from tm2tfr.base.text.source import decoded
@@ -18,6 +18,7 @@ from tm2tfr.base.text.words import title_in
 from tm2tfr.contract.options import everything
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.sources import names
+from tm2tfr.sources.automaton import library as automata
 from tm2tfr.sources.circuit import library as circuits
 from tm2tfr.sources.circuit.formats import native
 from tm2tfr.sources.circuit.formats.registry import by_ending
@@ -166,11 +167,12 @@ def formats() -> list[tuple[str, list[tuple[str, str]]]]:
     of_circuits = [(f.name, f.title or f.name) for f in CIRCUIT_TEXTS if f.reads and not f.binary]
     both = [found for found in of_machines if found in of_circuits]
     sequences = [(RASP, "RASP"), ("tl", "formula: Q[a] S Q[b]"), ("srasp", "B-RASP, S-RASP")]
+    sequences.append(("regex", "regular expression: (ab)*"))
     return [
         ("machine or circuit", both),
         ("machine", [found for found in of_machines if found not in both]),
         ("circuit", [found for found in of_circuits if found not in both]),
-        ("program or formula", sequences),
+        ("program, formula or automaton", sequences),
     ]
 
 
@@ -214,6 +216,9 @@ def _all() -> Iterator[tuple[str, str, str, str, Callable[[], str]]]:
         for name in resources.shipped(of):
             text = partial(resources.shipped_text, of, name)
             yield kind, name, format, title_in(text()), text
+    for name in resources.shipped(resources.AUTOMATA):
+        text = partial(resources.shipped_text, resources.AUTOMATA, name)
+        yield AUTOMATON, name, "jflap", automata.load(f"{name}.jff").program.title, text
 
 
 @cache
@@ -260,7 +265,7 @@ def _text(given: str) -> tuple[str, str | None, str]:
         )
     text = decoded(data, file=resources.display(given), noun="source").text
     ending = path.suffix.lower()
-    if ending in (".rasp", ".tl", ".srasp"):
+    if ending in (".rasp", ".tl", ".srasp", ".regex"):
         return path.stem, ending.removeprefix("."), text
     formats = by_extension(given)
     circuit = by_ending(given)

@@ -58,9 +58,15 @@ def test_the_mask_is_that_of_a_program_without_looking_ahead() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("x = 1;\nrepeat 40 { x = x + 1; }", "text.rasp:3:13: 'x' can have more than 20 values in the passes"),
+        (
+            "x = 1;\nrepeat 40 { x = x + 1; }",
+            "text.rasp:3:13: 'x before each pass' can have more than 20 values in the passes",
+        ),
         ("x = indices;\nrepeat until x > 3 { x = x; }", "text.rasp:3:1: the condition of this loop never holds"),
-        ("x = indices;\nrepeat 2 until x { x = x; }", "the condition of a loop is true or false, and 'x' can be 2"),
+        (
+            "x = indices;\nrepeat 2 until x { x = x; }",
+            "the condition of a loop is true or false, and 'x before each pass' can be 2",
+        ),
     ],
 )
 def test_loops_that_cannot_be_compiled_are_refused_with_their_place(text: str, problem: str) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp import sops
+from tm2tfr.sources.rasp.naming import RaspNames
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.sequence import graph as seq
@@ -32,7 +33,7 @@ def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: 
     if equal is not None:
         what = f"{program.name}: the tokens {shown(by_value[equal])} and {shown(equal)} are equal"
         raise CompileError(f"{what}: list one of them in the alphabet")
-    lowering = _Lowering(program.alphabet)
+    lowering = _Lowering(program.alphabet, RaspNames(program))
     lowering.add([node for _, node in outputs])
     return seq.SequenceGraph(
         name=program.name,
@@ -59,7 +60,8 @@ def _text(token: sops.Atom) -> str:
 
 
 class _Lowering:
-    def __init__(self, alphabet: Sequence[sops.Atom]) -> None:
+    def __init__(self, alphabet: Sequence[sops.Atom], names: RaspNames) -> None:
+        self._names = names
         self._text = all(isinstance(token, str) for token in alphabet)
         self._texts = tuple((_whole(token), _text(token)) for token in alphabet)
         self.nodes: dict[sops.SOp, seq.Operation] = {}
@@ -97,24 +99,22 @@ class _Lowering:
         )
 
     def _selector(self, selector: sops.Selector) -> seq.Selection:
-        key = f"c{selector.number}"
+        key, name = f"c{selector.number}", self._names[selector]
         if isinstance(selector, sops.Combined):
             parts = tuple(self._selectors[part] for part in selector.parts)
-            return seq.Combine(key=key, name=selector.name, operator=selector.operator, parts=parts, span=selector.span)
+            return seq.Combine(key=key, name=name, operator=selector.operator, parts=parts, span=selector.span)
         if not isinstance(selector, sops.Select):
             raise CompileError(f"{selector!r} is not a selector: use select, and, or, not")
         keys, queries = self.nodes[selector.key], self.nodes[selector.query]
-        return seq.Compare(
-            key=key, name=selector.name, keys=keys, queries=queries, relation=selector.relation, span=selector.span
-        )
+        return seq.Compare(key=key, name=name, keys=keys, queries=queries, relation=selector.relation, span=selector.span)
 
     def _node(self, sop: sops.SOp) -> seq.Operation:
-        node = self._made(sop, seq.NodeFields(key=f"s{sop.number}", name=sop.name, span=sop.span))
+        node = self._made(sop, seq.NodeFields(key=f"s{sop.number}", name=self._names.of_weights[sop.number], span=sop.span))
         if isinstance(node, seq.PassState):
             return node  # two of them with the same beginning are two
         return self._same.setdefault(_structure(node), node)
 
-    def _made(self, sop: sops.SOp, about: seq.NodeFields) -> seq.Operation:  # noqa: PLR0911  # noqa: PLR0911
+    def _made(self, sop: sops.SOp, about: seq.NodeFields) -> seq.Operation:  # noqa: PLR0911
         if isinstance(sop, sops.Tokens):
             return self._converted(sop.conversion, about)
         if isinstance(sop, sops.Indices):
@@ -137,7 +137,7 @@ class _Lowering:
     def _converted(self, conversion: sops.Conversion, about: seq.NodeFields) -> seq.Operation:
         if conversion == "asis" or (conversion == "str" and self._text):
             return seq.Token(**about)
-        alone = seq.Token(key="s")
+        alone = seq.Token(key="s", name="token")
         token = self._same.setdefault(_structure(alone), alone)
         if conversion == "str":
             return seq.Apply(operator="table", arguments=(token,), entries=self._texts, **about)

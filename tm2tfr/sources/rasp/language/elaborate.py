@@ -12,8 +12,7 @@ a name of the library cannot be assigned, ``out`` is the value of the last expre
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,14 +26,13 @@ from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.parse import parse
 from tm2tfr.sources.rasp.language.repeating import repeat
-from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes
-from tm2tfr.sources.rasp.sops import Node, Selector, SOp
+from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes, call_it
+from tm2tfr.sources.rasp.sops import Call, Node, Selector, SOp
 
 MOST_CALLS = 1000
 """That may be nested."""
 MOST_STEPS = 500_000
 """Expressions that are evaluated."""
-_FRAMES = 100_000
 EXIT = "exit"
 Files = Callable[[str, SourceText], SourceText]
 """``load "x";`` in a source -> the source of that file."""
@@ -113,7 +111,7 @@ class Elaborator:
 
     def attempt(self, statement: s.Statement, scope: names.Scope) -> bool:
         """Run a statement, and return whether it was carried out; why it was refused goes to the log."""
-        with _deep():
+        with names.deeply():
             try:
                 self.statement(statement, scope)
             except names.StatementRefused as refused:
@@ -134,16 +132,21 @@ class Elaborator:
             self.log.inside(refused.part.source).add(refused.part.span, refused.what, refused.remedy)
 
     def _alone(self, statement: s.Alone, scope: names.Scope) -> None:
+        self.make.statement = self.make.statement if self.calls else ""
         self.last = self.value(statement.expression, scope)
 
     def _assignment(self, statement: s.Assignment, scope: names.Scope) -> None:
+        if not self.calls:
+            self.make.statement = statement.names[0].name
         values = [self.value(expression, scope) for expression in statement.values]
         value = values[0] if len(values) == 1 else values
+        several = len(statement.names) > 1
         inside = self.calls > 0 and statement.source in self.foreign  # what the library calls its parts is its own affair
-        if len(statement.names) == 1:
-            names.assign(statement.names[0], value, scope, naming=not inside)
-        else:
-            names.take_apart(statement.names, value, statement, scope)
+        items = names.items_of(statement.names, value, statement) if several else [value]
+        for name, item in zip(statement.names, items, strict=True):
+            names.assign(name, item, scope)
+            if isinstance(item, Node):
+                call_it(item, name.name, self.make.calls, known=several or not inside)
         self.last = None
 
     def _loop(self, statement: s.Loop, scope: names.Scope) -> None:
@@ -380,11 +383,13 @@ class Elaborator:
         scope = function.scope.inner()
         foreign = definition.source in self.foreign
         outside, self.calls = self.site, self.calls + 1
+        around = self.make.calls
+        self.make.calls = calls = (*around, Call(function.name, tuple(values)))
         if foreign and self.site is None and call.source not in self.foreign:
             self.site = call
         try:
             for name, value in zip(definition.parameters, values, strict=True):
-                names.assign(name, value, scope, naming=False)
+                names.assign(name, value, scope)
             for statement in definition.body:
                 self.statement(statement, scope)
             results = self._values(definition.results, scope)
@@ -393,8 +398,10 @@ class Elaborator:
                 raise names.StatementRefused(call, f"in {function.name!r}: {refused.what}", refused.remedy) from None
             raise
         finally:
-            self.site, self.calls = outside, self.calls - 1
+            self.site, self.calls, self.make.calls = outside, self.calls - 1, around
         result = results[0] if len(results) == 1 else results
+        if isinstance(result, Node) and not function.name.startswith("_"):
+            call_it(result, "", calls)
         if foreign and function.name in self.width_functions and isinstance(result, SOp):
             self.widths[result.number] = values[0]
         return result
@@ -402,19 +409,3 @@ class Elaborator:
 
 _CALLED = ("select", "aggregate", "range", "zip", "len")
 _TOO_DEEP = "the statement is nested too deeply", "use variables for its parts, and check that its recursion ends"
-
-
-@contextmanager
-def _deep() -> Iterator[None]:
-    """Let functions of RASP call themselves as deep as they may."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
-def named(values: Mapping[str, names.Meta], kind: type[Node]) -> dict[str, Any]:
-    """Return the variables that are of a kind, in the order in which they were last assigned."""
-    return {name: value for name, value in values.items() if isinstance(value, kind) and name != "out"}

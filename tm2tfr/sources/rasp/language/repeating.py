@@ -12,7 +12,7 @@ from typing import Protocol
 
 from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
-from tm2tfr.sources.rasp.language.syntax import Maker
+from tm2tfr.sources.rasp.language.syntax import Maker, call_it
 from tm2tfr.sources.rasp.sops import Looped, Repeat, SOp, State, needed
 
 MOST_TIMES = 1_000_000
@@ -90,7 +90,9 @@ def _bind(
     for name in assigned:
         if name.name in ends:
             make = worker.at(name)
-            names.assign(name, make.node(Looped, loop=loop, value=ends[name.name]), scope)
+            last = make.node(Looped, loop=loop, value=ends[name.name])
+            names.assign(name, last, scope)
+            call_it(last, name.name, make.calls)
         else:
             scope.names.pop(name.name, None)
     scope.names.pop("out", None)
@@ -105,7 +107,7 @@ def _state(worker: _Elaborator, name: s.Variable, before: names.Meta, statement:
         raise names.StatementRefused(name, what, "use an s-op or a single value, or another name within the block")
     make = worker.at(name)
     state = make.node(State, initial=make.lifted(before), name=name.name)
-    names.assign(name, state, scope, naming=False)
+    names.assign(name, state, scope)
     return state
 
 

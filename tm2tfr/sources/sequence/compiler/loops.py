@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.compiler.codes import ONE, BitForm, Code, Time, added, of_bits
 from tm2tfr.sources.sequence.domains import Domains
+from tm2tfr.sources.sequence.naming import ended
 from tm2tfr.transformer.gadgets import Unit, rectified
 from tm2tfr.transformer.residual import at
 
@@ -25,6 +26,13 @@ SECTION = 1 << 20
 def beginning(section: int, slot: int = 0) -> Time:
     """Return the time at which a section begins."""
     return Time(section * SECTION, slot)
+
+
+def placed(depth: int) -> str:
+    """Return where an attention layer is, in a few words: those in a loop, and past it, count from 1 each."""
+    section, number = divmod(depth, SECTION)
+    where = f"{'loop' if section % 2 else 'past'} {(section + 1) // 2}, " if section else ""
+    return f"{where}depth {number}"
 
 
 def begins(depth: int) -> bool:
@@ -46,14 +54,22 @@ class StateCode:
         here = {value: at(self.space, label) for value, label in self.labels.items()}
         later: BitForm = dict.fromkeys(here.values(), 1)  # 1 but for the first pass, where all of the state is 0
         for value, direction in here.items():
-            name = f"{self.space} = {self.labels[value]}"
-            yield from rectified(f"{name}, over", {direction: 1.0}, {direction: -1.0})
+            name = self.labels[value]
+            yield from rectified(ended(self.space, f" = {name}, over"), {direction: 1.0}, {direction: -1.0})
             if form := self.first.get(value):
-                yield from rectified(f"{name}, first", _floats(added([form, later], times=[1, -1])), {direction: 1.0})
+                yield from rectified(
+                    ended(self.space, f" = {name}, first"), _floats(added([form, later], times=[1, -1])), {direction: 1.0}
+                )
             if form := self.following.get(value):
                 most = sum(max(0.0, coefficient) for coefficient in form.values())
                 reads = _floats(added([form, later, ONE], times=[1, most, -most]))
-                yield from rectified(f"{name}, next", reads, {direction: 1.0})
+                yield from rectified(ended(self.space, f" = {name}, next"), reads, {direction: 1.0})
+
+
+def _over(direction: str) -> str:
+    """Return what a unit is called that takes a direction back to 0 before the next pass."""
+    space, bracket, label = direction.rpartition("[")
+    return ended(space, f"{bracket}{label}, over")
 
 
 def _floats(form: Mapping[str, float]) -> dict[str, float]:
@@ -87,7 +103,7 @@ class LoopPlan:
     def replacing(self, written: Sequence[str]) -> list[Unit]:
         """Return the hidden units with which a pass begins; written: the directions that a pass writes but for states."""
         units = [unit for state in self.states for unit in state.units()]
-        return [*units, *(unit for d in written for unit in rectified(f"{d}, over", {d: 1.0}, {d: -1.0}))]
+        return [*units, *(unit for d in written for unit in rectified(_over(d), {d: 1.0}, {d: -1.0}))]
 
 
 class Looping:

@@ -9,7 +9,8 @@ from itertools import product
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, boxes, of_bits, ways
 from tm2tfr.sources.sequence.compiler.loops import SECTION, LoopPlan, beginning, begins
 from tm2tfr.sources.sequence.functions import Tuple
-from tm2tfr.sources.sequence.graph import Item, Operation, text_of
+from tm2tfr.sources.sequence.graph import Item, Operation, plainly, text_of
+from tm2tfr.sources.sequence.naming import ended, unique
 from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
 from tm2tfr.transformer.layers import LayerLoop
@@ -69,7 +70,7 @@ class StreamPlan:
         self._spaces: dict[str, _Space] = {}
         self._heads: dict[int, list[Looking]] = {}
         self._units: dict[Time, list[Unit]] = {}
-        self._used: dict[str, None] = {}
+        self._named, self._numbers = set[str](), dict[str, int]()
 
     def space(
         self,
@@ -80,13 +81,13 @@ class StreamPlan:
         labels: Sequence[str] | None = None,
         groups: tuple[tuple[str, str], ...] = (),
     ) -> str:
-        """Add a subspace, written at `time`, and return its name: `name`, or that with a number if it is taken."""
-        unique, n = self._shown(name), 2
-        while unique in self._spaces:
-            unique, n = f"{self._shown(name)} #{n}", n + 1
-        subspace = Subspace(unique, None if labels is None else tuple(labels), holds=holds, groups=groups)
-        self._spaces[unique] = _Space(subspace, time)
-        return unique
+        """Add a subspace, written at `time`, and return its name: `name`, or that with a mark if it is taken."""
+        own = self._shown(name)
+        if own in self._spaces:
+            own = unique(own, self._spaces)
+        subspace = Subspace(own, None if labels is None else tuple(labels), holds=holds, groups=groups)
+        self._spaces[own] = _Space(subspace, time)
+        return own
 
     def embedded(self, what: str) -> str:
         """Return the subspace of the embedding that holds `what`: `TOKEN`, `POSITION`, or a position feature."""
@@ -102,13 +103,17 @@ class StreamPlan:
         self._heads.setdefault(depth, []).append(looking)
 
     def unit(self, time: Time, name: str, forms: Sequence[BitForm], writes: BitForm, *, bias: float = 0.0) -> None:
-        """Add a hidden unit to the feed-forward sublayer that ends at `time`: ``writes · ReLU(sum of the forms +
-        bias)``.
+        """Add a hidden unit to the feed-forward sublayer that ends at `time`: ``writes · ReLU(sum of the forms + bias)``.
+
+        Several that are called the same get numbers.
         """
         reads: dict[str, float] = {}
         for form in forms:
             for direction, coefficient in form.items():
                 reads[direction] = reads.get(direction, 0.0) + coefficient
+        number = self._numbers[name] = self._numbers.get(name, 0) + 1
+        name = unique(name if number == 1 else ended(name, f" #{number}"), self._named)
+        self._named.add(name)
         unit = Unit(name, {d: c for d, c in reads.items() if c}, {d: float(c) for d, c in writes.items()}, bias=bias)
         self._units.setdefault(time, []).append(unit)
 
@@ -127,7 +132,7 @@ class StreamPlan:
             forms = [form for pair in chosen for form in pair]
             for edge, factor in ((0.5, 4), (0.75, -4)):
                 bias = 1.0 - 2 * len(chosen) - edge
-                self.unit(time, f"{space}: {n + 1}, {edge}", forms, {space: factor}, bias=bias)
+                self.unit(time, ended(space, f": {n + 1}, {edge}"), forms, {space: factor}, bias=bias)
         return space
 
     def table(
@@ -146,13 +151,13 @@ class StreamPlan:
         """
         last = max(source.time for source in sources)
         time = Time(last.depth, last.slot + 1)
-        name, shown = node.name or node.key, list(labels.values())
-        space = self.space(name, holds=f"value {node.key}", time=time, labels=shown, groups=groups)
+        shown = list(labels.values())
+        space = self.space(plainly(node), holds=f"value {node.key}", time=time, labels=shown, groups=groups)
         every = [frozenset(values) for values in zip(*table, strict=True)]
         for classes, result in boxes(table):
             for way in ways(sources, classes, every) if result in labels else ():
                 writes = {at(space, labels[result]): 1}
-                self.unit(time, f"{space} = {labels[result]}", way, writes, bias=1.0 - len(way))
+                self.unit(time, ended(space, f" = {labels[result]}"), way, writes, bias=1.0 - len(way))
         return of_bits({result: {at(space, label): 1} for result, label in labels.items()}, time)
 
     def slots(self, depth: int) -> int:

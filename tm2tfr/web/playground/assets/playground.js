@@ -24079,7 +24079,7 @@
     /** Show what the server says of it. */
     answered({ kind, inputs, about_input: about, diagnostics, options }, input) {
       const wrong = diagnostics.some(({ severity }) => severity === "error");
-      this.stepsLabel.hidden = kind === "rasp" || kind === "logic";
+      this.stepsLabel.hidden = kind === "rasp" || kind === "logic" || kind === "automaton";
       if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
       if (this.chosen.input === null && input !== null) this.fill(this.field, input);
       set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });
@@ -24133,7 +24133,8 @@
     ["turing", "Turing machines"],
     ["circuit", "Boolean circuits"],
     ["rasp", "RASP programs"],
-    ["logic", "Formulas of temporal logic"]
+    ["logic", "Formulas of temporal logic"],
+    ["automaton", "Finite automata"]
   ];
   var Library = class {
     constructor(choose) {
@@ -24349,7 +24350,7 @@
   };
 
   // src/playground/reading.ts
-  var NOUNS = { turing: "Turing machine", circuit: "Boolean circuit", rasp: "RASP program" };
+  var NOUNS = { turing: "Turing machine", circuit: "Boolean circuit", rasp: "RASP program", automaton: "finite automaton" };
   var TITLES = /* @__PURE__ */ new Map();
   var Reading = class {
     element;

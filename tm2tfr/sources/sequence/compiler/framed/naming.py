@@ -49,7 +49,7 @@ _HEADS = {
     "parity 0": "latest even j",
     "parity 1": "latest odd j",
 }
-_LOOKS = {"since": "decides", "until": "decides", "latest": "▶", "earliest": "◀", "sign": "sign of"}
+_LOOKS = {"since": "decision of", "until": "decision of", "latest": "▶", "earliest": "◀", "sign": "sign of"}
 _LITERAL = re.compile(r'(!?)(s\d+)(?:=("(?:[^"\\]|\\.)*"))?')
 INSIDE, NEVER = "inside the word", "never"
 
