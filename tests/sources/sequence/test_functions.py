@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import tries
+from tm2tfr.sources.rasp.program import digits
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, UNARY, ValueRefused
 from tm2tfr.sources.rasp.values import RELATIONS as ASKED
 from tm2tfr.sources.sequence.functions import RELATIONS, NoValueError, applied, is_number, whole
@@ -103,3 +104,14 @@ def test_whole_numbers_are_never_fractions() -> None:
     assert is_number(half)
     assert not is_number(True)
     assert not is_number("1")
+
+
+@pytest.mark.parametrize("number", [0, -7, 10**4000, 17 - 10**12345, 10**8001 - 1])
+def test_numbers_are_written_out_however_long(number: int) -> None:
+    text = digits(number)
+    sign, chunks = (-1, text[1:]) if number < 0 else (1, text)
+    value = 0
+    for start in range(0, len(chunks), 1000):
+        value = value * 10 ** len(chunks[start : start + 1000]) + int(chunks[start : start + 1000])
+    assert sign * value == number
+    assert not chunks.startswith("0") or chunks == "0"
