@@ -307,8 +307,8 @@ class Observation:
 
     @property
     def streams(self) -> list[Vector]:
-        """The residual stream before each layer and after the last."""
-        return [residual for _, part, residual in self.stages if part != "attention"]
+        """The residual stream before each layer and after the last; in a loop, in its last pass."""
+        return list({layer: residual for layer, part, residual in self.stages if part != "attention"}.values())
 
 
 def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine, position: int | None = None) -> Observation:

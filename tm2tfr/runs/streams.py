@@ -18,9 +18,10 @@ from tm2tfr.contract.specification import Specification, written
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.runs.batches.labelled import every_input
-from tm2tfr.runs.cause import Cause, find_cause, looked_elsewhere
+from tm2tfr.runs.cause import find_cause, looked_elsewhere
 from tm2tfr.runs.choose import labels_of, truth_of
 from tm2tfr.runs.passes import WrongPasses, stages
+from tm2tfr.runs.told import Cause
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.weights import Decoder, Head
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 import tm2tfr
 from tests.sources.rasp.language.test_loops import PROGRAMS
-from tm2tfr.base.errors import CompileError
+from tm2tfr.api.subject import Subject
+from tm2tfr.base.errors import CompileError, Tm2tfrError
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.read import read
 
@@ -81,7 +85,27 @@ def test_a_stated_number_of_passes_bounds_what_a_state_can_be() -> None:
     assert tm2tfr.check(tm2tfr.compile(program, max_length=3, max_values=20), "ab").agrees
 
 
-def test_what_does_not_know_loops_refuses_them_by_name() -> None:
+def test_inputs_of_any_length_are_refused() -> None:
     program = read(PROGRAMS["parity"], file="p.rasp").program
     with pytest.raises(CompileError, match="p.rasp:5:1: loops .* compile it for inputs of up to some length"):
         tm2tfr.compile(program, unbounded=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda made, folder: tm2tfr.export_to("gpt2", made, folder), "loops over layers, which an export to GPT-2"),
+        (lambda made, folder: tm2tfr.export_to("lens", made, folder), "loops over layers, which an export to Transf"),
+        (lambda made, folder: tm2tfr.export_to("bert", made, folder), "loops over layers, which an export to BERT"),
+        (lambda made, folder: tm2tfr.make_labels(made, folder, random=3), "labels are of a single pass over the layers"),
+        (lambda made, _: tm2tfr.intervene(made, "ab", {("n", 0): "1"}), "interventions are on values of a single pass"),
+        (lambda made, _: tm2tfr.soften(made, temperature=0.01), "loops, in whose passes the errors of softmax add up"),
+        (lambda made, _: tm2tfr.disguise(made), "weights with loops are not disguised"),
+        (lambda made, _: tm2tfr.check(made, "ab", engine="fast"), "the fast engine runs position by position"),
+        (lambda made, _: tm2tfr.certify(made), "no certificates of RASP programs"),
+    ],
+)
+def test_what_does_not_know_loops_says_so(call: Callable[[Subject, Path], object], problem: str, tmp_path: Path) -> None:
+    made = tm2tfr.Subject.of(read(PROGRAMS["minimum"], file="p.rasp").program, options={"max_length": 3})
+    with pytest.raises(Tm2tfrError, match=re.escape(problem)):
+        call(made, tmp_path / "x")
