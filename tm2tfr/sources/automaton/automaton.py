@@ -64,6 +64,8 @@ class Automaton:
             twice = next((name for n, name in enumerate(names) if name in names[:n]), None)
             if twice is not None:
                 raise CompileError(f"{self.name}: the {what} {twice!r} is there twice: rename one of them")
+        if "" in self.states:
+            raise CompileError(f"{self.name}: a state has no name: name it")
         token = next((token for token in self.alphabet if token in RESERVED_TOKENS or not token), None)
         if token is not None:
             problem = f"the token {token!r} is reserved" if token else "a token is empty"
@@ -75,7 +77,7 @@ class Automaton:
         missing = next(((q, a) for q in self.states for a in self.alphabet if (q, a) not in self.transitions), None)
         if missing is not None:
             problem = f"no transition from the state {missing[0]!r} reads {missing[1]!r}"
-            raise CompileError(f"{self.name}: {problem}: add it, or use completed()")
+            raise CompileError(f"{self.name}: {problem}: add it, since there is one for each state and token")
 
     @property
     def chosen(self) -> str:

@@ -59,7 +59,7 @@ def compile_automaton(automaton: Automaton, options: AutomatonOptions) -> Decode
         try:
             decoder = compile_rasp(program, RaspOptions(max_length=length))  # type: ignore[arg-type]
         except CompileError as error:
-            problem = f"{visible(automaton.name)}: its scan for words of up to {length} tokens cannot be compiled"
+            problem = f"{visible(automaton.name)}: its {way} for words of up to {length} tokens cannot be compiled"
             cause = str(error.typed).splitlines()[0].rpartition(".rasp:")[2]
             remedy = "use a smaller --max-length, or an automaton with fewer states"
             raise CompileError(f"{problem} ({cause}): {remedy}") from None

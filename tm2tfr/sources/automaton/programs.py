@@ -1,4 +1,4 @@
-"""Which program an automaton is compiled by: B-RASP where it is star-free, otherwise the scan in RASP."""
+"""Which program an automaton is compiled by: B-RASP where it is star-free, otherwise a scan or steps in RASP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tm2tfr.contract.options import AutomatonOptions
 from tm2tfr.sources.automaton.automaton import Automaton, minimised
 from tm2tfr.sources.automaton.cascade import MOST_IMAGES, Counter, Images, TooManyImagesError
 from tm2tfr.sources.automaton.to_logic import to_brasp, to_formula
-from tm2tfr.sources.automaton.to_rasp import to_scan
+from tm2tfr.sources.automaton.to_rasp import to_scan, to_steps
 
 if TYPE_CHECKING:
     from tm2tfr.sources.logic.program import LogicProgram
@@ -23,6 +23,9 @@ LENGTH = 10
 """The longest word of a scan where no option says it."""
 STAR_FREE: AutomatonWay = "star-free"
 SCAN: AutomatonWay = "scan"
+STEPS: AutomatonWay = "steps"
+MOST_BY_DEFAULT = 5
+"""The most states of an automaton that is scanned if nothing else is asked for."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,11 @@ def shown_counter(counter: Counter) -> str:
     return f"the word {written(counter.word)!r} leads from {around} and back to {visible(counter.states[0])}"
 
 
+def rasp_way(automaton: Automaton) -> AutomatonWay:
+    """Return the way in which an automaton becomes a RASP program if nothing else is asked for: the scan if it is small."""
+    return SCAN if len(automaton.reachable) <= MOST_BY_DEFAULT else STEPS
+
+
 def way_of(automaton: Automaton, options: AutomatonOptions) -> AutomatonWay:
     """Return the way in which an automaton is compiled.
 
@@ -78,8 +86,8 @@ def way_of(automaton: Automaton, options: AutomatonOptions) -> AutomatonWay:
             problem = (
                 f"{name}: whether it is star-free is not decided, since more than {MOST_IMAGES:,} sets of states are images"
             )
-        raise CompileError(f"{problem}: omit --by, or use --by scan")
-    way = options.by or (SCAN if found.cascade is None else STAR_FREE)
+        raise CompileError(f"{problem}: omit --by, or use --by scan or --by steps")
+    way = options.by or (rasp_way(automaton) if found.cascade is None else STAR_FREE)
     if way == STAR_FREE and options.max_length is not None:
         problem = f"{name} is star-free, and compiled for words of any length"
         raise CompileError(f"{problem}: omit --max-length, or use --by scan as well")
@@ -92,9 +100,10 @@ def text_of(automaton: Automaton, options: AutomatonOptions) -> str:
     Raises:
         CompileError: see `way_of`.
     """
-    if way_of(automaton, options) == STAR_FREE:
+    way = way_of(automaton, options)
+    if way == STAR_FREE:
         return to_brasp(decided(automaton).cascade or automaton)
-    return to_scan(automaton, options.max_length or LENGTH)
+    return (to_scan if way == SCAN else to_steps)(automaton, options.max_length or LENGTH)
 
 
 def formula_of(automaton: Automaton) -> str:
