@@ -25,7 +25,7 @@ from .api.subject import Subject
 from .api.targets import export_gpt2, export_to, verify_checkpoint, verify_export
 from .api.training import compare, train, train_grid, training_examples
 from .base.errors import SpecError, SpecWarning, Tm2tfrError
-from .lab.interventions.intervened import From
+from .lab.interventions.settings import From
 from .runs.comparison import Trace
 from .runs.plan import CheckReport, Plan, RunOptions, Soft
 from .sources.circuit.netlist import Circuit, Gate

@@ -70,7 +70,7 @@ ROOMS = {
 CONTRACTS = {**dict.fromkeys(("model", "evaluation", "modelled", "labelling", "wired"), "model"), "keywords": "options"}
 """The rooms of the contract that are one part: variables with their equations, and what follows from them."""
 
-COMPARISON = {"rows", "comparison", "cause"}
+COMPARISON = {"rows", "comparison", "cause", "told", "passes"}
 """The modules of `runs` that compare any decoder with any reference, and so know no construction; proofs use them."""
 
 DOORS = {"from_yaml", "from_automata", "to_automata", "load"}
@@ -205,6 +205,8 @@ RIGHT = (
     "tm2tfr.sources.turing.universal.proof",
     "tm2tfr.sources.turing.universal.truth",
     "tm2tfr.runs.cause",
+    "tm2tfr.runs.passes",
+    "tm2tfr.runs.told",
     "tm2tfr.runs.comparison",
     "tm2tfr.runs.rows",
     "tm2tfr.sources.circuit.truth",
@@ -240,7 +242,8 @@ def told(sources: Mapping[str, str]) -> set[tuple[str, str]]:
         for name in whole
         if name.startswith(RIGHT)
         for used in nx.descendants(whole, name)
-        if part_of(used) in ("compiler", "api", "cli") or used.startswith("tm2tfr.sources.sequence.")
+        if used != "tm2tfr.sources.sequence.naming"
+        and (part_of(used) in ("compiler", "api", "cli") or used.startswith("tm2tfr.sources.sequence."))
     }
 
 

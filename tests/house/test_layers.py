@@ -63,8 +63,9 @@ def test_a_layer_is_called_by_its_number(name: str) -> None:
 def test_data_has_the_same_numbers_and_0_for_the_embedding(name: str) -> None:
     explained, variables = tm2tfr.explain(name), tm2tfr.causal_variables(name, WORDS[name]).as_dict()
     since = {each.name: each.since for each in explained.variables if each.stored}
-    own = {space.holds: space.since for space in tm2tfr.compile(name).layout.subspaces if space.since is not None}
-    assert own == {holds: since[holds] for holds in own}
+    spaces = [space for space in tm2tfr.compile(name).layout.subspaces if space.since is not None]
+    own = {(space.name if space.name in since else space.holds): space.since for space in spaces}
+    assert own == {what: since[what] for what in own}
     due = {holds: {"layer": layer + 1, "part": part} for holds, (layer, part) in since.items()}
     assert 0 in {each["layer"] for each in due.values()}
     for said in (explained.as_dict(), variables):

@@ -30,7 +30,7 @@ INPUTS, LONGEST = 32, 8
 def intervene(
     subject: Given,
     word: str | None,
-    settings: Mapping[tuple[str, int] | str, object],
+    settings: Mapping[tuple[str, int] | str, object] | Sequence[str],
     *,
     engine: str = "dense",
     dtype: str | None = None,
@@ -46,7 +46,8 @@ def intervene(
     Args:
         subject: see `Subject.of`.
         word: the input; None: the program's own.
-        settings: (variable, position), or ``"q@5"``, -> the value that it is set to. A variable is called what its subspace
+        settings: (variable, position), or ``"q@5"``, -> the value that it is set to; or texts, as the command line takes
+            them: ``["q@5=q1"]``. A variable is called what its subspace
             holds, as the subspace, or as the column of the table or of labels, see `causal_variables`. Labels are text,
             None is ⊥; numbers that are kept as a share of i+1 are given as they are. A `From` takes the value from another
             run: an interchange intervention.
@@ -59,7 +60,7 @@ def intervene(
         CompileError, InputError: see `tm2tfr.check`; where the source of weights is not known.
         EngineError: for an engine that cannot be patched, or that cannot run these weights.
     """
-    from tm2tfr.lab.interventions.intervened import settings_of
+    from tm2tfr.lab.interventions.settings import settings_of
 
     base = bases(subject, engine=engine, dtype=dtype, max_positions=max_positions)
     own = base(word)

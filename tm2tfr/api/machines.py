@@ -69,7 +69,7 @@ def load(
 
         return built(str(subject), parameters).program
     if format is not None and (not isinstance(format, str) or not format):
-        raise ConversionError(f"{format!r} is not the name of a format: use for example 'jflap', or None")
+        raise ConversionError(f"{format!r} is not the name of a format: use text, or None to go by the file")
     found = Subject.read(subject, format=format, cut_registers=cut_registers)
     if format is not None and (found.compiled or not found.text):
         raise ConversionError(f"{found.name}: it is not a text that could be in the format {format!r}: omit the format")
@@ -147,9 +147,9 @@ def explain(subject: Given) -> Explained:
     >>> import tm2tfr
     >>> found = tm2tfr.explain("full-adder")
     >>> found.by_name["y"].formula, found.layer_of(found.by_name["y"])
-    ('y = t[x_a x_b x_c]', '1 (gate), feed-forward')
-    >>> tm2tfr.explain("since-b").by_name["is s5"].formula
-    's5 = s3 since Q[b]'
+    ('y = t[x_a x_b x_c]', 'layer 1 (gate), feed-forward')
+    >>> tm2tfr.explain("since-b").by_name["(Q[a] | Q[b]) since Q[b]"].meaning
+    'whether (Q[a] | Q[b]) since Q[b] holds'
 
     Args:
         subject: see `Subject.of`.

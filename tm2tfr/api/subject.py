@@ -334,7 +334,7 @@ class Subject:
             InputError: if it is not text, or not an input of the program.
         """
         if word is not None and not isinstance(word, str):
-            raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
+            raise InputError(f"an input word must be text, not {word!r}: write for example {self.word(None)!r}")
         program, construction = self.program, self.construction
         if program is None or construction is None:
             return word or ""

@@ -137,7 +137,8 @@ def verify_export(folder: str | Path, *, machine: Given | None = None, word: str
     elif in_prompt(said := document(folder)["provenance"]):
         found = _in_the_prompt(found, said, folder)
     if word is not None and not isinstance(word, str):
-        raise InputError(f"an input word must be text, not {word!r}: write for example '11'")
+        use = f"write for example {found.word(None)!r}" if found is not None else "put it in quotes"
+        raise InputError(f"an input word must be text, not {word!r}: {use}")
     if word is None and found is not None and found.program is None and is_hidden(found.decoder.provenance):
         word = WeightsReference(found.decoder).example
     if found is None or (found.program is None and chosen.takes(found.decoder)):

@@ -232,7 +232,7 @@ def intervene(
     texts: Annotated[
         list[str] | None,
         option(
-            "Set a variable at a position: 'q@5=q3', or 'h@6 from 111@6' for its value in another run. Can be repeated.",
+            "Set a variable at a position, or to its value in another run: 'VAR@POS from INPUT@POS'. Can be repeated.",
             "--set",
             metavar="VAR@POS=VALUE",
         ),
@@ -274,11 +274,7 @@ def intervene(
     if count is None:
         folder = {"-o": output is not None, "--parquet": parquet, "--resume": resume}
         _refuse(folder, "this is about random interventions", "add --random N, or omit it")
-        from tm2tfr.lab.interventions.intervened import read_settings
-
-        done = intervene(
-            subject(asked), word, read_settings(tuple(texts or ())), engine=engine, dtype=dtype, max_positions=most
-        )
+        done = intervene(subject(asked), word, texts or (), engine=engine, dtype=dtype, max_positions=most)
         _tell(done.as_dict() if as_json else str(done))
         raise typer.Exit(0 if done.agrees else 1)
     if texts:

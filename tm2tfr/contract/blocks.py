@@ -28,7 +28,7 @@ def points_of(words: Sequence[str]) -> tuple[NDArray[np.uint32], Ints]:
         text = "".join(words)
     except TypeError:
         place, wrong = next((n, word) for n, word in enumerate(words) if not isinstance(word, str))
-        raise InputError(f"input {place} (counted from 0) must be text, not {wrong!r}: write for example '11'") from None
+        raise InputError(f"input {place} (counted from 0) must be text, not {wrong!r}: write {str(wrong)!r}") from None
     start = np.zeros(len(words) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, words), dtype=np.int64, count=len(words)), out=start[1:])
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4"), start

@@ -75,6 +75,7 @@ class HeadPattern:
         meaning: the positions, in a few words.
         formula: the positions, as an equation; source: where the paper has it.
         seen: see `Seen`.
+        name: of the heads, if readers know them by that and not by the claim.
     """
 
     claim: str
@@ -82,6 +83,7 @@ class HeadPattern:
     formula: str = ""
     source: str = ""
     seen: Seen = "one"
+    name: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +174,7 @@ class Scheme:
         held: name of a subspace -> its contents; None: unknown.
         answers: the labels of the answers; None: answers are numbers.
         nodes: number of a node, such as ``s5`` or ``c7`` in names of subspaces and variables -> its definition.
+        by_name: whether variables that can be set go by the names of their subspaces, instead of what these hold.
         ends: the outcomes that are counted over runs; empty: outcomes are not counted.
     """
 
@@ -180,6 +183,7 @@ class Scheme:
     held: Mapping[str, HeldVariable | None]
     answers: tuple[str, ...] | None = field(default=None)
     nodes: Mapping[str, str] = field(default_factory=dict)
+    by_name: bool = False
     ends: tuple[str, ...] = ()
 
     def variable(self, name: str) -> LabelVariable:

@@ -74,6 +74,10 @@ class CausalModel(Protocol):
         """What else variables are called, such as the columns of the table: name -> variable."""
 
     @property
+    def opposites(self) -> Mapping[str, str]:
+        """The names of truth values that variables are the opposites of: name -> variable; which is 1 where it is 0."""
+
+    @property
     def fixed(self) -> Mapping[str, str]:
         """What subspaces hold beside the variables, with the reason why that cannot be set."""
 
@@ -254,6 +258,7 @@ class ModelRuns:
 
     def __init__(self, model: SourceModel, prompt: Sequence[str], decoder: Decoder) -> None:
         self._model, self._prompt, self.aliases = model, tuple(prompt), model.aliases
+        self.opposites: Mapping[str, str] = {}
         subspaces = {subspace.holds: subspace for subspace in decoder.layout.subspaces}
         self.variables: Mapping[str, ModelVariable] = {
             variable.name: replace(variable, labels=subspaces[variable.name].labels or ())

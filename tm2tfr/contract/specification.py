@@ -44,6 +44,14 @@ class Specification(Protocol):
     def attended(self, where: str, i: int) -> Sequence[int]:
         """Return the positions to which a head with the claim `where` attends from position `i`; none: no such claim."""
 
+    def in_pass(self, layer: int, made: int) -> Specification:
+        """Return the specification of the stages of `layer`, which a loop runs, in its pass number `made`, from 1."""
+        return self
+
+    def passes(self, loop: int) -> int | None:
+        """Return how many passes loop number `loop`, from 0, has to make; None if that is not known."""
+        return None
+
     def remark(self, what: str, i: int) -> str | None:
         """Return what is known about a wrong value of `what` at position `i` where every head looked as it has to."""
         return None

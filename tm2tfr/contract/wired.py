@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
 from tm2tfr.contract.model import EMBEDDING, ModelVariable
@@ -48,14 +49,17 @@ ProgramKind = TypeVar("ProgramKind", bound=ProgramText)
 class WiredWeights(ABC, Generic[ProgramKind]):
     """What is the same for all runs of a program's weights: the wiring, and what comes together in runs.
 
+    Args:
+        by_name: whether variables go by the names of their subspaces, instead of what these hold.
+
     Attributes:
         spaces, wires, outputs: see `tm2tfr.transformer.listing.Wiring`.
         learning: whether what comes together is noted, instead of compared with what was noted.
     """
 
-    def __init__(self, program: ProgramKind, decoder: Decoder) -> None:
-        self.program, self.decoder = program, decoder
-        spaces, self.wires, self.outputs = wiring(decoder)
+    def __init__(self, program: ProgramKind, decoder: Decoder, *, by_name: bool = False) -> None:
+        self.program, self.decoder, self._by_name = program, decoder, by_name
+        spaces, self.wires, self.outputs = wiring(decoder, by_name=by_name)
         self.spaces = {what: space for what, space in spaces.items() if space.labels != ()}  # which nothing writes
         self.learning = True
         self._together: dict[str, set[Any]] = {}
@@ -75,7 +79,7 @@ class WiredWeights(ABC, Generic[ProgramKind]):
 
     @abstractmethod
     def variables(self) -> dict[str, ModelVariable]:
-        """Return the variables that can be set or seen, by what their subspaces hold."""
+        """Return the variables that can be set or seen, as `spaces` has them."""
 
     def wire(self, what: str) -> Wire:
         """Return what a variable is computed from."""
@@ -83,12 +87,13 @@ class WiredWeights(ABC, Generic[ProgramKind]):
 
     @cached_property
     def read_by(self) -> Mapping[str, str]:
-        """What reads each variable, in words: heads by their claims, other variables, and outputs."""
+        """What reads each variable, in words: heads, other variables, and outputs."""
         read_by: dict[str, dict[str, None]] = {what: {} for what in self.spaces}
         for reader, wire in self.wires.items():
             head = wire.head
             for read in {*wire.reads, *(head.query | head.key if head else ())}:
-                read_by[read][f"the head {head.attends}" if head else reader] = None
+                named = head and (head.name if self._by_name else head.attends)
+                read_by[read][f"the head {named}" if head else reader] = None
         for output, reads in self.outputs.items():
             for read in reads:
                 read_by[read][f"the output {output}"] = None
@@ -201,6 +206,8 @@ class WiredCausal:
 
     Args:
         started: settings -> the run in which variables have these values.
+        fixed: what else has a name and cannot be set, with why it is so.
+        opposites: name -> the variable whose opposite it is.
     """
 
     def __init__(
@@ -209,9 +216,11 @@ class WiredCausal:
         variables: Mapping[str, ModelVariable],
         aliases: Mapping[str, str],
         started: Callable[[Settings], WiredRun],
+        fixed: Mapping[str, str] = MappingProxyType({}),
+        opposites: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self.variables, self.aliases = variables, aliases
-        self.fixed: Mapping[str, str] = {what: PLACE for what in weights.spaces if what not in variables}
+        self.variables, self.aliases, self.opposites = variables, aliases, opposites
+        self.fixed: Mapping[str, str] = {what: PLACE for what in weights.spaces if what not in variables} | {**fixed}
         self._outputs, self._started = weights.decoder.outputs, started
 
     def run(self, settings: Settings, max_positions: int) -> CausalRun:

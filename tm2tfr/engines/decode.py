@@ -284,12 +284,14 @@ class Observation:
         stages: (layer, part, the residual stream after it: (width,)) in the order of the computation.
         heads: (layer, head) -> its scores, (n_key,), and the positions attended to; in a loop, those of the last pass.
         passes: the number of times that each stage of `stages` had been shown before it: 0 but for later passes of a loop.
+        looks: (layer, head, the passes before) -> the same as `heads`, of every pass.
     """
 
     def __init__(self) -> None:
         self.stages: list[tuple[int, str, Vector]] = []
         self.heads: dict[tuple[int, int], tuple[Vector, Vector]] = {}
         self.passes: list[int] = []
+        self.looks: dict[tuple[int, int, int], tuple[Vector, Vector]] = {}
         self._shown: dict[tuple[int, str], int] = {}
 
     def stage(self, layer: int, part: str, residual: Vector) -> None:
@@ -301,11 +303,12 @@ class Observation:
     def head(self, layer: int, head: int, scores: Vector, attended: Vector) -> None:
         """Keep a head's scores and the positions it attended to."""
         self.heads[layer, head] = (scores, attended)
+        self.looks[layer, head, self._shown.get((layer, "attention"), 0)] = (scores, attended)
 
     @property
     def streams(self) -> list[Vector]:
-        """The residual stream before each layer and after the last."""
-        return [residual for _, part, residual in self.stages if part != "attention"]
+        """The residual stream before each layer and after the last; in a loop, in its last pass."""
+        return list({layer: residual for layer, part, residual in self.stages if part != "attention"}.values())
 
 
 def observe(decoder: Decoder, tokens: Sequence[str], *, engine: Engine, position: int | None = None) -> Observation:

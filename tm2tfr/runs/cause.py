@@ -3,80 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from math import inf, isfinite
+from math import inf
 
 import numpy as np
 
-from tm2tfr.base.errors import visible
-from tm2tfr.contract.shown import PlainData
-from tm2tfr.contract.source import Ending
 from tm2tfr.contract.specification import Specification, vector
 from tm2tfr.engines.decode import Engine, Observation, observe, observe_all, observe_at
 from tm2tfr.engines.overflow import nearest
 from tm2tfr.engines.reading import SOFT, combination
+from tm2tfr.runs.passes import WrongPasses, stages
+from tm2tfr.runs.told import Attention, Cause, or_norm, passes_cause, positions_text
 from tm2tfr.transformer.attention import exact_scores, in_sight, softmax
 from tm2tfr.transformer.matrix import Rational
 from tm2tfr.transformer.residual import Subspace
-from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
+from tm2tfr.transformer.weights import Decoder, Head, Mask
 
 MOST_PLACES = 512
 """The most positions of a head that are searched for a wrong value."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attention:
-    """Where a head looked and where it should have looked, with the scores as the engine computed them."""
-
-    head: str
-    attended: tuple[int, ...]
-    expected: tuple[int, ...]
-    score: float
-    expected_score: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cause:
-    """The first wrong value: at `position`, after `part` of `layer`.
-
-    Layers count from 1; 0 is the embedding, and one more than the last is the unembedding. `about` names
-    the part of the program that this position answers: the gate of a circuit, nothing of a Turing machine.
-    """
-
-    position: int
-    layer: int
-    layer_name: str
-    part: str
-    subspace: str
-    expected: str
-    found: str
-    attention: Attention | None
-    why: str
-    about: str | None = field(default=None, repr=False)
-
-    def __str__(self) -> str:
-        """Return the cause in a few lines."""
-        inside = f"layer {self.layer} ({self.layer_name}), {self.part.replace('_', '-')}"
-        where = inside if self.part in ("attention", "feed_forward") else self.part
-        lines = [f"{where} at position {self.position}: {self.subspace} should be {self.expected}, is {self.found}"]
-        if (a := self.attention) is not None:
-            lines.append(
-                f"head {a.head!r} attended to {_positions(a.attended)} with score {a.score:.17g}, "
-                f"should attend to {_positions(a.expected)} with score {a.expected_score:.17g}"
-            )
-        lines += [self.why] if self.about is None else [self.why, self.about]
-        return "\n".join(map(visible, lines))
-
-    def as_dict(self) -> PlainData:
-        """Return the cause as plain data; a score that is not a finite float is text."""
-        plain = asdict(self)
-        if self.about is None:
-            del plain["about"]
-        for name in ("score", "expected_score") if self.attention else ():
-            score = plain["attention"][name]
-            plain["attention"][name] = score if isfinite(score) else str(score)
-        return plain
 
 
 def find_cause(
@@ -115,13 +60,16 @@ def _first_of_all(decoder: Decoder, specification: Specification, position: int,
     """
     observed = observe_all(decoder, specification.tokens, engine=engine)
     places = [position, *(i for i in range(len(observed)) if i != position)]
-    for n, (layer, part, _) in enumerate(observed[position].stages):
+    for stage in stages(decoder, specification, observed[position]):
+        if isinstance(stage, WrongPasses):
+            return passes_cause(decoder, position, stage)
         for i in places:
-            residual = list(observed[i].stages[n][2])
-            wrong = _first_wrong(decoder, specification, i, (layer, part), residual, engine.dtype, len(observed))
+            residual = list(observed[i].stages[stage.number][2])
+            here = (stage.layer, stage.part)
+            wrong = _first_wrong(decoder, stage.specification, i, here, residual, engine.dtype, len(observed))
             if wrong is not None:
-                finder = _Finder(decoder, specification, i, engine, observed[i])
-                return finder.cause(layer, part, *wrong)
+                finder = _Finder(decoder, stage.specification, i, engine, observed[i], stage.made)
+                return finder.cause(*here, *wrong)
     return None
 
 
@@ -141,43 +89,6 @@ def looked_elsewhere(
                 if cause is not None:
                     return cause
     return None
-
-
-def unembedding_cause(
-    decoder: Decoder, position: int, expected: object, found: object, about: str | None = None, *, output: str | None = None
-) -> Cause:
-    """Return the cause of a wrong answer at a position whose residual stream is right after every layer.
-
-    Args:
-        output: the name of the output that answers it; None: it is the next token.
-    """
-    return Cause(
-        position=position,
-        layer=len(decoder.layers) + 1,
-        layer_name="unembedding",
-        part="unembedding",
-        subspace="logits" if output is None else f"the output {output}",
-        expected=str(expected),
-        found=str(found),
-        attention=None,
-        why=f"the residual stream is right after every layer: the unembedding weights are wrong{_or_norm(decoder.norm)}",
-        about=about,
-    )
-
-
-def ending_cause(decoder: Decoder, ending: Ending, position: int) -> Cause:
-    """Return the cause of a decoder that stops in the wrong place, reported at the last position of its run."""
-    return Cause(
-        position=position,
-        layer=len(decoder.layers) + 1,
-        layer_name=ending.what,
-        part=ending.what,
-        subspace=ending.part,
-        expected=ending.expected,
-        found=ending.found,
-        attention=None,
-        why=ending.why,
-    )
 
 
 @dataclass(frozen=True)
@@ -201,6 +112,7 @@ class _Finder:
     position: int
     engine: Engine
     seen: Observation
+    made: int | None = None
 
     def cause(self, layer: int, part: str, subspace: Subspace, found: list[float]) -> Cause:
         """Return the cause, given the first wrong stage and subspace."""
@@ -226,6 +138,7 @@ class _Finder:
             attention=looked.attention if looked is not None and looked.astray else None,
             why=self._why(layer, part, subspace, looked),
             about=self.specification.about(self.position),
+            made=self.made,
         )
 
     def elsewhere(self, layer: int, k: int, head: Head) -> Cause | None:
@@ -239,8 +152,8 @@ class _Finder:
             layer_name=self.decoder.layers[layer].name,
             part="attention",
             subspace="where a head looks",
-            expected=_positions(looked.attention.expected),
-            found=_positions(looked.attention.attended),
+            expected=positions_text(looked.attention.expected),
+            found=positions_text(looked.attention.attended),
             attention=looked.attention,
             why=self._why_elsewhere(layer, looked),
             about=self.specification.about(self.position),
@@ -269,7 +182,7 @@ class _Finder:
 
     def _attention(self, layer: int, k: int, head: Head) -> tuple[Mapping[int, float], Sequence[int]]:
         """Return a head's scores by position, those that its mask lets it see, and the positions attended to."""
-        scores, attended = self.seen.heads[layer, k]
+        scores, attended = self.seen.heads[layer, k] if self.made is None else self.seen.looks[layer, k, self.made - 1]
         there = in_sight(head.mask, self.position, len(self.specification.tokens))
         return dict(zip(there, scores, strict=False)), attended
 
@@ -292,13 +205,13 @@ class _Finder:
             return "the embedding weights are wrong"
         if looked is None:
             norm = self.decoder.layers[layer].feed_forward_norm if part == "feed_forward" else None
-            return f"its inputs are right: the {part.replace('_', '-')} weights of this layer are wrong{_or_norm(norm)}"
+            return f"its inputs are right: the {part.replace('_', '-')} weights of this layer are wrong{or_norm(norm)}"
         if looked.astray:
             return self._why_elsewhere(layer, looked)
         if soft := self._softly(layer, looked):
             return soft
         remark = self.specification.remark(subspace.holds, self.position)
-        also = _or_norm(self.decoder.layers[layer].attention_norm)
+        also = or_norm(self.decoder.layers[layer].attention_norm)
         return remark or f"the head looked where it should: its value or output weights are wrong{also}"
 
     def _softly(self, layer: int, looked: _Looked) -> str | None:
@@ -318,7 +231,7 @@ class _Finder:
         head, attention = looked.head, looked.attention
         there = in_sight(head.mask, self.position, len(self.specification.tokens))
         if hidden := set(attention.expected) - set(there):
-            return f"its mask {head.mask!r} hides {_positions(tuple(sorted(hidden)))}: use mask {_wider(head.mask)!r}"
+            return f"its mask {head.mask!r} hides {positions_text(tuple(sorted(hidden)))}: use mask {_wider(head.mask)!r}"
         if self.decoder.layers[layer].attention_norm is not None:
             return (
                 "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding"
@@ -390,16 +303,3 @@ def _words(subspace: Subspace, values: Sequence[float]) -> str:
         return "⊥ (0)"
     text = combination(subspace.labels, values)
     return text[1:-1] if sum(v != 0 for v in values) == 1 and 1 in values else text
-
-
-def _or_norm(norm: Norm | None) -> str:
-    """Return what else may be wrong where a part reads a layer norm."""
-    return "" if norm is None else ", or the layer norm that they read"
-
-
-def _positions(positions: tuple[int, ...]) -> str:
-    if len(positions) == 1:
-        return f"position {positions[0]}"
-    if len(positions) > 6:
-        return f"{len(positions)} positions ({positions[0]} … {positions[-1]})"
-    return f"positions {', '.join(map(str, positions))}"

@@ -11,8 +11,9 @@ from tm2tfr.base.errors import EngineError, visible
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import ANY, AnyRow, Column, Truth
 from tm2tfr.engines.decode import Engine, observable
-from tm2tfr.runs.cause import Cause, ending_cause, find_cause, unembedding_cause
+from tm2tfr.runs.cause import find_cause
 from tm2tfr.runs.rows import as_computed, columns_of, is_turing, rows
+from tm2tfr.runs.told import Cause, ending_cause, unembedding_cause
 from tm2tfr.sources.turing.columns import OUTCOME_OF_TOKEN, TURING, described
 from tm2tfr.transformer.provenance import name
 from tm2tfr.transformer.soft import temperature_of
@@ -22,8 +23,6 @@ STOP = "stop"
 """What takes the place of a column where a decoder stops in the wrong place."""
 Progress = Callable[[int, int], None]
 """Called from time to time with two counts: what is done (positions, inputs, files), and steps of a machine, or all."""
-
-
 Sink = Callable[[Sequence[AnyRow]], None]
 """Takes rows as they come."""
 

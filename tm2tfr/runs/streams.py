@@ -18,8 +18,10 @@ from tm2tfr.contract.specification import Specification, written
 from tm2tfr.engines import engine as engine_named
 from tm2tfr.engines.decode import Observation, observe_all
 from tm2tfr.runs.batches.labelled import every_input
-from tm2tfr.runs.cause import Cause, find_cause, looked_elsewhere
+from tm2tfr.runs.cause import find_cause, looked_elsewhere
 from tm2tfr.runs.choose import labels_of, truth_of
+from tm2tfr.runs.passes import WrongPasses, stages
+from tm2tfr.runs.told import Cause
 from tm2tfr.transformer.claims import Claim, Over
 from tm2tfr.transformer.weights import Decoder, Head
 
@@ -107,7 +109,7 @@ def checked_streams(decoder: Decoder, program: object, *, longest: int | None = 
     right = labels_of(program, decoder)
     positions = decoder.positions or MOST_LENGTH
     longest = longest_streamed(right.letters, positions) if longest is None else longest
-    engine, stages = engine_named("dense", dtype), 1 + 2 * len(decoder.layers)
+    engine = engine_named("dense", dtype)
     there, inputs, numbers = _Written(decoder), 0, 0
     for batch in every_input(right.letters, min(longest, positions)):
         defined, _ = right(batch)
@@ -119,8 +121,8 @@ def checked_streams(decoder: Decoder, program: object, *, longest: int | None = 
             specification = truth.specification(len(truth.prompt) - 1)
             if not specification.covers(decoder.layout):
                 return Streams(inputs=inputs, longest=longest, numbers=numbers, covered=False)
-            inputs, numbers = inputs + 1, numbers + len(truth.prompt) * stages * decoder.layout.width
             seen = observe_all(decoder, specification.tokens, engine=engine)
+            inputs, numbers = inputs + 1, numbers + sum(len(each.stages) for each in seen) * decoder.layout.width
             cause = None  # as well where there are a few roundings more than there may be
             if not there.agrees(specification, seen, engine.dtype):
                 cause = find_cause(decoder, specification, 0, engine=engine)
@@ -155,14 +157,21 @@ class _Written:
         """Return whether every number of a stream is right, up to a few roundings of numbers of `dtype`."""
         decoder, tokens = self._decoder, specification.tokens
         last = len(decoder.layers), "feed_forward"
-        final = [list(map(float, specification.stream(decoder.layout, i, *last))) for i in range(len(tokens))]
-        due, slack = np.array(final), 8 * float(np.finfo(dtype).eps)
-        for i, seen in enumerate(observed):
-            for layer, part, residual in seen.stages:
-                right = np.where(self._mask(layer, part), due[i], 0.0)
+        due, slack = dict[int, NDArray[np.float64]](), 8 * float(np.finfo(dtype).eps)  # by specification: that of a pass
+        for stage in stages(decoder, specification, observed[0]):
+            if isinstance(stage, WrongPasses):
+                return False
+            spec = stage.specification
+            if id(spec) not in due:
+                final = [list(map(float, spec.stream(decoder.layout, i, *last))) for i in range(len(tokens))]
+                due[id(spec)] = np.array(final)
+            for i, seen in enumerate(observed):
+                right = np.where(self._mask(stage.layer, stage.part), due[id(spec)][i], 0.0)
                 allowed = slack * np.maximum(np.abs(right), 1 / len(tokens))
-                if not (np.abs(np.asarray(residual, dtype=np.float64) - right) <= allowed).all():
+                residual = np.asarray(seen.stages[stage.number][2], dtype=np.float64)
+                if not (np.abs(residual - right) <= allowed).all():
                     return False
+        for i, seen in enumerate(observed):
             for place, head in self._claiming.items():
                 if head.claim is not None:
                     self._note(place, head.claim, i, len(tokens), np.asarray(seen.heads[place][0], dtype=np.float64))

@@ -54,7 +54,7 @@ class Explained:
 
     def _heads(self) -> Iterator[tuple[str, ...]]:
         for each in self.patterns:
-            yield each.claim, each.meaning, each.formula, each.source
+            yield each.name or each.claim, each.meaning, each.formula, each.source
 
     def _tables(self, shown: Callable[[str], str]) -> Iterator[list[Sequence[str]]]:
         """Yield the tables that have rows, without their empty columns."""
@@ -101,6 +101,7 @@ def _variable(variable: ModelVariable, *, labels: bool) -> dict[str, object]:
 
 def _pattern(pattern: HeadPattern) -> dict[str, object]:
     return {
+        "name": pattern.name,
         "claim": pattern.claim,
         "meaning": pattern.meaning,
         "formula": pattern.formula,

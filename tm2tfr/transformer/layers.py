@@ -170,7 +170,7 @@ class LayerLoop:
         return f"{block}{how}{'' if self.until is None else ' until its condition holds everywhere'}"
 
 
-MOST_PASSES = 100_000
+MOST_PASSES = 10_000
 """A loop that states no number of passes is refused after this many."""
 
 

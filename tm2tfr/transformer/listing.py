@@ -267,10 +267,12 @@ class WiredHead:
     """A head.
 
     Args:
+        name: its name.
         attends: what it is claimed to attend to; empty if nothing is claimed.
         query, key: what its queries and its keys are computed from.
     """
 
+    name: str
     attends: str
     query: frozenset[str]
     key: frozenset[str]
@@ -278,7 +280,7 @@ class WiredHead:
 
 @dataclass
 class Wire:
-    """What a subspace of the stream is computed from, subspaces by what they hold.
+    """What a subspace of the stream is computed from, subspaces as `Wiring` has them.
 
     Args:
         head: the head that carries it there; None: it is computed by a feed-forward part, or by the embedding.
@@ -290,7 +292,7 @@ class Wire:
 
 
 class Wiring(NamedTuple):
-    """How the subspaces of a stream depend on each other, each by what it is claimed to hold.
+    """How the subspaces of a stream depend on each other, each by what it is claimed to hold, or by its name.
 
     Args:
         spaces: the subspaces; of several that hold the same, all but the first have a number behind that.
@@ -303,30 +305,35 @@ class Wiring(NamedTuple):
     outputs: Mapping[str, frozenset[str]]
 
 
-def wiring(decoder: Decoder) -> Wiring:
-    """Return what each subspace is computed from, and what each output is, by the entries of matrices that are not 0."""
+def wiring(decoder: Decoder, *, by_name: bool = False) -> Wiring:
+    """Return what each subspace is computed from, and what each output is, by the entries of matrices that are not 0.
+
+    Args:
+        by_name: whether subspaces go by their names, instead of what they hold.
+    """
     spaces: dict[str, Subspace] = {}
     for space in decoder.layout.subspaces:
-        what, n = space.holds, 2
+        own, n = space.name if by_name else space.holds, 2
+        what = own
         while what in spaces:
-            what, n = f"{space.holds} #{n}", n + 1
+            what, n = f"{own} #{n}", n + 1
         spaces[what] = space
-    own = [what for what, space in spaces.items() for _ in space.directions]
+    place = [what for what, space in spaces.items() for _ in space.directions]
     found: dict[str, Wire] = {}
     for layer in decoder.layers:
         for head in layer.heads:
             claim = "" if head.claim is None else head.claim.attends
-            wired = WiredHead(claim, _columns(head.query, own), _columns(head.key, own))
-            read_by_value = _rows(head.value, own)
+            wired = WiredHead(head.name, claim, _columns(head.query, place), _columns(head.key, place))
+            read_by_value = _rows(head.value, place)
             for row, column, _ in head.output.entries():
-                wire = found.setdefault(own[row], Wire())
+                wire = found.setdefault(place[row], Wire())
                 wire.head = wired
                 wire.reads |= read_by_value.get(column, set())
         if layer.feed_forward is not None:
-            read_by_unit = _rows(layer.feed_forward.input, own)
+            read_by_unit = _rows(layer.feed_forward.input, place)
             for row, unit, _ in layer.feed_forward.output.entries():
-                found.setdefault(own[row], Wire()).reads |= read_by_unit.get(unit, set())
-    rows = _rows(decoder.unembedding, own)
+                found.setdefault(place[row], Wire()).reads |= read_by_unit.get(unit, set())
+    rows = _rows(decoder.unembedding, place)
     outputs, start = {}, 0
     for output in decoder.outputs:
         end = start + len(output.answers)

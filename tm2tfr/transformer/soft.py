@@ -74,6 +74,7 @@ def softened(decoder: Decoder, temperature: float) -> Decoder:
     Raises:
         CompileError: for a temperature that is not a positive number or is too small; for weights that are already soft.
     """
+    _refuse_loops(decoder)
     if decoder.soft:
         raise already_soft(decoder)
     if not 0 < temperature < math.inf:
@@ -99,6 +100,12 @@ def with_softmax(head: Head, queries: Floats, what: str, remedy: str) -> Head:
         raise CompileError(f"{what} are too large: {remedy}")
     query = Matrix(head.query.shape, head.query.rows, head.query.columns, queries)
     return dataclasses.replace(head, query=query, weighting="softmax")
+
+
+def _refuse_loops(decoder: Decoder) -> None:
+    if decoder.loops:
+        problem = "these weights have loops, in whose passes the errors of softmax add up, and no bound is known"
+        raise CompileError(f"{problem}: use average-hard attention")
 
 
 def already_soft(decoder: Decoder, do: str = "soften") -> CompileError:
@@ -300,6 +307,7 @@ def locally_softened(decoder: Decoder, n: int | None) -> Decoder:
     Raises:
         CompileError: if a head has no local bound, or, for None, a gap that shrinks; for weights that are already soft.
     """
+    _refuse_loops(decoder)
     if decoder.soft:
         raise already_soft(decoder)
 

@@ -28,6 +28,8 @@ export interface LabellerSpec {
 export interface Stage {
   layer: number;
   part: Part;
+  /** The pass of its loop, from 1; 0: no loop runs its layer. */
+  pass: number;
   /** By position, the stream after it. */
   streams: Float64Array[];
 }
@@ -36,7 +38,7 @@ export interface Labelled {
   tokens: string[];
   /** By position, the answer of each output. */
   answers: string[][];
-  /** By layer, head and position, the positions attended to. */
+  /** By layer, head and position, the positions attended to; in a loop, in its last pass. */
   attended: number[][][][];
   stages: Stage[];
 }
@@ -78,9 +80,13 @@ export function labelled(decoder: Decoder, spec: LabellerSpec, text: string): La
   const stages: Stage[] = [];
   const watch = (i: number): Watch => {
     let number = 0;
+    const shown = new Map<string, number>();
     return {
       stage(layer, part, x) {
-        (stages[number++] ??= { layer, part, streams: [] }).streams[i] = x.slice();
+        const again = decoder.loops.some(({ first, last }) => first <= layer + 1 && layer < last);
+        const pass = (shown.get(`${layer} ${part}`) ?? 0) + 1;
+        shown.set(`${layer} ${part}`, pass);
+        (stages[number++] ??= { layer, part, pass: again ? pass : 0, streams: [] }).streams[i] = x.slice();
       },
       head(layer, head, look) {
         const [start, end] = inSight(decoder.layers[layer]!.heads[head]!.mask, i, given.length);

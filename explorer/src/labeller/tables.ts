@@ -59,11 +59,11 @@ export function stages({ stages: all }: Labelled, { subspaces }: LabellerSpec): 
   const starts = [0];
   for (const { labels } of subspaces) starts.push(starts.at(-1)! + (labels ? labels.length : 1));
   const part = (x: Float64Array | undefined, n: number) => (x ?? new Float64Array(starts.at(-1)!)).subarray(starts[n]!, starts[n + 1]!);
-  return all.map(({ layer, part: named, streams }, number) => {
+  return all.map(({ layer, part: named, pass, streams }, number) => {
     const before: Stage | undefined = all[number - 1];
     const differs = (n: number) => streams.some((x, i) => part(x, n).some((value, k) => value !== part(before?.streams[i], n)[k]));
     const changed = Array.from(subspaces.keys()).filter(differs);
-    const where = number === 0 ? "embedding" : `layer ${layer + 1}, ${named.replace("_", "-")}`;
+    const where = number === 0 ? "embedding" : `layer ${layer + 1}, ${pass ? `pass ${pass}, ` : ""}${named.replace("_", "-")}`;
     const summary = el("summary", {}, changed.length ? `${where}: ${counted(changed.length, "subspace")}` : `${where}: nothing changes`);
     if (!changed.length) return el("details", { open: number === 0 }, summary);
     const rows = streams.map((x, i) => el("tr", {}, el("th", { scope: "row" }, String(i)), ...changed.map((n) => el("td", {}, content(subspaces[n]!.labels, part(x, n))))));

@@ -45,6 +45,13 @@ class Cache {
     this.used++;
   }
 
+  /** Forget all positions. */
+  clear(): void {
+    this.used = 0;
+    this.components.fill(null);
+    this.sums.fill(0);
+  }
+
   /** A component at all positions so far, and zeros after them. */
   component(c: number): Float64Array {
     return this.components[c] ?? this.zeros;
@@ -117,6 +124,12 @@ export class AttentionHead {
     this.keys.append(this.taken);
     this.value.into(this.taken, x);
     this.values.append(this.taken);
+  }
+
+  /** Drop the keys and values so far: those of an earlier pass of a loop. */
+  forget(): void {
+    this.keys.clear();
+    this.values.clear();
   }
 
   /** Attend from `position`, in a sequence of which `length` positions are taken; x: (width,) what the head reads there.

@@ -28,6 +28,8 @@ export interface DecoderSpec {
     feed_forward_norm: NormSpec | null;
   }[];
   norm: NormSpec | null;
+  /** Layers that are run again: the first and the last, from 1; the most passes, null if none are stated. */
+  loops: { first: number; last: number; times: number | null; until: boolean }[];
   counts: Place;
   rows: Place;
   columns: Place;
@@ -80,6 +82,15 @@ export interface Layer {
   feedForwardNorm: Norm | null;
 }
 
+/** Layers, from 1, that are run again, in passes. */
+export interface Loop {
+  first: number;
+  last: number;
+  times: number | null;
+  /** (1, width): it ends where this times the stream is 1/2 or more at every position; null: after `times` passes. */
+  until: Matrix | null;
+}
+
 /** Plain data, which can be sent to a worker. */
 export interface Decoder {
   width: number;
@@ -91,6 +102,7 @@ export interface Decoder {
   positions: number | null;
   outputs: { name: string; labels: string[] | null }[];
   layers: Layer[];
+  loops: Loop[];
   norm: Norm | null;
   tokens: Matrix;
   place: Matrix;
@@ -129,9 +141,10 @@ export function decoderOf(spec: DecoderSpec, buffers: Buffers): Decoder {
     const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
     return { name, heads: own, feedForward, ...norms[n]! };
   });
+  const loops = spec.loops.map(({ first, last, times, until }): Loop => ({ first, last, times, until: until ? next(1, width) : null }));
   const names = spec.names && (JSON.parse(textAt(buffers, spec.names)) as NonNullable<Decoder["names"]>);
   const { bos, stop } = spec;
-  return { width, vocabulary, bos, stop, features, positions, outputs, layers, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
+  return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last, tokens, place, table, unembedding, unembeddingBias, names };
 }
 
 /** What each row of the unembedding is called. */

@@ -1,16 +1,19 @@
 // The dense engine of tm2tfr/engines/dense.py in the browser: the same float64 operations in the same order.
 
 import { AttentionHead, type Look } from "./attention";
-import { answered, type Decoder } from "./decoder";
+import { answered, type Decoder, type Loop } from "./decoder";
 import { ColumnsOf, LinearMap, vector } from "./matrix";
 import { LayerNorm, read } from "./norm";
 import { everythingIsFinite } from "./overflow";
 import { type Feature, feature } from "./positions";
-import { beyondTheTable, firstInfinite, layerCalled, quoted, Refused, tooLarge } from "./refusals";
+import { beyondTheTable, firstInfinite, layerCalled, quoted, Refused, thousands, tooLarge } from "./refusals";
 
 export type Part = "embedding" | "attention" | "feed_forward";
 
-/** An observer of a forward pass from the inside. Layers count from 0. What it is shown is valid during the call alone. */
+/** An observer of a forward pass from the inside. Layers count from 0, and those of a loop are shown again in every pass.
+ *
+ * What it is shown is valid during the call alone.
+ */
 export interface Watch {
   /** The residual stream, (width,), after the embedding (layer -1), or after a part of a layer. */
   stage(layer: number, part: Part, x: Float64Array): void;
@@ -192,17 +195,49 @@ class Whole extends Weights {
   run(tokens: ArrayLike<number>, watches: ReadonlyMap<number, Watch>): Passed[] {
     const streams = Array.from(tokens, (token, i) => this.embedded(token, i));
     for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]!);
-    this.layers.forEach(({ heads, attentionNorm }, n) => {
-      if (heads.length) {
-        const reads = streams.map((x, i) => read(attentionNorm, x, i));
-        for (const x of reads) for (const head of heads) head.take(x);
-        streams.forEach((x, i) => this.attend(n, x, reads[i]!, i, streams.length, watches.get(i)));
-      }
-      streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
-    });
+    const through = (from: number, to: number) => {
+      for (let n = from; n < to; n++) this.layer(n, streams, watches);
+    };
+    let done = 0;
+    for (const loop of this.decoder.loops) {
+      through(done, loop.first - 1);
+      this.repeat(loop, streams, () => through(loop.first - 1, loop.last));
+      done = loop.last;
+    }
+    through(done, this.layers.length);
     return streams.map((residual, i) => ({ residual, logits: this.answers(residual, i) }));
   }
+
+  /** Run layer n, from 0, at all positions. */
+  private layer(n: number, streams: Float64Array[], watches: ReadonlyMap<number, Watch>): void {
+    const { heads, attentionNorm } = this.layers[n]!;
+    if (heads.length) {
+      const reads = streams.map((x, i) => read(attentionNorm, x, i));
+      for (const head of heads) head.forget();
+      for (const x of reads) for (const head of heads) head.take(x);
+      streams.forEach((x, i) => this.attend(n, x, reads[i]!, i, streams.length, watches.get(i)));
+    }
+    streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
+  }
+
+  /** Make the passes of a loop. */
+  private repeat({ first, last, times, until }: Loop, streams: Float64Array[], pass: () => void): void {
+    const row = until && new LinearMap(until);
+    const ended = (x: Float64Array) => {
+      const found = new Float64Array(1);
+      row!.addTo(found, x);
+      return found[0]! >= 0.5;
+    };
+    for (let number = 1; number <= (times ?? MOST_PASSES); number++) {
+      pass();
+      if (row && streams.every(ended)) return;
+    }
+    if (times === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most`);
+  }
 }
+
+/** A loop that states no number of passes is refused after this many. */
+const MOST_PASSES = 10_000;
 
 /** Run a whole sequence at once, with heads of any mask; watches: by position, who is shown the computation at it.
  *
@@ -220,6 +255,7 @@ export function argmax(numbers: Float64Array): number {
 }
 
 function refuseAhead(decoder: Decoder): void {
+  if (decoder.loops.length) throw new Refused("these weights run layers again, so they cannot run position by position: run the whole sequence at once");
   const head = decoder.layers.flatMap(({ heads }) => heads).find(({ mask }) => mask !== "future");
   if (!head) return;
   const what = `head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead`;

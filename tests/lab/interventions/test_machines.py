@@ -9,8 +9,8 @@ from tests.lab.interventions.agreeing import EACH, agreeing, differing
 from tests.strategies import tries
 from tm2tfr.api.interventions import bases
 from tm2tfr.base.errors import UsageError
-from tm2tfr.lab.interventions.intervened import read_settings
 from tm2tfr.lab.interventions.intervention import subspace_of, wrong_cells
+from tm2tfr.lab.interventions.settings import read_settings
 
 
 def test_a_state_that_is_set_is_read_by_the_transition_at_once() -> None:
@@ -108,8 +108,8 @@ def test_a_machine_that_does_not_halt_is_cut_off() -> None:
         ({("L3H0", 5): 3}, "L3H0@5: L3H0 cannot be set: it says where the head 'latest write' attends, which is in no"),
         ({("token_id", 5): 3}, "token_id@5: token_id cannot be set: it is the number of a token: set 'token' to the token"),
         ({"position@5": 3}, "position@5: position cannot be set: it says where a position is, and has no cause"),
-        ({}, "nothing is set: add for example settings='q@0=q0', in Python {('q', 0): 'q0'}; variables lists all"),
-        ({"q": "q1"}, "'q' is not a variable with a position: use for example ('q', 5), or 'q@5'"),
+        ({}, "nothing is set: add for example settings='q@4=q0', in Python {('q', 4): 'q0'}; variables lists all"),
+        ({"q": "q1"}, "'q' is not a variable with a position: use for example ('q', 4), or 'q@4'"),
     ],
 )
 def test_what_cannot_be_set_is_refused(settings: dict[tuple[str, int], object], words: str) -> None:

@@ -12,7 +12,7 @@ from tests.cli.test_commands import failed
 from tests.cli.test_commands import tm2tfr as command
 from tm2tfr.api.interventions import bases
 from tm2tfr.base.errors import CompileError, EngineError, InputError, UsageError
-from tm2tfr.lab.interventions.intervened import read_settings
+from tm2tfr.lab.interventions.settings import read_settings
 from tm2tfr.lab.labels.hooks import columns_in_weights
 from tm2tfr.lab.labels.runs import LabelledRuns
 
@@ -47,11 +47,14 @@ def test_weights_without_a_source_and_other_engines_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("q5", "'q5' does not say what is to be set: write for example"), ("@5=q", "'@5=q' does not say")],
+    [
+        ("q5", "'q5' does not say what is to be set: write for example 'q@4=q0', or 'q@4 from 11@4'"),
+        ("@5=q", "'@5=q' does"),
+    ],
 )
 def test_what_does_not_say_what_is_set_is_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        read_settings([text])
+        tm2tfr.intervene("chapter", "11", [text])
     with pytest.raises(UsageError, match="q@5 is set twice: set it once"):
         read_settings(["q@5=a", "q@5 = b"])
 
@@ -62,7 +65,7 @@ def test_the_command_says_all_of_it_and_by_its_exit_code_whether_it_agrees(tmp_p
     assert done.stdout == f"{tm2tfr.intervene('chapter', '11', {('q', 5): 'q1'})}\n"
     said = json.loads(command("intervene", "chapter", "-i", "11", "--set", "q@5=q1", "--json", cwd=tmp_path).stdout)
     assert (said["agrees"], said["first"], said["why"]) == (True, 5, None)
-    example = "--set 'level@0=-10', in Python {('level', 0): '-10'}"
+    example = "--set 'turn@2=1', in Python {('turn', 2): '1'}"
     assert f"nothing is set: add for example {example}" in failed(2, command("intervene", "dyck-2", cwd=tmp_path))
     wrong = command("intervene", "chapter", "-i", "11", "--set", "z@5=q1", cwd=tmp_path)
     assert "z@5: chapter has no variable 'z'" in failed(2, wrong)
@@ -106,8 +109,8 @@ def test_parquet_has_the_same_rows(tmp_path: Path) -> None:
 COLUMNS = {
     "chapter": {"q": "e_q", "token": "e_x", "answer": "e_y", "h_before": "h_{i-1}", "b(j*)": "e_b(j*-1)"},
     "full-adder": {"bit": "x", "next": "y", "x_a": "x_a", "t011": "t011"},
-    "running-parity": {"token": "token", "state": "value s333"},
-    "ends-in-110": {"prev Q[1]": "is s4"},
+    "running-parity": {"token": "token", "state": "state"},
+    "ends-in-110": {"prev Q[1]": "prev Q[1]"},
 }
 """What some columns of labels are called in weights."""
 
@@ -163,7 +166,21 @@ def test_every_column_of_labels_is_taken_or_answered(subject: str) -> None:
             taken[column] = base.variable(column, column).name
         except UsageError as error:
             said = str(error)
-        fixed = isinstance(places, str) or base.of_subspace(places[0]) in {*base.model.fixed, *unset}
+        named = column in base.model.aliases or column in base.model.opposites
+        fixed = not named if isinstance(places, str) else base.of_subspace(places[0]) in {*base.model.fixed, *unset}
         assert said.startswith(f"{column}: {column} cannot be set: ") == fixed
         assert (column in taken) == (not fixed)
     assert {**taken, **COLUMNS[subject]} == taken
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subject", ["sort", "since-b", "hop-1", "full-adder", "chapter"])
+def test_what_is_advised_is_a_variable_of_this_source_that_can_be_set(subject: str) -> None:
+    with pytest.raises(UsageError) as error:
+        tm2tfr.intervene(subject, None, ["nothing"])
+    written, from_another = str(error.value).partition("write for example '")[2].split("', or '")
+    assert tm2tfr.intervene(subject, None, [written]).settings
+    assert tm2tfr.intervene(subject, None, [from_another.partition("' for the value")[0]]).settings
+    with pytest.raises(UsageError) as again:
+        tm2tfr.intervene(subject, None, {})
+    assert written in str(again.value)

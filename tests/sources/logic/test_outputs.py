@@ -38,9 +38,9 @@ def test_no_two_names_are_equal() -> None:
     a = make(OneOf, of=make(Input), values=("a",))
     f = make(And, parts=(make(Not, of=a), make(Previous, of=a)))
     named = program("f", **{"f": f, "!Q[a]": a, "in": f.parts[1]})
-    assert list(output_names(named).values()) == ["f", "in #0", "!Q[a]", "!Q[a] #2", "in"]
+    assert list(output_names(named).values()) == ["f", "in'", "!Q[a]", "!Q[a]'", "in"]
     taken = program("f", **{"f": f, "!Q[a]": a, "!Q[a] #2": make(Input)})
-    assert list(output_names(taken).values()) == ["f", "!Q[a] #2", "!Q[a]", "!Q[a] #3", "prev Q[a]"]
+    assert list(output_names(taken).values()) == ["f", "!Q[a] #2", "!Q[a]", "!Q[a]'", "prev Q[a]"]
 
 
 # ── which parts of a formula or program its weights answer

@@ -40,6 +40,16 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.rasp")))
 
 
+def looped() -> tuple[str, ...]:
+    """Return the names of those with a loop, which the authors' interpreter cannot read: nothing is recorded of them."""
+    return tuple(name for name in names() if re.search(r"(?m)^ *repeat\b", (FOLDER / f"{name}.rasp").read_text("utf-8")))
+
+
+def theirs() -> tuple[str, ...]:
+    """Return the names of those in the authors' own language."""
+    return tuple(name for name in names() if name not in looped())
+
+
 def shown(value: object) -> str:
     """Return a value as tables show it: text as it is, T and F, whole numbers, and fractions as a/b."""
     if isinstance(value, bool):

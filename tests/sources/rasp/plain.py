@@ -20,6 +20,7 @@ PLAIN: Recordings[Function] = Recordings(
 """By the name of the shipped program."""
 MEANT: dict[str, Callable[[Sequence[Any]], bool]] = {
     "long-addition": lambda w: w.count("+") <= 1,
+    "looped-addition": lambda w: w.count("+") <= 1,
     "binary-addition": lambda w: w.count("+") <= 1,
     "double-histogram": lambda w: w[0] == "§" and w.count("§") == 1,
 }
@@ -78,6 +79,7 @@ _prefix("pair-balance")(lambda w: Fraction(w.count("(") - w.count(")"), len(w)))
 _prefix("fraction-of-previous")(lambda w: Fraction(w.count("a"), len(w)))
 _everywhere("parity")(lambda w: w.count("1") % 2 == 0)
 _prefix("running-parity")(lambda w: w.count("1") % 2)
+_prefix("looped-parity")(lambda w: w.count("1") % 2)
 PLAIN["shift"] = lambda w: ["-", *w[:-1]]
 PLAIN["rotate"] = lambda w: [*w[1:], w[0]]
 _each("pointer")(lambda w, i: w[w[i]] if w[i] < len(w) else -1)
@@ -164,6 +166,7 @@ def _added(w: Sequence[str], base: int) -> Sequence[int]:
 
 
 PLAIN["long-addition"] = lambda w: _added(w, 10)
+PLAIN["looped-addition"] = lambda w: _added(w, 10)
 PLAIN["binary-addition"] = lambda w: _added(w, 2)
 
 

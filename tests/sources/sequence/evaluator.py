@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from tm2tfr.base.errors import InputError
 from tm2tfr.sources.sequence.functions import RELATIONS, NoValueError, applied, is_number, whole
 from tm2tfr.sources.sequence.graph import (
+    AfterLoop,
     Apply,
     Attend,
     Combine,
@@ -22,6 +23,8 @@ from tm2tfr.sources.sequence.graph import (
     Item,
     Nearest,
     Operation,
+    PassLoop,
+    PassState,
     Position,
     Property,
     Reckoned,
@@ -31,6 +34,7 @@ from tm2tfr.sources.sequence.graph import (
     Weighted,
     called,
     ordered,
+    parents,
 )
 
 Items = tuple[Item, ...]
@@ -49,12 +53,37 @@ def evaluate_graph(graph: SequenceGraph | Iterable[Operation], word: Iterable[It
         raise InputError("the word is empty: programs are defined on at least one token")
     wanted = [node for _, node in graph.outputs] if isinstance(graph, SequenceGraph) else list(graph)
     done: dict[Operation, Items] = {}
-    for node in ordered(wanted):
-        try:
-            done[node] = tuple(_VALUES[type(node)](node, done, tokens, i) for i in range(len(tokens)))
-        except NoValueError as why:
-            raise NoValueError(f"{called(node)}: {why}") from why
+    order, looped = ordered(wanted), set[PassLoop]()
+    for place, node in enumerate(order):
+        if isinstance(node, AfterLoop) and node.loop not in looped:
+            looped.add(node.loop)
+            _repeat(node.loop, order[:place], done, tokens)
+        _evaluate(node, done, tokens)
     return done
+
+
+def _evaluate(node: Operation, done: dict[Operation, Items], tokens: Items) -> None:
+    try:
+        done[node] = tuple(_VALUES[type(node)](node, done, tokens, i) for i in range(len(tokens)))
+    except NoValueError as why:
+        raise NoValueError(f"{called(node)}: {why}") from why
+
+
+def _repeat(loop: PassLoop, before: Sequence[Operation], done: dict[Operation, Items], tokens: Items) -> None:
+    """Make the passes of a loop after the first, which has been made; `before`: what has been evaluated, in its order."""
+    inside = set[Operation](loop.states)
+    for node in before:
+        if inside & set(parents(node)):
+            inside.add(node)
+    for number in range(1, loop.times or 1000):
+        if loop.until is not None and all(done[loop.until]):
+            return
+        if number >= 999 and loop.times is None:
+            raise NoValueError("the loop does not end")
+        done.update({state: done[after] for state, after in zip(loop.states, loop.nexts, strict=True)})
+        for node in before:
+            if node in inside and node not in loop.states:
+                _evaluate(node, done, tokens)
 
 
 _Done = Mapping[Operation, Items]
@@ -140,5 +169,7 @@ _VALUES: Mapping[type[Operation], Callable[[Any, _Done, Items, int], Item]] = {
     Reckoned: _reckoned,
     Weighted: _weighted,
     Property: _property,
+    PassState: lambda node, done, tokens, i: done[node.initial][i],
+    AfterLoop: lambda node, done, tokens, i: done[node.value][i],
 }
 """What an operation of each class is at position i, given what those are that it is made of."""

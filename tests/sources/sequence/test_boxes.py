@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import tries
-from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, added, boxes, complement, of_bits, ways
+from tm2tfr.sources.sequence.compiler.codes import BitForm, Box, Code, Time, added, boxes, complement, of_bits, ways
 from tm2tfr.sources.sequence.graph import Item
 
 Table = dict[tuple[Item, ...], Item]
@@ -26,7 +28,11 @@ def tables(draw: st.DrawFn) -> Table:
 @given(tables())
 @settings(max_examples=tries(400))
 def test_each_combination_is_in_one_box(table: Table) -> None:
-    found = boxes(table)
+    assert_is_partition(boxes(table), table)
+
+
+def assert_is_partition(found: list[tuple[Box, Item]], table: Table) -> None:
+    """Assert that each combination is in exactly one box, which has its result."""
     for combination, result in table.items():
         ((value, kind),) = [
             (value, type(value))
@@ -43,6 +49,27 @@ def test_what_makes_no_difference_is_one_box() -> None:
         (frozenset("abcd"), frozenset("xz")): False,
     }
     assert boxes({}) == []
+
+
+def test_a_disjunction_of_many_sources_has_few_boxes() -> None:
+    """Of (a and b) or (c and d) or …: the first conjunction that is true, or for each the part that is not."""
+    table: Table = {
+        each: any(map(all, zip(each[::2], each[1::2], strict=True))) for each in product([False, True], repeat=10)
+    }
+    found = boxes(table)
+    assert len(found) <= 3**5
+    assert_is_partition(found, table)
+
+
+@pytest.mark.parametrize("width", [7, 8])
+def test_merged_boxes_are_a_partition_with_the_results_of_the_table(width: int) -> None:
+    chosen = random.Random(width)
+    table: Table = {
+        each: chosen.choice([0, False, True]) for each in product([0, 1], repeat=width) if chosen.random() < 0.9
+    }
+    found = boxes(table)
+    assert len(found) < len(table)
+    assert_is_partition(found, table)
 
 
 def code(name: str) -> Code:

@@ -49,7 +49,7 @@ PAIR = "twice = selector_width(select(often, often, ==));"
         ),
         (
             "before = aggregate(select(tokens, tokens, <) or select(indices, indices + 1, ==), 1);",
-            "it.rasp:2:20: this selector compares 'tokens_str' and 'indices', which can have more than 30 values together",
+            "it.rasp:2:20: this selector compares 'tokens' and 'indices', which can have more than 30 values together",
             30,
             set(),
         ),

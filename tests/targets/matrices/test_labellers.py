@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.engines.labellers import causal, labeller, scrambled
+from tests.engines.looped import counting
 from tests.targets.labellers import compiled
 from tests.targets.matrices.programs import BOTH, loaded, needs_torch, tampered
 from tm2tfr.api.targets import export_to, verify_export
@@ -35,6 +36,10 @@ MADE: dict[str, Callable[[], Decoder]] = {
     "parity": lambda: compiled("parity"),
     "running-parity": lambda: compiled("running-parity", mask="future"),
     "elementwise": lambda: compiled("elementwise"),
+    "looped-parity": lambda: compiled("looped-parity"),
+    "a loop by hand": counting,
+    "a loop with both": lambda: counting(times=3),
+    "a fixed number of passes": lambda: counting(times=3, until=False),
 }
 
 
@@ -71,13 +76,13 @@ def test_random_weights_of_any_mask_answer_as_they_do_here(to: str, tmp_path: Pa
         for n in (1, 3, 6):
             tokens = [(seed + 2 * i) % len(made.vocabulary) for i in range(n)]
             right = run_whole(made, tokens, engine=Dense())
-            wanted = read_labels(made, np.array([there.logits for there in right]))
+            wanted = read_labels(made.outputs, np.array([there.logits for there in right]))
             assert first_wrong(wanted, model.labelled(made, tokens)) is None
 
 
 @pytest.mark.parametrize("to", BOTH)
-def test_a_batch_has_the_labels_of_its_sequences(to: str, tmp_path: Path) -> None:
-    made = labeller()
+@pytest.mark.parametrize("made", [labeller(), counting()], ids=["three masks", "a loop, of other passes in each"])
+def test_a_batch_has_the_labels_of_its_sequences(to: str, made: Decoder, tmp_path: Path) -> None:
     folder, batch = exported(to, tmp_path / "x", made), np.array([[0, 1, 2, 2], [2, 0, 0, 1], [1, 1, 1, 1]])
     if to == "torch":
         import torch
@@ -89,10 +94,10 @@ def test_a_batch_has_the_labels_of_its_sequences(to: str, tmp_path: Path) -> Non
         import onnxruntime
 
         (logits,) = onnxruntime.InferenceSession(str(folder / "model.onnx")).run(["logits"], {"input_ids": batch})
-    assert logits.shape == (3, 4, 6)
+    assert logits.shape == (len(batch), 4, made.answers)
     for tokens, found in zip(batch, logits, strict=True):
         right = [answered(made, there.logits) for there in run_whole(made, tokens.tolist(), engine=Dense())]
-        assert first_wrong(right, read_labels(made, found)) is None
+        assert first_wrong(right, read_labels(made.outputs, found)) is None
 
 
 def test_what_is_said_of_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import tm2tfr
 from tests.engines.labellers import labeller
+from tests.engines.looped import counting
 from tests.web.explorer import browser
 from tests.web.explorer.browser import Open
 from tm2tfr.transformer.matrix import Matrix
@@ -54,6 +55,10 @@ def sabotaged() -> Any:
         pytest.param(lambda: "square-or-power", "a", "ab" * 5, id="numbers as answers"),
         pytest.param(labeller, "ab", "cabba", id="weights alone"),
         pytest.param(sabotaged, "ab", "cabba", id="sabotaged"),
+        pytest.param(lambda: "looped-parity", "0110", "11010", id="a loop"),
+        pytest.param(lambda: "looped-addition", "1+2", "9+91", id="two loops"),
+        pytest.param(counting, "12", "2531", id="a loop by hand"),
+        pytest.param(lambda: counting(times=2, until=False), "12", "2531", id="a fixed number of passes"),
     ],
 )
 def test_the_page_shows_what_python_shows(opened: Open, subject: Any, first: str, word: str) -> None:

@@ -27,7 +27,7 @@ def heading(program: Program, decoder: Decoder) -> str:
     largest = max(decoder.layout.subspaces, key=lambda each: len(each.labels or ()))
     lines = [
         str(program).strip("<>"),
-        f"RASP: depth {len(found.layers)}{with_heads(found.heads)}",
+        f"RASP: depth {len(found.layers)}{with_heads(found.heads)}{found.repeated}",
         f"here: {shape(decoder)}",
         f"inputs: of {inputs_of(decoder)}, from {listing(decoder.vocabulary)}",
         f"largest set of values: {len(largest.labels or ())} ({largest.name})",
@@ -73,7 +73,7 @@ def described(argument: str, program: Program, *, as_json: bool) -> Iterator[str
         yield visible(program.title)
     yield ""
     yield visible(f"s-ops:  {', '.join(program.sops)}")
-    yield f"RASP:   depth {len(found.layers)}{with_heads(found.heads)}"
+    yield f"RASP:   depth {len(found.layers)}{with_heads(found.heads)}{found.repeated}"
     if program.examples:
         yield ""
         yield styled("Examples", "bold")

@@ -210,6 +210,9 @@ def disguised(
         DisguiseError: for another grade; for layer norms in grades 2 and 3; for weights with too many digits;
             for dimensions that are too few, or not fewer than there are.
     """
+    if decoder.loops:
+        what = "weights with loops are not disguised: a decoy would be run again in every pass"
+        raise DisguiseError(f"{what}: use a program without 'repeat'")
     if grade not in GRADES:
         raise DisguiseError(f"there is no grade {grade!r}: use 1, 2 or 3")
     if decoder.normed and grade > 1:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from tm2tfr.base.errors import UsageError, did_you_mean, listing, visible
 from tm2tfr.base.text.shown import aligned
@@ -32,26 +30,6 @@ ColumnPlaces = Mapping[str, tuple[str, ...] | str]
 
 MOST_NAMED = 24
 """A message names at most this many variables."""
-_AT = r"\s*(?P<name>.+?)\s*@\s*(?P<at>\d{1,9})"
-_KEY, _VALUE, _FROM = (
-    re.compile(_AT + rest, re.DOTALL | re.ASCII)
-    for rest in (r"\s*", r"\s*=(?P<value>.*)", r"\s+from\s*(?P<input>.*?)\s*(@\s*(?P<there>\d{1,9}))?\s*")
-)
-
-
-@dataclass(frozen=True)
-class From:
-    """A value from another run, for an interchange intervention.
-
-    Args:
-        input: that of the other run; None: the same input.
-        position: where it is taken, from 0; None: at the position where it is set.
-        variable: which one; None: the one that is set.
-    """
-
-    input: str | None = None
-    position: int | None = None
-    variable: str | None = None
 
 
 @dataclass(frozen=True)
@@ -103,9 +81,11 @@ class Base:
             UsageError: if nothing is, or it cannot be set.
         """
         model, layout = self.model, self.decoder.layout
-        name, why = asked if asked in model.variables else model.aliases.get(asked, asked), ""
+        meant = model.aliases.get(asked) or model.opposites.get(asked, asked)
+        name, why = asked if asked in model.variables else meant, ""
         if name not in model.variables:
-            places = (asked,) if asked in layout else self.columns().get(asked, "")
+            claimed = layout.holding(asked)  # as scripts have it from before variables had names of their own
+            places = (asked,) if asked in layout else (claimed.name,) if claimed else self.columns().get(asked, "")
             held = [self.of_subspace(place) for place in places] if isinstance(places, tuple) else []
             why = places if isinstance(places, str) else ""
             name = next((each for each in held if each in model.variables), *held[:1] or [name])
@@ -115,10 +95,15 @@ class Base:
                 raise UsageError(f"{where}: {asked} cannot be set: {found.unset}")
             return found
         if why or name in model.fixed:
-            raise UsageError(f"{where}: {asked} cannot be set: {why or model.fixed[name]}")
+            raise UsageError(f"{where}: {asked} cannot be set: {model.fixed.get(name) or why}")
         known = [*model.variables, *(alias for alias, meant in model.aliases.items() if meant in model.variables)]
         what = f"{where}: {self.name} has no variable {asked!r}{did_you_mean(asked, [*known, *self.columns()])}"
         raise UsageError(f"{what}: use one of {listing(list(model.variables), most=MOST_NAMED)}{self._more()}")
+
+    def opposite(self, asked: str) -> bool:
+        """Return whether a name is that of a truth value of which a variable is the opposite."""
+        model = self.model
+        return asked not in model.variables and asked not in model.aliases and asked in model.opposites
 
     def of_subspace(self, subspace: str) -> str:
         """Return the name of the variable that a subspace holds."""
@@ -208,89 +193,6 @@ def why_not(settings: Sequence[VariableSetting], variables: Mapping[str, ModelVa
     return "; ".join(said)
 
 
-def read_settings(texts: Sequence[str]) -> dict[tuple[str, int] | str, Any]:
-    """Return settings as people write them: (variable, position) -> a value as text, None for ``⊥`` or nothing, or `From`.
-
-    >>> read_settings(["q@5=q3", "h@6 from 111@6", "a @ 7 from @9"])  # doctest: +NORMALIZE_WHITESPACE
-    {('q', 5): 'q3', ('h', 6): From(input='111', position=6, variable=None),
-     ('a', 7): From(input=None, position=9, variable=None)}
-
-    Raises:
-        UsageError: for a text that says neither, and for a variable that is set twice at a position.
-    """
-    found: dict[tuple[str, int] | str, Any] = {}
-    for text in texts:
-        if (match := _FROM.fullmatch(text)) and "=" not in text.partition(" from")[0]:
-            there = match["there"]
-            value: Any = From(match["input"] or None, None if there is None else int(there))
-        elif match := _VALUE.fullmatch(text):
-            value = match["value"].strip() or None
-        else:
-            what = f"{text!r} does not say what is to be set"
-            raise UsageError(f"{what}: write for example 'q@5=q3', or 'q@5 from 111@6' for the value in another run")
-        key = match["name"], int(match["at"])
-        if key in found:
-            raise UsageError(f"{key[0]}@{key[1]} is set twice: set it once")
-        found[key] = value
-    return found
-
-
-def settings_of(base: Base, asked: Mapping[tuple[str, int] | str, Any], other: Any) -> list[VariableSetting]:
-    """Return the settings that are asked for: (variable, position), or ``q@5``, -> a value, or `From` another run.
-
-    Args:
-        other: input -> the `Base` of the run on it.
-
-    Raises:
-        UsageError: for a variable, a position or a value that there is not.
-    """
-    found = []
-    for key, value in asked.items():
-        name, position = _key(key)
-        where = f"{name}@{position}"
-        variable = base.variable(name, where)
-        before = base.at(variable.name, position, where)
-        origin = None
-        if isinstance(value, From):
-            source = base if value.input is None else other(value.input)
-            at = position if value.position is None else value.position
-            taken = variable if value.variable is None else source.variable(value.variable, where)
-            held, origin = source.at(taken.name, at, where), (source.input, at)
-            if isinstance(held, Mapping):
-                raise UsageError(f"{where}: {taken.name} is a mixture at {at} of {source.input!r}: take another position")
-        else:
-            held = value
-        checked = variable.checked(held, where)
-        found.append(VariableSetting(variable.name, name, position, checked, before, origin))
-    if not found:
-        raise UsageError(f"nothing is set: {_example(base)}")
-    keys = [(each.variable, each.position) for each in found]
-    if twice := next((key for n, key in enumerate(keys) if key in keys[:n]), None):
-        raise UsageError(f"{twice[0]} is set twice at {twice[1]}: set it once")
-    return found
-
-
-def _example(base: Base) -> str:
-    """Return advice on what can be set, with a variable of this source under the name that its table has, if it has one."""
-    names = {meant: alias for alias, meant in reversed(list(base.model.aliases.items()))}
-    settable = [variable for variable in base.model.variables.values() if not variable.unset]
-    if not settable:
-        return "and nothing of this source can be set: 'tm2tfr intervene --variables' says why"
-    variable = max(settable, key=lambda each: (each.name in names, each.since[0] >= 0))  # rather computed than embedded
-    value = variable.labels[0] if variable.labels else str((*variable.among, variable.least or 0)[0])
-    name = names.get(variable.name, variable.name)
-    return f"add for example --set '{name}@0={value}', in Python {{({name!r}, 0): {value!r}}}; --variables lists all"
-
-
-def _key(key: Any) -> tuple[str, int]:
-    match key:
-        case (str(name), int(position)) if not isinstance(position, bool):
-            return name, position
-        case str(text) if (said := _KEY.fullmatch(text)) is not None:
-            return said["name"], int(said["at"])
-    raise UsageError(f"{key!r} is not a variable with a position: use for example ('q', 5), or 'q@5'")
-
-
 # ── The variables of a run that can be set, with all their names.
 @dataclass(frozen=True)
 class ListedVariable:
@@ -323,11 +225,16 @@ class ListedVariable:
 
 @dataclass(frozen=True)
 class VariableList:
-    """The variables of a subject, in the order of its causal model; fixed: what holds something else, with why it is so."""
+    """The variables of a subject, in the order of its causal model.
+
+    Args:
+        fixed: what cannot be set, with why it is so; opposites: name -> the variable whose opposite it is.
+    """
 
     subject: str
     variables: tuple[ListedVariable, ...]
     fixed: Mapping[str, str]
+    opposites: Mapping[str, str]
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
@@ -336,6 +243,7 @@ class VariableList:
             "layers": LAYERS,
             "variables": [each.as_dict() for each in self.variables],
             "fixed": dict(self.fixed),
+            "opposites": dict(self.opposites),
         }
 
     def __str__(self) -> str:
@@ -345,6 +253,11 @@ class VariableList:
             names = (variable.name, ", ".join(each.columns), ", ".join(each.aliases))
             rows.append([*map(visible, names), variable.values, stage_text(variable.since), variable.meaning])
         lines = [f"{visible(self.subject)}: variables", "", *aligned(rows)]
+        if self.opposites:
+            lines += [
+                "",
+                *(f"{visible(name)} is set as the opposite of {visible(o)}" for name, o in self.opposites.items()),
+            ]
         if self.fixed:
             lines += ["", *(f"{visible(name)} cannot be set: {why}" for name, why in self.fixed.items())]
         return "\n".join(lines)
@@ -362,4 +275,4 @@ def listed(base: Base) -> VariableList:
         aliases = tuple(alias for alias, meant in model.aliases.items() if meant == variable.name and alias not in own)
         subspace = variable.subspace or base.decoder.layout.holder(variable.name).name
         found.append(ListedVariable(variable, subspace, own, aliases))
-    return VariableList(base.name, tuple(found), model.fixed)
+    return VariableList(base.name, tuple(found), model.fixed, model.opposites)

@@ -337,7 +337,8 @@ def _held(layout: Residual, scheme: Scheme, column: str, places: InSubspaces | N
     made = [name for name, held in scheme.held.items() if held is not None and held.column == column]
     names = list(places) if isinstance(places, tuple) else made
     start = "" if whole or not names else "from it: "
-    return tuple(start + ", ".join(map(_cell, each)) for each in (names, [layout.subspace(name).holds for name in names]))  # type: ignore[return-value]
+    variables = names if scheme.by_name else [layout.subspace(name).holds for name in names]
+    return tuple(start + ", ".join(map(_cell, each)) for each in (names, variables))  # type: ignore[return-value]
 
 
 def _nodes(scheme: Scheme, texts: Iterable[str]) -> list[str]:

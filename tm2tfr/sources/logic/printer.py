@@ -9,6 +9,7 @@ from typing import Literal
 
 from tm2tfr.base.text import tex
 from tm2tfr.sources.logic import nodes as tl
+from tm2tfr.sources.sequence.naming import CUT, shortened
 
 # ── How operators, names and tokens are written: in ASCII, in the signs of Yang et al. (2025), in LaTeX.
 StyleName = Literal["ascii", "paper", "latex"]
@@ -100,9 +101,15 @@ STYLES: dict[StyleName, Style] = {
 ATTENTION, CHOICE, BICONDITIONAL, OR, AND, TEMPORAL, PREFIX, COMPARISON, SUM, PRODUCT, NEGATIVE, PRIMARY = range(12)
 """The levels of the grammar, from the loosest to the tightest; ``->`` and ``<->`` are not written."""
 LONGEST = 300
-"""A part with more characters than this is written as ``s`` and its number."""
+"""A part with more characters than this is shortened."""
 _SEEN = {tl.Since: ("once", "historically", "since", "S"), tl.Until: ("eventually", "always", "until", "U")}
 _PREDICATES = {"prime": "prime", "square": "square", "power of 2": "power_of_2"}
+
+
+def short(text: str) -> str:
+    """Return a text in at most 40 characters."""
+    half = 3 * LONGEST
+    return shortened(text if len(text) <= 2 * half else f"{text[:half]}{CUT}{text[-half:]}")
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class Printer:
         style: the way of writing.
         positions: whether positions are written, as in programs.
         names: nodes that are written by name where they are part of another.
-        abbreviate: whether parts that are too long, or stand where no text can, are written by number.
+        abbreviate: whether parts that are too long, or stand where no text can, are shortened, in brackets.
     """
 
     style: Style
@@ -161,12 +168,14 @@ class Printer:
         """Return a node as it is written where it is part of another."""
         if node in self.names:
             return Worded(self.style.word(self.names[node]) + self._at(at))
-        if self.abbreviate and isinstance(node, tl.Retrieve) and at == "j":
-            return Worded(f"s{node.number}(j)")
         made = self._made(node, at)
-        if self.abbreviate and len(made.text) > LONGEST:
-            return Worded(f"s{node.number}{self._at(at)}")
+        elsewhere = isinstance(node, tl.Retrieve) and at == "j"
+        if self.abbreviate and (elsewhere or len(made.text) > LONGEST):
+            return Worded(f"({self._short(made.text)}){self._at(at)}")
         return made
+
+    def _short(self, text: str) -> str:
+        return r"\ldots" if self.style.name == "latex" else short(text)
 
     def _at(self, at: str) -> str:
         return f"({at})" if self.positions else ""

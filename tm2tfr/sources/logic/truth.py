@@ -20,7 +20,7 @@ from tm2tfr.sources.logic.library import word_of
 from tm2tfr.sources.logic.model.specification import LogicSpecification
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.program import LogicProgram, WordExample
-from tm2tfr.sources.logic.write import output_names
+from tm2tfr.sources.logic.write import former_names, output_names
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import Residual
 from tm2tfr.transformer.weights import Decoder
@@ -78,14 +78,15 @@ def answered(program: LogicProgram, decoder: Decoder) -> list[Node]:
     if not decoder.outputs:
         what = f"{visible(program.name)}: these weights have no outputs, by which formulas and programs answer"
         raise CompileError(f"{what}: compile it again")
-    names = {name: node for node, name in output_names(program).items()}
+    names = {name: node for named in (former_names, output_names) for node, name in named(program).items()}
     known = [names[output.name] for output in decoder.outputs if output.name in names]
     if len(known) < len(decoder.outputs):
         strange = next(output.name for output in decoder.outputs if output.name not in names)
         what = f"{visible(program.name)}: these weights have an output {strange!r}, which is not a part of it"
         raise CompileError(f"{what}: compile it again")
     if program.root not in known:
-        what = f"{visible(program.name)}: no output of these weights is {next(iter(names))!r}, which is to be compared"
+        wanted = output_names(program)[program.root]
+        what = f"{visible(program.name)}: no output of these weights is {wanted!r}, which is to be compared"
         raise CompileError(f"{what}: compile it again, or choose a definition with --define")
     return known
 

@@ -12,8 +12,9 @@ from tm2tfr.base.text.source import SourceText
 from tm2tfr.base.text.words import written
 from tm2tfr.sources.logic.language.lexemes import head, lexemes
 from tm2tfr.sources.logic.nodes import Always, Choose, Input, Node, OneOf, Retrieve, Same, Sum, Text, needed, parents
-from tm2tfr.sources.logic.printer import STYLES, Printer, StyleName
+from tm2tfr.sources.logic.printer import STYLES, Printer, StyleName, short
 from tm2tfr.sources.logic.program import Language, LogicProgram, WordExample
+from tm2tfr.sources.sequence.naming import unique
 
 REPEATED = 30
 """A part without a name that is written more than once, with more characters than this, gets one in a program's text."""
@@ -28,7 +29,7 @@ def text_of(node: Node, style: StyleName = "ascii", *, named: bool = True, langu
         language: ``srasp`` writes positions, ``x(i)``; None: where the node is one that only programs have.
 
     What is longer than 300 characters within another text, and what no expression can say, such as an attention at j, is
-    written by its number, ``s12``.
+    shortened, in brackets.
     """
     nodes = needed([node])
     names = {each: each.name for each in nodes if each.name} if named else {}
@@ -125,12 +126,24 @@ def _word(tokens: tuple[str, ...]) -> str:
 def output_names(program: LogicProgram) -> dict[Node, str]:
     """Return the name of each node: of the one that is compiled first, then of the others by their numbers.
 
-    A node is called as its definition is, the first one of several, otherwise as it is written in ASCII. No two names are
-    equal: where they would be, the later one has the number of its node behind it.
+    A node is called as its definition is, the first one of several, otherwise as it is written in ASCII, shortened to 40
+    characters. No two names are equal: where they would be, the later one has a mark behind it.
     """
     defined, texts = _defined(program), texts_of(program)
+    taken, names = set[str](), dict[Node, str]()
+    for known in (defined, texts):
+        for node in (program.root, *(each for each in program.nodes if each is not program.root)):
+            if node in known and node not in names:
+                names[node] = unique(short(known[node]), taken)
+                taken.add(names[node])
+    return {node: names[node] for node in dict.fromkeys((program.root, *program.nodes))}
+
+
+def former_names(program: LogicProgram) -> dict[Node, str]:
+    """Return the names that weights of the first versions have: of any length, some with the number of a node behind it."""
+    defined, texts = _defined(program), texts_of(program)
     names, taken = dict[Node, str](), set(defined.values())
-    for node in (program.root, *(each for each in program.nodes if each is not program.root)):
+    for node in dict.fromkeys((program.root, *program.nodes)):
         name = defined.get(node)
         if name is None:
             name, again = texts[node], node.number

@@ -4,6 +4,9 @@ Base s-ops are of depth 0; an elementwise s-op is as deep as its deepest argumen
 and keys, an aggregate as deep as its selector and one deeper than its values. The layers are the depth of the s-op, and
 each layer has a head for each selector of its aggregates. Selectors that say the same are two heads there; here they are
 also counted after merging.
+
+Loops are an extension: what is before a loop, what it computes in a pass, and what is behind it have layers of their own,
+in this order, and those of a pass are counted once.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from dataclasses import dataclass
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.program import Program
 
+SamePlace = rasp.Elementwise | rasp.State | rasp.Looped
+"""An s-op that is made of others at the same position."""
 Shape = tuple[object, ...]
 """What a node says, apart from the names and numbers of nodes."""
 
@@ -38,7 +43,27 @@ class RaspLayer:
 
     heads: tuple[RaspHead, ...]
     merged: tuple[RaspHead, ...]
-    elementwise: tuple[rasp.Elementwise, ...] = ()
+    elementwise: tuple[SamePlace, ...] = ()
+
+
+@dataclass(frozen=True)
+class RaspPasses:
+    """A loop of the analysis: its layers, from `first` to `last`, counted from 1; `first` is greater where it has none."""
+
+    first: int
+    last: int
+    loop: rasp.Repeat
+
+    @property
+    def said(self) -> str:
+        """It in words."""
+        times, until = self.loop.times, self.loop.until is not None
+        how = "" if times is None else f" {times:,} time{'s' * (times > 1)}"
+        how = f"{' at most' if until and how else ''}{how}{' until its condition holds' if until else ''}"
+        if self.first > self.last:
+            return f"a loop without attention is run{how}"
+        block = f"depth {self.first} is" if self.first == self.last else f"depths {self.first} to {self.last} are"
+        return f"{block} run{how}"
 
 
 @dataclass(frozen=True)
@@ -51,17 +76,24 @@ class Analysis:
         embedding: elementwise s-ops that the analysis puts before the first layer, though a function of both token and
             position is not an embedding.
         depths: the number of each node that the s-op needs -> its depth.
+        loops: its loops, in their order.
     """
 
     sop: rasp.SOp
     layers: tuple[RaspLayer, ...]
-    embedding: tuple[rasp.Elementwise, ...]
+    embedding: tuple[SamePlace, ...]
     depths: dict[int, int]
+    loops: tuple[RaspPasses, ...] = ()
 
     @property
     def heads(self) -> tuple[int, ...]:
         """The number of heads in each layer, as the authors' interpreter counts them."""
         return tuple(len(layer.heads) for layer in self.layers)
+
+    @property
+    def repeated(self) -> str:
+        """Which layers are run again, as text to go on with; empty if none are."""
+        return "".join(f"; {loop.said}" for loop in self.loops)
 
     @property
     def merged_heads(self) -> tuple[int, ...]:
@@ -76,11 +108,11 @@ def analyse(program: Program | rasp.SOp) -> Analysis:
     depths = depths_of(nodes)
     shapes = shapes_of(nodes)
     aggregates = [node for node in nodes if isinstance(node, rasp.Aggregate)]
-    elementwise = [node for node in nodes if isinstance(node, rasp.Elementwise)]
+    elementwise = [node for node in nodes if isinstance(node, SamePlace)]
     by_depth: dict[int, list[rasp.Aggregate]] = {}
     for aggregate in aggregates:
         by_depth.setdefault(depths[aggregate.number], []).append(aggregate)
-    behind: dict[int, list[rasp.Elementwise]] = {}
+    behind: dict[int, list[SamePlace]] = {}
     for one in elementwise:
         behind.setdefault(depths[one.number], []).append(one)
     layers = []
@@ -89,7 +121,13 @@ def analyse(program: Program | rasp.SOp) -> Analysis:
         heads = _heads(found, {a.selector.number: a.selector.number for a in found})
         merged = _heads(found, {a.selector.number: shapes[a.selector.number] for a in found})
         layers.append(RaspLayer(heads, merged, tuple(behind.get(depth, ()))))
-    return Analysis(sop, tuple(layers), tuple(behind.get(0, ())), depths)
+    loops = tuple(_passes(node, nodes, depths) for node in nodes if isinstance(node, rasp.Repeat))
+    return Analysis(sop, tuple(layers), tuple(behind.get(0, ())), depths, loops)
+
+
+def _passes(loop: rasp.Repeat, nodes: tuple[rasp.Node, ...], depths: dict[int, int]) -> RaspPasses:
+    before = max((depths[state.number] for state in loop.states), default=0)
+    return RaspPasses(before + 1, max([before, *(depths[node.number] for node in rasp.repeated(loop, nodes))]), loop)
 
 
 def _heads(aggregates: Iterable[rasp.Aggregate], key: dict[int, int]) -> tuple[RaspHead, ...]:
@@ -101,13 +139,25 @@ def _heads(aggregates: Iterable[rasp.Aggregate], key: dict[int, int]) -> tuple[R
 
 def depths_of(nodes: Iterable[rasp.Node]) -> dict[int, int]:
     """Return the depth of each node, by its number; `nodes` are in the order of creation, with all that they need."""
-    depths: dict[int, int] = {}
+    nodes, depths = tuple(nodes), dict[int, int]()
+    sections = rasp.sections(nodes)
+    within: dict[int, int] = {}
     for node in nodes:
+        here = sections[node.number]
+        deep = {part.number: within[part.number] if sections[part.number] == here else 0 for part in rasp.made_of(node)}
         if isinstance(node, rasp.Aggregate):
-            depths[node.number] = max(depths[node.selector.number], depths[node.values.number] + 1)
+            within[node.number] = max(deep[node.selector.number], deep[node.values.number] + 1)
+        elif isinstance(node, rasp.State | rasp.Repeat | rasp.Looped):
+            within[node.number] = 0  # a section begins
         else:
-            deepest = max((depths[part.number] for part in rasp.made_of(node)), default=0)
-            depths[node.number] = deepest + isinstance(node, rasp.Select)
+            within[node.number] = max(deep.values(), default=0) + isinstance(node, rasp.Select)
+    size = [0] * (1 + max(sections.values(), default=0))
+    for node in nodes:
+        if isinstance(node, rasp.SOp):  # a selector alone makes no layer
+            size[sections[node.number]] = max(size[sections[node.number]], within[node.number])
+    before = [sum(size[:section]) for section in range(len(size))]
+    for node in nodes:
+        depths[node.number] = before[sections[node.number]] + within[node.number]
     return depths
 
 
@@ -132,5 +182,7 @@ def shapes_of(nodes: Iterable[rasp.Node]) -> dict[int, int]:
             shape = (*shape, node.operator)
         elif isinstance(node, rasp.Aggregate):
             shape = (*shape, type(node.default), node.default)
+        elif isinstance(node, rasp.State | rasp.Repeat):
+            shape = (*shape, node.number)
         found[node.number] = known.setdefault(shape, len(known))
     return found

@@ -1,6 +1,7 @@
 """The ground truth: the values of every s-op and the matrix of every selector on an input, by the printed definition.
 
-One pass over the graph in the order of creation, in exact rationals; it knows nothing of transformers.
+One pass over the graph in the order of creation, in exact rationals; it knows nothing of transformers. What a loop computes
+in every pass is computed again until the loop ends, and is then what it was in the last pass.
 
 An s-op may be undefined on an input: a mean of texts, a division by zero, a missing key, a sequence of texts and numbers.
 Where the authors' interpreter refuses a definition because it fails on the current example, here it is the input that is
@@ -10,7 +11,7 @@ refused (`Undefined`), and other inputs are evaluated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import compress
@@ -59,15 +60,25 @@ class Stages:
         word: the input: n tokens.
         values: s-op -> its values: (n,).
         matrices: selector -> its rows, one per query position, with an entry per key position: (n, n).
+        passes: loop -> how many passes it made.
     """
 
     word: Word
     values: Mapping[rasp.SOp, tuple[rasp.Atom, ...]]
     matrices: Mapping[rasp.Selector, tuple[tuple[bool, ...], ...]]
+    passes: Mapping[rasp.Repeat, int] = field(default_factory=dict)
 
 
-def evaluate(program: Program | rasp.SOp | rasp.Selector | Iterable[rasp.Node], word: Iterable[rasp.Atom]) -> Stages:
+def evaluate(
+    program: Program | rasp.SOp | rasp.Selector | Iterable[rasp.Node],
+    word: Iterable[rasp.Atom],
+    *,
+    passes: Mapping[int, int] | None = None,
+) -> Stages:
     """Return the values of all that a program's chosen s-op needs (or some nodes do) on an input, one token per position.
+
+    Args:
+        passes: the number of a loop -> the pass after which it is ended early, to see what there is after that pass.
 
     Raises:
         InputError: if the input is empty.
@@ -76,7 +87,7 @@ def evaluate(program: Program | rasp.SOp | rasp.Selector | Iterable[rasp.Node], 
     nodes = (
         (program.sop,) if isinstance(program, Program) else (program,) if isinstance(program, rasp.Node) else tuple(program)
     )
-    return _plan(nodes)(tuple(word))
+    return _plan(nodes)(tuple(word), passes or {})
 
 
 def attempt(nodes: Iterable[rasp.Node], word: Iterable[rasp.Atom]) -> Mapping[rasp.Node, Any]:
@@ -94,20 +105,29 @@ class _Plan:
     def __init__(self, nodes: tuple[rasp.Node, ...]) -> None:
         self.nodes = rasp.needed(nodes)
         places = {node.number: place for place, node in enumerate(self.nodes)}
-        self.steps = tuple(_step(node, places) for node in self.nodes)
+        self.steps = [_step(node, places) for node in self.nodes]
+        for place, node in enumerate(self.nodes):
+            if isinstance(node, rasp.Repeat):
+                again = [places[each.number] for each in rasp.repeated(node, self.nodes)]
+                self.steps[place] = Repeated(node, places, [(at, self.nodes[at], self.steps[at]) for at in again])
+        self.loops = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, rasp.Repeat))
         self.sops = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, rasp.SOp))
         self.selectors = tuple((place, node) for place, node in enumerate(self.nodes) if isinstance(node, rasp.Selector))
 
-    def __call__(self, word: Word) -> Stages:
+    def __call__(self, word: Word, passes: Mapping[int, int]) -> Stages:
         _check(word)
         done: _Steps = []
         for step, node in zip(self.steps, self.nodes, strict=True):
             try:
-                done.append(step(done, word))
+                early = passes.get(node.number) if isinstance(step, Repeated) else None
+                done.append(step(done, word, early) if isinstance(step, Repeated) else step(done, word))
             except ValueRefused as why:
                 raise Undefined(node, str(why), _where(step, done, word), word) from None
         return Stages(
-            word, {node: done[place] for place, node in self.sops}, {node: done[place] for place, node in self.selectors}
+            word,
+            {node: done[place] for place, node in self.sops},
+            {node: done[place] for place, node in self.selectors},
+            {node: done[place] for place, node in self.loops},
         )
 
     def attempt(self, word: Word) -> Mapping[rasp.Node, Any]:
@@ -116,12 +136,17 @@ class _Plan:
         found: dict[rasp.Node, Any] = {}
         done: _Steps = []
         for step, node in zip(self.steps, self.nodes, strict=True):
-            failed = next((found[part] for part in rasp.made_of(node) if isinstance(found[part], Undefined)), None)
+            parts = (*rasp.made_of(node), *(each for _, each, _ in (step.steps if isinstance(step, Repeated) else ())))
+            failed = next((found[part] for part in parts if isinstance(found[part], Undefined)), None)
             try:
                 found[node] = failed or step(done, word)
             except ValueRefused as why:
                 found[node] = Undefined(node, str(why), _where(step, done, word), word)
+            except Undefined as undefined:
+                found[node] = undefined
             done.append(found[node])
+            if isinstance(step, Repeated):
+                found.update({each: done[at] for at, each, _ in step.steps})
         return found
 
 
@@ -135,8 +160,61 @@ def _plan(nodes: tuple[rasp.Node, ...]) -> _Plan:
     return _Plan(nodes)
 
 
+MOST_PASSES = 10_000
+"""A loop that states no number of passes is refused after this many."""
+
+
+class Repeated:
+    """The step of a loop: its first pass is made when it is reached, the others are made here.
+
+    Args:
+        places: the number of each node -> its place in the order of evaluation.
+        steps: what it computes in every pass: place, node and step, in the order of evaluation.
+    """
+
+    def __init__(
+        self,
+        loop: rasp.Repeat,
+        places: Mapping[int, int],
+        steps: list[tuple[int, rasp.Node, Callable[[_Steps, Word], Any]]],
+    ) -> None:
+        self.steps, self._loop = steps, loop
+        self._states = [places[state.number] for state in loop.states]
+        self._nexts = [places[sop.number] for sop in loop.nexts]
+        self._until = None if loop.until is None else places[loop.until.number]
+
+    def __call__(self, done: _Steps, word: Word, early: int | None = None) -> int:
+        """Make the passes, and return how many there are; `done`: what each node has come to, in the end in the last."""
+        loop, number, seen = self._loop, 1, set[_Row]()
+        while number not in (early, loop.times) and not self._ends(done):
+            handed = tuple(done[place] for place in self._nexts)
+            if loop.times is None and (handed in seen or number == MOST_PASSES):
+                why = "what it hands to the next pass comes back" if handed in seen else f"{MOST_PASSES:,} passes are made"
+                raise ValueRefused(f"the loop does not end: {why}, and its condition does not hold at every position")
+            seen.add(handed)
+            for place, values in zip(self._states, handed, strict=True):
+                done[place] = values
+            number += 1
+            for place, node, step in self.steps:
+                try:
+                    done[place] = step(done, word)
+                except ValueRefused as why:
+                    raise Undefined(node, f"in pass {number} of its loop {why}", _where(step, done, word), word) from None
+        return number
+
+    def _ends(self, done: _Steps) -> bool:
+        if self._until is None:
+            return False
+        wrong = next((value for value in done[self._until] if not isinstance(value, bool)), None)
+        if wrong is not None:
+            raise ValueRefused(f"the condition of a loop is true or false, not {shown(wrong)}")
+        return all(done[self._until])
+
+
 def _where(step: Callable[[_Steps, Word], Any], done: _Steps, word: Word) -> int | None:
     """Return the first position at which an elementwise step fails."""
+    if isinstance(step, Repeated):
+        return None
     for position in range(len(word)):
         part = [row[position : position + 1] if isinstance(row, tuple) else row for row in done]
         try:
@@ -166,6 +244,11 @@ def _step(node: rasp.Node, places: Mapping[int, int]) -> Callable[[_Steps, Word]
         return _combined(node, [places[part.number] for part in node.parts])
     if isinstance(node, rasp.Aggregate):
         return _aggregate(node, places[node.selector.number], places[node.values.number])
+    if isinstance(node, rasp.State | rasp.Looped):
+        source = places[(node.initial if isinstance(node, rasp.State) else node.value).number]
+        return lambda done, word: done[source]
+    if isinstance(node, rasp.Repeat):
+        return lambda done, word: 1  # its step is a `Repeated`, once those of its passes are known
     raise TypeError(f"{type(node).__name__} is not a node of a program")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tm2tfr.sources.rasp import sops as rasp
+from tm2tfr.sources.rasp.evaluate import MOST_PASSES
 from tm2tfr.sources.rasp.program import Word
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused
 
@@ -114,6 +115,11 @@ class ManyInputs:
             self._tokens.place(token)
         self._values: dict[rasp.Node, _Values] = {node: _Values() for node in self.nodes if isinstance(node, rasp.SOp)}
         self._steps = [(node, self._step(node)) for node in self.nodes]
+        steps = dict(self._steps)
+        for n, node in enumerate(self.nodes):
+            if isinstance(node, rasp.Repeat):
+                again = [(each, steps[each]) for each in rasp.repeated(node, self.nodes)]
+                self._steps[n] = (node, self._repeat(node, again))
 
     def __call__(self, words: Sequence[Word]) -> ManyValues:
         """Return the values on inputs of one length, of tokens of the alphabet."""
@@ -156,7 +162,65 @@ class ManyInputs:
             return _combined(node)
         if isinstance(node, rasp.Aggregate):
             return self._aggregate(node)
+        if isinstance(node, rasp.State | rasp.Looped):
+            mine, source = self._values[node], node.initial if isinstance(node, rasp.State) else node.value
+            theirs = self._values[source]
+
+            def step(run: _Run) -> Places:
+                moved = np.array([mine.place(atom) for atom in theirs.atoms] or [0], dtype=np.int64)
+                taken: Places = moved[run.done[source]]
+                return taken
+
+            return step
+        if isinstance(node, rasp.Repeat):
+            return lambda run: np.ones(run.size, dtype=np.int64)  # see `_repeat`
         raise TypeError(f"{type(node).__name__} is not a node of a program")
+
+    def _repeat(
+        self, loop: rasp.Repeat, again: Sequence[tuple[rasp.Node, Callable[[_Run], Any]]]
+    ) -> Callable[[_Run], NDArray[np.int64]]:
+        """Return the step of a loop, which says how many passes each input has.
+
+        Once a loop has ended on an input, what it hands over stays as it was, so that further passes change nothing there.
+        """
+        until = None if loop.until is None else self._values[loop.until]
+        pairs = [(state, following, self._values[state]) for state, following in zip(loop.states, loop.nexts, strict=True)]
+
+        def ended(run: _Run) -> NDArray[np.bool_]:
+            if loop.until is None or until is None:
+                return np.zeros(run.size, dtype=bool)
+            here = run.done[loop.until]
+            run.defined &= until.flags(_is_truth)[here].all(axis=1)
+            true: NDArray[np.bool_] = until.flags(bool)[here].all(axis=1)
+            return true
+
+        def step(run: _Run) -> NDArray[np.int64]:
+            passes, going = np.ones(run.size, dtype=np.int64), run.defined.copy()
+            most = MOST_PASSES if loop.times is None else loop.times
+            seen: list[set[bytes]] = [set() for _ in range(run.size if loop.times is None else 0)]
+            for _ in range(1, most):
+                going &= run.defined & ~ended(run)
+                handed = []
+                for state, following, mine in pairs:
+                    moved = np.array([mine.place(a) for a in self._values[following].atoms] or [0], dtype=np.int64)
+                    handed.append(np.where(going[:, None], moved[run.done[following]], run.done[state]))
+                for n, before in enumerate(seen):  # what comes back never ends
+                    key = b"".join(places[n].tobytes() for places in handed) if going[n] else b""
+                    run.defined[n] &= not going[n] or key not in before
+                    before.add(key)
+                going &= run.defined
+                if not going.any():
+                    break
+                passes += going
+                run.done |= {state: places for (state, _, _), places in zip(pairs, handed, strict=True)}
+                for node, pass_step in again:
+                    run.done[node] = pass_step(run)
+            else:
+                if loop.times is None:
+                    run.defined &= ~(going & ~ended(run))
+            return passes
+
+        return step
 
     def _tabled(
         self,

@@ -12,9 +12,9 @@ from pathlib import Path
 from tm2tfr.base.errors import Diagnostic, ReadError, Span, did_you_mean
 from tm2tfr.base.text.source import Log, Mark, SourceText, decoded
 from tm2tfr.sources.rasp.language import operators
-from tm2tfr.sources.rasp.language.elaborate import Elaborator, named
+from tm2tfr.sources.rasp.language.elaborate import Elaborator
 from tm2tfr.sources.rasp.language.parse import parse
-from tm2tfr.sources.rasp.language.scope import RESERVED, Request, Scope
+from tm2tfr.sources.rasp.language.scope import RESERVED, Request, Scope, named
 from tm2tfr.sources.rasp.language.syntax import Assignment, Definition, Maker, Statement
 from tm2tfr.sources.rasp.program import Example, Headers, Program, Word, headers
 from tm2tfr.sources.rasp.sops import Selector, SOp
@@ -116,7 +116,7 @@ def elaborated(log: Log, statements: tuple[Statement, ...], *, library: bool, fo
     public = {n: v for owner in scope.chain() for n, v in owner.names.items() if not n.startswith("_")}
     worker.base = Scope(names={**public, "tokens": make.conversions["tokens_str"]})
     top = Scope(worker.base, reserved=reserved)
-    worker.last = None
+    worker.last, make.statement = None, ""
     worker.run(statements, top)
     return Elaborated(worker, top, known)
 

@@ -72,6 +72,17 @@ def answered(program: Program, decoder: Decoder) -> list[SOp]:
     return sops
 
 
+def refuse_loops(program: Program, decoder: Decoder, what: str) -> None:
+    """Raise CompileError if weights have loops; what: what there is not, in each pass of them, with its verb.
+
+    Raises:
+        CompileError: see there.
+    """
+    if decoder.loops:
+        problem = f"{visible(program.name)}: these weights have loops, and {what} of a single pass over the layers"
+        raise CompileError(f"{problem}: use a program without 'repeat'")
+
+
 @dataclass(frozen=True)
 class RaspTruth(LabellerTruth):
     """The right run of a program on an input.

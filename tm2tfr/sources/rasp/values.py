@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from tm2tfr.sources.rasp.program import shown_atom
-from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Conversion, Elementwise, SOp, Tokens
+from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Conversion, Elementwise, Looped, SOp, State, Tokens
 
 _Number = int | Fraction
 """A value that is not text; a truth value is an int."""
@@ -247,6 +247,8 @@ def _kinds(sop: SOp, known: Mapping[SOp, frozenset[str]]) -> frozenset[str]:
         return frozenset([_kind(sop.value)])
     if isinstance(sop, Aggregate):
         return known[sop.values] | {_kind(sop.default)}
+    if isinstance(sop, State | Looped):
+        return known[sop.initial if isinstance(sop, State) else sop.value]
     return _kinds_of_function(sop, known) if isinstance(sop, Elementwise) else frozenset(["number"])
 
 
@@ -263,8 +265,20 @@ def _kinds_of_function(sop: Elementwise, known: Mapping[SOp, frozenset[str]]) ->
 def numeric(sops: Iterable[SOp]) -> dict[SOp, bool]:
     """Return for each of some s-ops, with all that they are made of, whether its truth values count as numbers."""
     known: dict[SOp, frozenset[str]] = {}
-    for node in sorted(sops, key=lambda each: each.number):
-        known[node] = _kinds(node, known)
+    every = sorted(sops, key=lambda each: each.number)
+    handed: dict[SOp, SOp] = {
+        state: following
+        for sop in every
+        if isinstance(sop, Looped)
+        for state, following in zip(sop.loop.states, sop.loop.nexts, strict=True)
+    }
+    grows = True
+    while grows:  # more than once only for loops, whose states have the kinds of what comes back
+        grows = False
+        for node in every:
+            kinds = _kinds(node, known) | known.get(handed.get(node, node), frozenset())
+            grows = grows or (bool(handed) and kinds != known.get(node))
+            known[node] = kinds
     return {node: {"bool", "number"} <= found for node, found in known.items()}
 
 

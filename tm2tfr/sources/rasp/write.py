@@ -1,8 +1,8 @@
 """Writes s-ops as RASP text that reads back to an equal graph, one variable for each node that has a name or is used twice.
 
 Nodes that are not variables of the program get names that begin with an underscore, which `Program.sops` leaves out. The
-text needs no library: what a library function made is written out. Functions and loops are gone, since they are of the meta
-level; what is left is the object level, node by node.
+text needs no library: what a library function made is written out. Functions and ``for`` are gone, since they are of the
+meta level; what is left is the object level, node by node.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from tm2tfr.base.errors import CompileError
@@ -64,6 +64,40 @@ def written(sops: Mapping[str, rasp.SOp], selectors: Mapping[str, rasp.Selector]
     return "\n".join([*writer.lines, ""])
 
 
+class Loops:
+    """The blocks of the loops of a program: each node that is computed in every pass has a variable there."""
+
+    def __init__(self, nodes: Sequence[rasp.Node]) -> None:
+        loops = [node for node in nodes if isinstance(node, rasp.Repeat)]
+        self.around = {node.number: loop for loop in loops for node in rasp.repeated(loop, nodes)}
+        self._lines: dict[rasp.Repeat, list[str]] = {loop: [] for loop in loops}
+        self._kept = {
+            (node.loop, node.value)
+            for node in nodes
+            if isinstance(node, rasp.Looped) and isinstance(node.value, rasp.State)
+        }
+
+    def add(self, loop: rasp.Repeat, line: str) -> None:
+        """Add a line to the block of a loop."""
+        self._lines[loop].append(line)
+
+    def block(self, loop: rasp.Repeat, text: dict[int, str], numbered: Callable[[], str]) -> list[str]:
+        """Return the lines of a loop; `text` then says how its values are referred to behind it."""
+        states, lines = [text[state.number] for state in loop.states], self._lines[loop]
+        handed = [text[following.number] for following in loop.nexts]
+        until = None if loop.until is None else loop.until.number
+        for state in loop.states:
+            if (loop, state) in self._kept or state.number == until:  # what it was in the pass, once it is assigned
+                name = numbered()
+                lines.append(f"{name} = {text[state.number]};")
+                text[state.number] = name
+        if states:
+            lines.append(f"{', '.join(states)} = {', '.join(handed)};")
+        condition = "" if until is None else f" until {text[until]}"
+        count = "" if loop.times is None else f" {loop.times}"
+        return [f"repeat{count}{condition} {{", *(f"    {line}" for line in lines), "}"]
+
+
 class _Writer:
     """The lines that have been written, and how each node is referred to."""
 
@@ -79,10 +113,18 @@ class _Writer:
             if (not isinstance(node, rasp.Tokens | rasp.Indices | rasp.Constant))
         }
         self.used = set(self.taken)
+        self.loops = Loops(nodes)
 
     def take(self, node: rasp.Node) -> None:
         """Write the line of a node, unless it is written where it is used."""
-        if isinstance(node, rasp.Tokens):
+        if isinstance(node, rasp.State):
+            self.text[node.number] = self.fresh(node) or self.numbered()
+            self.lines.append(f"{self.text[node.number]} = {self.text[node.initial.number]};")
+        elif isinstance(node, rasp.Repeat):
+            self.lines += self.loops.block(node, self.text, self.numbered)
+        elif isinstance(node, rasp.Looped) and node.number not in self.names:
+            self.text[node.number] = self.text[node.value.number]
+        elif isinstance(node, rasp.Tokens):
             self.text[node.number] = f"tokens_{node.conversion}"
         elif isinstance(node, rasp.Indices):
             self.text[node.number] = "indices"
@@ -90,8 +132,13 @@ class _Writer:
             self.text[node.number] = literal(node.value)
         else:
             expression = self.expression(node)
-            name = self.names.get(node.number) or self.fresh(node)
-            if name or self.uses[node.number] != 1 or len(expression) > LONGEST:
+            loop = self.loops.around.get(node.number)
+            name = ("" if loop else self.names.get(node.number)) or self.fresh(node)
+            if loop:
+                name = name or self.numbered()
+                self.loops.add(loop, f"{name} = {expression};")
+                self.text[node.number] = name
+            elif name or self.uses[node.number] != 1 or len(expression) > LONGEST:
                 name = name or self.numbered()
                 self.lines.append(f"{name} = {expression};")
                 self.text[node.number] = name
@@ -116,6 +163,8 @@ class _Writer:
 
     def expression(self, node: rasp.Node) -> str:
         """Return the expression that makes a node."""
+        if isinstance(node, rasp.Looped):
+            return self.text[node.value.number]
         parts = [self.text[part.number] for part in rasp.made_of(node)]
         if isinstance(node, rasp.Aggregate):
             usual = isinstance(node.default, int) and not isinstance(node.default, bool) and node.default == 0

@@ -8,7 +8,7 @@ would win alone): its nodes are taken together, as one cluster over tuples of va
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import numpy as np
@@ -70,16 +70,29 @@ class SelectorCluster:
     Args:
         parts: selectors, each with whether it is negated.
         keys, queries: the nodes whose values they compare, constants left out.
+        whole: the name of the selector, if they are all of it.
     """
 
     parts: tuple[tuple[Selection, bool], ...]
     keys: tuple[Operation, ...]
     queries: tuple[Operation, ...]
+    whole: str = ""
 
     @property
     def claim(self) -> str:
         """The keys of its selectors, a negated one after ``!``, for specifications."""
         return ",".join(f"{'!' if negated else ''}{part.key}" for part, negated in self.parts)
+
+    @property
+    def name(self) -> str:
+        """Its name for people: that of the selector, or of its own selectors."""
+        if self.whole:
+            return self.whole
+        names = [part.name or part.key for part, _ in self.parts]
+        several = len(names) > 1
+        texts = [f"({name})" if " " in name and name[-1] != ")" and several else name for name in names]
+        pairs = zip(texts, self.parts, strict=True)
+        return " and ".join(f"{'not ' if negated else ''}{text}" for text, (_, negated) in pairs)
 
     def matrix(self, keys: Sequence[Tuple], queries: Sequence[Tuple]) -> NDArray[np.bool_]:
         """Return whether each query is satisfied by each key: (queries, keys)."""
@@ -124,7 +137,7 @@ def clusters(selector: Selection) -> tuple[SelectorCluster, ...]:
                 break
         else:
             found.append(SelectorCluster(((part, negated),), keys, queries))
-    return tuple(found)
+    return (replace(found[0], whole=selector.name),) if len(found) == 1 else tuple(found)
 
 
 def _conjuncts(selector: Selection, negated: bool) -> Iterator[tuple[Selection, bool]]:

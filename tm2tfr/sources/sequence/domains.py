@@ -12,14 +12,16 @@ a + b > i + 1, which costs hidden units, never truth. No input is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.sequence import graph as seq
 from tm2tfr.sources.sequence.clusters import clusters
-from tm2tfr.sources.sequence.functions import NOTHING, Remembered, Rooted, Tuple, mixed, roots_of
+from tm2tfr.sources.sequence.functions import NOTHING, Nothing, Tuple, kinds_of_loops, mixed, roots_of
+from tm2tfr.sources.sequence.loops import Settling
+from tm2tfr.sources.sequence.rooted import Remembered, Rooted, projected
 from tm2tfr.sources.sequence.selections import EXACT, AttentionValues, Facts
 
 MOST_COMBINATIONS = 400_000
@@ -29,8 +31,8 @@ MOST_COMBINATIONS = 400_000
 _NONE = frozenset[seq.Item]()
 
 
-def _is_truth(value: seq.Item) -> bool:
-    return isinstance(value, bool)
+def _truths(values: frozenset[seq.Item]) -> frozenset[seq.Item]:
+    return frozenset([value for value in values if isinstance(value, bool)]) if 0 in values or 1 in values else _NONE
 
 
 class _Sets:
@@ -39,14 +41,23 @@ class _Sets:
     def __init__(self) -> None:
         self._numbers: dict[tuple[frozenset[seq.Item], frozenset[seq.Item]], int] = {}
         self._sets: list[frozenset[seq.Item]] = []
+        self._within: dict[tuple[int, int], bool] = {}
 
     def number(self, values: frozenset[seq.Item]) -> int:
-        truths = frozenset(filter(_is_truth, values)) if 0 in values or 1 in values else _NONE
-        typed = values, truths  # 0 and False are equal, and not the same
+        typed = values, _truths(values)  # 0 and False are equal, and not the same
         found = self._numbers.get(typed)
         if found is None:
             found = self._numbers[typed] = len(self._sets)
             self._sets.append(values)
+        return found
+
+    def within(self, number: int, other: int) -> bool:
+        """Return whether the values of one set are in another one, truth values as such."""
+        found = self._within.get((number, other))
+        if found is None:
+            own, others = self._sets[number], self._sets[other]
+            found = own <= others and (_truths(own) == _truths(others) or not (0 in own or 1 in own))
+            self._within[number, other] = found
         return found
 
     def __getitem__(self, number: int) -> frozenset[seq.Item]:
@@ -78,35 +89,51 @@ class Domains:
         early: bool = True,
     ) -> None:
         self.graph, self.length, self.causal, self.most = graph, length, causal, most
+        self.wanted = tuple(wanted)
         self._sets = _Sets()
         self.kinds: dict[seq.Operation, frozenset[str]] = {}
         self._functions: dict[seq.Operation, Rooted] = {}
         self._steps: dict[seq.Apply, Remembered] = {}
-        self._images: dict[tuple[seq.Operation, Tuple], frozenset[seq.Item]] = {}
+        self._images: dict[tuple[seq.Operation, tuple[int, ...]], int] = {}
+        self._steps_of: dict[tuple[seq.Operation, tuple[int, ...]], int] = {}
         self._at: dict[seq.Operation, list[list[int]]] = {}
         self._counted: dict[tuple[seq.Operation, ...], set[Tuple]] = {}
         self._places: dict[tuple[seq.Operation, ...], dict[tuple[int, ...], None]] = {}
         self._joints: dict[tuple[seq.Operation, ...], seq.Apply] = {}
         self.facts: dict[seq.Attend, Facts] = {}
-        roots = [node for node in seq.ordered(wanted) if not isinstance(node, seq.Apply)]
+        order = seq.ordered(wanted)
+        roots, parts = [node for node in order if not isinstance(node, seq.Apply)], seq.sections(order)
+        self.kinds |= kinds_of_loops(order)
+        settling = [Settling(self, loop) for loop in seq.loops_of(order)]
         attends = {node: AttentionValues(self, node) for node in roots if isinstance(node, seq.Attend)}
         for node in roots:
             self._at[node] = [[]] * length
         for n in (length, *range(1, length)):  # the sets of one length do not depend on those of another
             first = early and n == length
-            for node in roots:
-                if first and isinstance(node, seq.Attend):
-                    self._refuse_too_many(node)
-                self._at[node][n - 1] = attends[node].sets(n) if isinstance(node, seq.Attend) else self._given(node, n)
+            for section in range(1 + 2 * len(settling)):
+                here = [node for node in roots if parts[node] == section]
+
+                def compute(here: list[seq.Operation] = here, n: int = n, *, first: bool = first) -> None:
+                    for node in here:
+                        if first and isinstance(node, seq.Attend):
+                            self._refuse_too_many(node)
+                        if not isinstance(node, seq.PassState):
+                            found = attends[node].sets(n) if isinstance(node, seq.Attend) else self._given(node, n)
+                            self._at[node][n - 1] = found
+
+                if section % 2:
+                    settling[section // 2](n, compute)
+                else:
+                    compute()
             for node in wanted if first else ():
-                self._values(node, [length])
+                self._values(node, length)
 
     def _refuse_too_many(self, node: seq.Attend) -> None:
         """Raise CompileError if what an attention compares or carries has too many values on the longest inputs alone."""
         for cluster in clusters(node.selector):
             for nodes in (cluster.keys, cluster.queries):
-                self._values(self.joint(nodes, node.selector), [self.length])
-        self._values(node.values, [self.length])
+                self._values(self.joint(nodes, node.selector), self.length)
+        self._values(node.values, self.length)
 
     def joint(self, nodes: tuple[seq.Operation, ...], selector: seq.Selection | None = None) -> seq.Operation:
         """Return the node whose values are those that `nodes` can have together, which a selector compares.
@@ -125,12 +152,23 @@ class Domains:
             return [self._sets.number(frozenset(self.graph.alphabet))] * n
         if isinstance(node, seq.Position):
             return [self._sets.number(frozenset([i])) for i in range(n)]
+        if isinstance(node, seq.AfterLoop):
+            return [self._sets.number(values) for values in self.there(node.value, n)]
         return []  # a constant has no roots, and is never asked for
+
+    def there(self, node: seq.Operation, n: int) -> list[frozenset[seq.Item]]:
+        """Return the values of a node at every position of inputs of length n."""
+        roots = self.function(node).roots
+        return [self.image(node, self.sets_at(roots, n, i)) for i in range(n)]
+
+    def put(self, node: seq.Operation, n: int, values: Sequence[frozenset[seq.Item]]) -> None:
+        """Take these as the values of a root at every position of inputs of length n."""
+        self._at[node][n - 1] = [self._sets.number(own) for own in values]
 
     def function(self, node: seq.Operation) -> Rooted:
         """Return the value of a node as a function of its roots."""
         if node not in self._functions:
-            self._functions[node] = Rooted(node, self.kinds)
+            self._functions[node] = Rooted(node, self.step, parts=self.function)
         return self._functions[node]
 
     def sets_at(self, roots: Sequence[seq.Operation], n: int, i: int) -> tuple[int, ...]:
@@ -139,41 +177,49 @@ class Domains:
 
     def together(
         self, nodes: Sequence[seq.Operation], roots: Sequence[seq.Operation], sets: tuple[int, ...]
-    ) -> Iterator[Tuple]:
-        """Yield the values that `nodes` can have together where their `roots` have these sets; some more than once.
+    ) -> Iterable[Tuple]:
+        """Return the values that `nodes` can have together where their `roots` have these sets; some more than once.
 
         Each combination of values of the roots gives one; where these are more than `EXACT`, each combination of values
-        of the nodes is yielded instead, as if they had nothing to do with each other.
+        of the nodes is returned instead, as if they had nothing to do with each other.
         """
-        if prod(len(self._sets[number]) for number in sets) > EXACT:
-            yield from self._apart(nodes, roots, sets)
-            return
-        functions = [self.function(node) for node in nodes]
-        if len(functions) == 1 and functions[0].roots == tuple(roots):
-            for values in product(*(self._sets[number] for number in sets)):
-                if (value := functions[0](values)) is not NOTHING:
-                    yield (value,)  # type: ignore[misc]
-            return
-        places = [[roots.index(root) for root in function.roots] for function in functions]
-        for values in product(*(self._sets[number] for number in sets)):
-            found = tuple([function([values[p] for p in at]) for function, at in zip(functions, places, strict=True)])
-            if NOTHING not in found:
-                yield found  # type: ignore[misc]
+        if self._is_apart(sets):
+            return self._combined(nodes, self._images_of(nodes, roots, sets))
+        combinations = list(product(*(self._sets[number] for number in sets)))
+        columns = []
+        for node in nodes:
+            function = self.function(node)
+            places = [roots.index(root) for root in function.roots]
+            whole = places == list(range(len(roots)))
+            columns.append(function.column(combinations if whole else projected(combinations, places)))
+        found = zip(*columns, strict=True) if columns else [()] * len(combinations[:1])
+        if any(Nothing in set(map(type, column)) for column in columns):
+            return [values for values in found if not any(value is NOTHING for value in values)]
+        return found
 
-    def _apart(
+    def _is_apart(self, sets: tuple[int, ...]) -> bool:
+        return prod(len(self._sets[number]) for number in sets) > EXACT
+
+    def _images_of(
         self, nodes: Sequence[seq.Operation], roots: Sequence[seq.Operation], sets: tuple[int, ...]
-    ) -> Iterator[Tuple]:
-        distinct = list(dict.fromkeys(nodes))
-        images = [self.image(node, tuple(sets[roots.index(r)] for r in self.function(node).roots)) for node in distinct]
-        if prod(map(len, images)) > MOST_COMBINATIONS:
-            largest = max(distinct, key=lambda node: len(images[distinct.index(node)]))
-            what = (
-                f"{seq.called(largest)} and what it is combined with have {prod(map(len, images)):,} combinations of values"
-            )
+    ) -> tuple[int, ...]:
+        """Return the number of the set of values of each node where the `roots` of all of them have these sets."""
+        at = dict(zip(roots, sets, strict=True))
+        return tuple(self._image_number(node, tuple([at[root] for root in self.function(node).roots])) for node in nodes)
+
+    def _combined(self, nodes: Sequence[seq.Operation], images: tuple[int, ...]) -> Iterable[Tuple]:
+        """Return each combination of values of nodes that have these sets of values; a node may be there twice."""
+        own = dict(zip(nodes, images, strict=True))
+        many = prod(len(self._sets[number]) for number in own.values())
+        if many > MOST_COMBINATIONS:
+            largest = max(own, key=lambda node: len(self._sets[own[node]]))
+            what = f"{seq.called(largest)} and what it is combined with have {many:,} combinations of values"
             raise self.graph.refusal(largest, what, "round it, or use a smaller --max-length")
-        places = [distinct.index(node) for node in nodes]
-        for values in product(*images):
-            yield tuple([values[place] for place in places])
+        every = product(*(self._sets[number] for number in own.values()))
+        if len(own) == len(nodes):
+            return every
+        places = [list(own).index(node) for node in nodes]
+        return (tuple([values[place] for place in places]) for values in every)
 
     def values_of(self, number: int) -> frozenset[seq.Item]:
         """Return the set that has a number."""
@@ -184,12 +230,32 @@ class Domains:
         return self._sets.number(values)
 
     def _everywhere(self, roots: Sequence[seq.Operation]) -> dict[tuple[int, ...], None]:
-        """Return the sets of `roots` at all positions of all inputs, each combination once."""
+        """Return the sets of `roots` at positions of inputs, each once; all others are within one of them."""
         known = self._places.get(tuple(roots))
         if known is None:
-            every = (self.sets_at(roots, n, i) for n in range(1, self.length + 1) for i in range(n))
-            known = self._places[tuple(roots)] = dict.fromkeys(every)
+            known = self._places[tuple(roots)] = self._largest(roots)
         return known
+
+    def _largest(self, roots: Sequence[seq.Operation]) -> dict[tuple[int, ...], None]:
+        """Return the sets of `roots` at all positions, without those that are subsets of the sets at a place next to it.
+
+        Whatever values there are at the place that is left out, there are at that one too, or at the place for which
+        that one is left out in turn.
+        """
+        at = [[self.sets_at(roots, n, i) for i in range(n)] for n in range(1, self.length + 1)]
+        found: dict[tuple[int, ...], None] = {}
+        left_out: set[tuple[int, ...]] = set()
+        for n, row in enumerate(at):
+            for i, sets in enumerate(row):
+                if sets in found or sets in left_out:
+                    continue
+                beside = (at[n + 1][i], at[n + 1][i + 1]) if n + 1 < len(at) else ()
+                beside = (*beside, *row[i + 1 : i + 2], *row[max(0, i - 1) : i])
+                if any(sets != others and all(map(self._sets.within, sets, others)) for others in beside):
+                    left_out.add(sets)
+                else:
+                    found[sets] = None
+        return found
 
     def reached(self, nodes: Sequence[seq.Operation], most: int, *, by: seq.Operation) -> set[Tuple]:
         """Return the values that `nodes` can have together, at any position of any input.
@@ -202,9 +268,9 @@ class Domains:
         """
         if (counted := self._counted.get(tuple(nodes))) is not None and len(counted) <= most:
             return counted
-        roots, found = roots_of(nodes), set[Tuple]()
+        roots, found, tried = roots_of(nodes), set[Tuple](), set[tuple[int, ...]]()
         for sets in self._everywhere(roots):
-            found.update(self.together(nodes, roots, sets))
+            self._add_together(found, tried, nodes, roots, sets)
             if len(found) > most:
                 names = ", ".join(map(seq.called, dict.fromkeys(nodes)))
                 many = f"more than {most:,} combinations of values on inputs of up to {self.length} tokens"
@@ -212,16 +278,32 @@ class Domains:
                 raise self.graph.refusal(by, what, "use a smaller --max-length, or allow more with --max-units")
         return found
 
+    def _add_together(
+        self,
+        found: set[Tuple],
+        tried: set[tuple[int, ...]],
+        nodes: Sequence[seq.Operation],
+        roots: Sequence[seq.Operation],
+        sets: tuple[int, ...],
+    ) -> None:
+        """Add to `found` what `together` returns; `tried` are the images of nodes that have been combined already."""
+        if not self._is_apart(sets):
+            found.update(self.together(nodes, roots, sets))
+        elif (images := self._images_of(nodes, roots, sets)) not in tried:
+            tried.add(images)
+            found.update(self._combined(nodes, images))
+
     def count(self, nodes: Sequence[seq.Operation], most: int) -> int:
         """Return how many combinations `reached` has, or a number above `most` if they are, or seem to be, more."""
         if (counted := self._counted.get(tuple(nodes))) is not None:
             return len(counted)
-        roots, found = roots_of(nodes), set[Tuple]()
+        roots, found, tried = roots_of(nodes), set[Tuple](), set[tuple[int, ...]]()
         for sets in self._everywhere(roots):
-            images = [self.image(node, tuple(sets[roots.index(r)] for r in self.function(node).roots)) for node in nodes]
-            if min(prod(map(len, images)), prod(len(self._sets[number]) for number in sets)) > most:
+            images = self._images_of(nodes, roots, sets)
+            own = prod(len(self._sets[number]) for number in images)
+            if min(own, prod(len(self._sets[number]) for number in sets)) > most:
                 return most + 1
-            found.update(self.together(nodes, roots, sets))
+            self._add_together(found, tried, nodes, roots, sets)
             if len(found) > most:
                 return most + 1
         self._counted[tuple(nodes)] = found
@@ -231,22 +313,26 @@ class Domains:
         """Return the values of `node`, in order.
 
         Raises:
-            CompileError: if there are too many, or none.
+            CompileError: if there are too many, or none, or if one of them is a number of too many digits.
         """
-        found = self._values(node, range(1, self.length + 1))
+        found = self._values(node, None)
         if not found:
             what = f"{seq.called(node)} is undefined on every input of up to {self.length} tokens"
             raise self.graph.refusal(node, what, "define it on some input, or use a larger --max-length")
+        if any(map(seq.is_long, found)):
+            what = f"{seq.described(node)} has a number of more than {seq.MOST_DIGITS:,} digits, which no label can show"
+            raise self.graph.refusal(node, what, "use smaller numbers")
         return tuple(sorted(found, key=order_of))
 
-    def _values(self, node: seq.Operation, lengths: Iterable[int]) -> set[seq.Item]:
-        """Return the values of `node` on inputs of these lengths.
+    def _values(self, node: seq.Operation, length: int | None) -> set[seq.Item]:
+        """Return the values of `node` on inputs of a length; None: of any.
 
         Raises:
             CompileError: if there are too many.
         """
         roots, found = self.function(node).roots, set[seq.Item]()
-        for sets in dict.fromkeys(self.sets_at(roots, n, i) for n in lengths for i in range(n)):
+        places = (self.sets_at(roots, length, i) for i in range(length)) if length else self._everywhere(roots)
+        for sets in dict.fromkeys(places):
             found |= self.image(node, sets)
             if len(found) > self.most:
                 raise self.too_many(node)
@@ -254,23 +340,29 @@ class Domains:
 
     def image(self, node: seq.Operation, sets: tuple[int, ...]) -> frozenset[seq.Item]:
         """Return the values of `node` where its roots have these sets."""
+        return self._sets[self._image_number(node, sets)]
+
+    def _image_number(self, node: seq.Operation, sets: tuple[int, ...]) -> int:
         found = self._images.get((node, sets))
         if found is None:
-            found = self._images[node, sets] = frozenset(self._image(node, sets))
+            found = self._images[node, sets] = self._image(node, sets)
         return found
 
-    def _image(self, node: seq.Operation, sets: tuple[int, ...]) -> Iterator[seq.Item]:
-        roots = self.function(node).roots
+    def _image(self, node: seq.Operation, sets: tuple[int, ...]) -> int:
+        """Return the number of the set of values of `node` where its roots have these sets."""
         if not isinstance(node, seq.Apply):
-            yield from [node.value] if isinstance(node, seq.Fixed) else self._sets[sets[0]]
-            return
-        if prod(len(self._sets[number]) for number in sets) <= EXACT:
-            yield from (values[0] for values in self.together([node], roots, sets))
-            return
-        step = self.step(node)
-        for values in self._apart(node.arguments, roots, sets):
-            if (value := step(values)) is not NOTHING:
-                yield value  # type: ignore[misc]
+            return self._sets.number(frozenset([node.value])) if isinstance(node, seq.Fixed) else sets[0]
+        if not self._is_apart(sets):
+            return self._sets.number(
+                frozenset([value for (value,) in self.together([node], self.function(node).roots, sets)])
+            )
+        images = self._images_of(node.arguments, self.function(node).roots, sets)
+        found = self._steps_of.get((node, images))
+        if found is None:
+            results = map(self.step(node), self._combined(node.arguments, images))
+            number = self._sets.number(frozenset([result for result in results if result is not NOTHING]))  # type: ignore[misc]
+            found = self._steps_of[node, images] = number
+        return found
 
     def step(self, node: seq.Apply) -> Remembered:
         """Return a node as a function of its arguments."""

@@ -11,7 +11,18 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 
-from tm2tfr.sources.sequence.graph import Apply, Attend, Fixed, Item, Operation, Position, ordered
+from tm2tfr.sources.sequence.graph import (
+    AfterLoop,
+    Apply,
+    Attend,
+    Fixed,
+    Item,
+    Operation,
+    PassState,
+    Position,
+    loops_of,
+    ordered,
+)
 
 MOST_BITS = 1 << 16
 """The most binary digits of a number; a larger one is refused."""
@@ -209,14 +220,14 @@ Tuple = tuple[Item, ...]
 """A value of each of several nodes."""
 
 
-class _Nothing:
+class Nothing:
     """See `NOTHING`."""
 
     def __repr__(self) -> str:
         return "NOTHING"
 
 
-NOTHING = _Nothing()
+NOTHING = Nothing()
 """In place of a value where a function has none."""
 
 
@@ -239,7 +250,7 @@ def roots_of(nodes: Iterable[Operation]) -> tuple[Operation, ...]:
     return tuple(sorted(found, key=lambda node: (len(node.key), node.key)))
 
 
-def _postorder(node: Operation, stops: Collection[Operation]) -> list[Operation]:
+def postorder(node: Operation, stops: Collection[Operation]) -> list[Operation]:
     """Return the nodes between `node` and its roots or `stops`, these too, each after its arguments."""
     order: dict[Operation, None] = {}
     waiting = [(node, False)]
@@ -261,10 +272,27 @@ def kinds(node: Operation, known: dict[Operation, frozenset[str]]) -> frozenset[
     Args:
         known: what is known already; added to.
     """
-    for each in ordered([node]):
-        if each not in known:
+    if node not in known:
+        for each in ordered([node], known):
             known[each] = _kinds(each, known)
     return known[node]
+
+
+def kinds_of_loops(order: Sequence[Operation]) -> dict[Operation, frozenset[str]]:
+    """Return the `kinds` of nodes in an order of evaluation, where states have those of what comes back.
+
+    Nothing is returned where there are no loops.
+    """
+    loops, known = loops_of(order), dict[Operation, frozenset[str]]()
+    handed: dict[Operation, Operation] = {
+        state: after for loop in loops for state, after in zip(loop.states, loop.nexts, strict=True)
+    }
+    before: dict[Operation, frozenset[str]] | None = None
+    while handed and known != before:
+        before = dict(known)
+        for node in order:
+            known[node] = _kinds(node, known) | before.get(handed.get(node, node), frozenset())
+    return known
 
 
 def _kinds(node: Operation, known: Mapping[Operation, frozenset[str]]) -> frozenset[str]:
@@ -274,6 +302,8 @@ def _kinds(node: Operation, known: Mapping[Operation, frozenset[str]]) -> frozen
         return known[node.values] | {_kind(node.default)}
     if isinstance(node, Fixed):
         return frozenset([_kind(node.value)])
+    if isinstance(node, PassState | AfterLoop):
+        return known[node.initial if isinstance(node, PassState) else node.value]
     return frozenset(["number" if isinstance(node, Position) else "text"])
 
 
@@ -302,74 +332,3 @@ def _kind(value: Item) -> str:
 def mixed(node: Operation, known: dict[Operation, frozenset[str]]) -> bool:
     """Return whether `node` can be truth values and numbers: then truth values are the numbers 0 and 1."""
     return {"bool", "number"} <= kinds(node, known)
-
-
-class Remembered:
-    """A node as a function of its arguments, which remembers what it was.
-
-    Args:
-        numbers: whether truth values are numbers here, see `mixed`.
-    """
-
-    def __init__(self, node: Apply, *, numbers: bool) -> None:
-        self._operator, self._entries, self._numbers = node.operator, dict(node.entries), numbers
-        self._known: dict[Tuple, Item | _Nothing] = {}
-
-    def __call__(self, arguments: Tuple) -> Item | _Nothing:
-        """Return the value; `NOTHING` where there is none."""
-        found = self._known.get(arguments)
-        if found is None:
-            try:
-                found = applied(self._operator, arguments, self._entries)
-            except NoValueError:
-                found = NOTHING
-            if self._numbers and isinstance(found, bool):
-                found = int(found)
-            self._known[arguments] = found
-        return found
-
-
-class Rooted:
-    """The value of a node as a function of its roots, or of other nodes on the way to them.
-
-    Args:
-        known: see `kinds`.
-        roots: the nodes of whose values it is a function; by default its roots.
-
-    Attributes:
-        roots: in the order of the arguments.
-    """
-
-    def __init__(
-        self, node: Operation, known: dict[Operation, frozenset[str]], roots: tuple[Operation, ...] | None = None
-    ) -> None:
-        self.node, self.roots = node, roots_of([node]) if roots is None else roots
-        order = _postorder(node, self.roots)
-        place = {each: n for n, each in enumerate(order)}
-        self._start: list[Item | _Nothing] = [each.value if isinstance(each, Fixed) else NOTHING for each in order]
-        self._inputs = [place[root] for root in self.roots]
-        self._steps = [
-            (place[each], Remembered(each, numbers=mixed(each, known)), tuple(place[a] for a in each.arguments))
-            for each in order
-            if isinstance(each, Apply) and each not in self.roots
-        ]
-        self._known: dict[Tuple, Item | _Nothing] = {}
-
-    def __call__(self, values: Sequence[Item]) -> Item | _Nothing:
-        """Return the value where the roots have these; `NOTHING` where there is none."""
-        key = tuple(values)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._evaluated(key)
-        return found
-
-    def _evaluated(self, values: Tuple) -> Item | _Nothing:
-        here = list(self._start)
-        for place, value in zip(self._inputs, values, strict=True):
-            here[place] = value
-        for place, step, takes in self._steps:
-            arguments = tuple([here[taken] for taken in takes])
-            if NOTHING in arguments:
-                return NOTHING
-            here[place] = step(arguments)  # type: ignore[arg-type]
-        return here[-1]

@@ -10,9 +10,10 @@ that an order of creation is an order of evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import log2
 from typing import Literal, TypedDict
 
 from tm2tfr.base.errors import CompileError, Diagnostic, Span
@@ -156,6 +157,43 @@ class Property(Operation):
     remainder: int = 0
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PassState(Operation):
+    """A value that a pass of a loop hands to the next; in the first pass it is `initial`."""
+
+    initial: Operation
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PassLoop:
+    """A loop of at least one pass, in each of which what depends on its states is computed anew.
+
+    Args:
+        key: what specifications call it; loops are in the order of `order`.
+        states: the values that a pass hands to the next.
+        nexts: what each of them is in the next pass.
+        times: the most passes; None: as many as `until` wants.
+        until: after a pass in which it is true at every position the loop ends; None: it ends after `times` passes.
+    """
+
+    key: str
+    order: int
+    states: tuple[PassState, ...]
+    nexts: tuple[Operation, ...]
+    times: int | None = None
+    until: Operation | None = None
+    name: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AfterLoop(Operation):
+    """What `value` is in the last pass of a loop."""
+
+    loop: PassLoop
+    value: Operation
+
+
 def parents(node: Operation) -> Iterator[Operation]:
     """Yield the nodes that `node` is made of."""
     if isinstance(node, Apply):
@@ -173,6 +211,13 @@ def parents(node: Operation) -> Iterator[Operation]:
         yield node.values
     elif isinstance(node, Property):
         yield node.of
+    elif isinstance(node, PassState):
+        yield node.initial
+    elif isinstance(node, AfterLoop):
+        yield node.value
+        yield from (*node.loop.states, *node.loop.nexts)
+        if node.loop.until is not None:
+            yield node.loop.until
 
 
 def leaves(selector: Selection) -> list[Compare]:
@@ -188,8 +233,8 @@ def leaves(selector: Selection) -> list[Compare]:
     return found
 
 
-def ordered(wanted: Iterable[Operation]) -> list[Operation]:
-    """Return the nodes that `wanted` are made of, and these, each after those it is made of."""
+def ordered(wanted: Iterable[Operation], known: Container[Operation] = ()) -> list[Operation]:
+    """Return the nodes that `wanted` are made of, and these, each after those it is made of, without those of `known`."""
     order: dict[Operation, None] = {}
     for root in wanted:
         waiting: list[tuple[Operation, bool]] = [(root, False)]
@@ -201,8 +246,35 @@ def ordered(wanted: Iterable[Operation]) -> list[Operation]:
                 order[node] = None
             else:
                 waiting.append((node, True))
-                waiting.extend((parent, False) for parent in reversed(list(parents(node))) if parent not in order)
+                waiting.extend(
+                    (parent, False)
+                    for parent in reversed(list(parents(node)))
+                    if parent not in order and parent not in known
+                )
     return list(order)
+
+
+def loops_of(nodes: Iterable[Operation]) -> tuple[PassLoop, ...]:
+    """Return the loops of some nodes with all that they are made of, in their order."""
+    found = {node.loop.order: node.loop for node in nodes if isinstance(node, AfterLoop)}
+    return tuple(found[order] for order in sorted(found))
+
+
+def sections(nodes: Sequence[Operation]) -> dict[Operation, int]:
+    """Return the section of each node, each of which stands behind those it is made of.
+
+    Section 0 is what depends on no loop, 2k - 1 what loop k computes in every pass, and 2k what depends on its end.
+    """
+    loops = loops_of(nodes)
+    own: dict[Operation, int] = {state: 2 * k - 1 for k, loop in enumerate(loops, start=1) for state in loop.states}
+    ends = {loop: 2 * k for k, loop in enumerate(loops, start=1)}
+    found: dict[Operation, int] = {}
+    for node in nodes:
+        if isinstance(node, AfterLoop):
+            found[node] = ends[node.loop]
+        else:
+            found[node] = own.get(node, max((found[part] for part in parents(node)), default=0))
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +292,7 @@ class SequenceGraph:
     alphabet: tuple[Item, ...]
     outputs: tuple[tuple[str, Operation], ...]
 
-    def refusal(self, at: Operation | Selection | None, what: str, remedy: str) -> CompileError:
+    def refusal(self, at: Operation | Selection | PassLoop | None, what: str, remedy: str) -> CompileError:
         """Return the error that says of a node or a selector why it cannot be compiled, with its place in the text."""
         span = None if at is None else at.span
         return CompileError(str(Diagnostic(what=what, remedy=remedy, file=self.file, span=span)))
@@ -238,6 +310,11 @@ class SequenceGraph:
         return found
 
 
+def plainly(node: Operation | Selection) -> str:
+    """Return the name of a node or a selector, or its key."""
+    return node.name or node.key
+
+
 def called(node: Operation) -> str:
     """Return a node as people know it: by name in quotes, otherwise as its key."""
     return repr(node.name) if node.name else node.key
@@ -248,6 +325,19 @@ def described(node: Operation) -> str:
     span = node.span
     text = "" if span is None else span.text[span.column - 1 : span.column - 1 + span.length]
     return repr(node.name or text) if node.name or 0 < len(text) <= 60 else node.key
+
+
+MOST_DIGITS = 4_000
+"""The most decimal digits of a number that labels have; Python writes out no more than 4,300."""
+
+
+def is_long(value: Item) -> bool:
+    """Return whether a value is, or has in it, a number of more than `MOST_DIGITS` digits."""
+    if isinstance(value, str):
+        return False
+    if isinstance(value, tuple):
+        return any(map(is_long, value))
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_DIGITS * log2(10)
 
 
 def text_of(value: Item) -> str:

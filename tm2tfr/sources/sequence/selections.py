@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol
@@ -49,8 +49,8 @@ class Known(Protocol):
     def sets_at(self, roots: Sequence[Operation], n: int, i: int) -> tuple[int, ...]:
         """Return the numbers of the sets of `roots` at position i of inputs of length n."""
 
-    def together(self, nodes: Sequence[Operation], roots: Sequence[Operation], sets: tuple[int, ...]) -> Iterator[Tuple]:
-        """Yield the values that `nodes` can have together where their `roots` have these sets."""
+    def together(self, nodes: Sequence[Operation], roots: Sequence[Operation], sets: tuple[int, ...]) -> Iterable[Tuple]:
+        """Return the values that `nodes` can have together where their `roots` have these sets."""
 
     def image(self, node: Operation, sets: tuple[int, ...]) -> frozenset[Item]:
         """Return the values of `node` where its roots have these sets."""
@@ -128,12 +128,12 @@ class AttentionValues:
     def _worked_out(self, n: int) -> list[int]:
         domains = self._domains
         if any(self._size(self._key_roots, n, j) > EXACT for j in range(n)):
-            return [domains.number_of(self._roughly(n, i)) for i in range(n)]
+            return self._roughly(n, range(n))
         keys = [self._brought_at(n, j) for j in range(n)]
         tallies, found = self._tallies_of(keys), list[int]()
         for i in range(n):
             if keys[i].many * self._size(self._query_roots, n, i) > EXACT:
-                found.append(domains.number_of(self._roughly(n, i)))
+                found += self._roughly(n, [i])
                 continue
             values: set[Item] = set()
             own = self._own_offers(n, i) if self._related else None
@@ -201,20 +201,27 @@ class AttentionValues:
     def _size(self, roots: Sequence[Operation], n: int, i: int) -> int:
         return prod(len(self._domains.values_of(number)) for number in self._domains.sets_at(roots, n, i))
 
-    def _roughly(self, n: int, i: int) -> frozenset[Item]:
-        """Return more values than there are, cluster by cluster, where keys and queries have too many together.
+    def _roughly(self, n: int, places: Iterable[int]) -> list[int]:
+        """Return the numbers of larger sets than those at `places`, where keys and queries have too many values together.
 
         A position may be selected, or left out, if each cluster is satisfied by some key that there may be.
         """
-        offers = dict[int, int]()
-        for j in range(i + 1 if self._domains.causal else n):
-            if all(cluster(n, i, j) for cluster in self._clusters):
-                image = self._domains.image(self._node.values, self._domains.sets_at(self._value_roots, n, j))
-                offer = self._number(Offer(True, image))
-                offers[offer] = offers.get(offer, 0) + 1
-                if j > i and self._facts.ahead is None:
-                    self._facts.ahead = Glance(n, i, j)
-        return self._result(frozenset(offers.items()))
+        domains, results = self._domains, dict[int, int]()
+        images = (domains.image(self._node.values, domains.sets_at(self._value_roots, n, j)) for j in range(n))
+        offers = [self._number(Offer(True, image)) for image in images]
+        satisfied = [cluster.positions(n) for cluster in self._clusters]
+        found = []
+        for i in places:
+            mask = (1 << (i + 1 if domains.causal else n)) - 1
+            for cluster in satisfied:
+                mask &= cluster(i)
+            if mask >> i + 1 and self._facts.ahead is None:
+                self._facts.ahead = Glance(n, i, next(j for j in range(i + 1, n) if mask >> j & 1))
+            if mask not in results:
+                selected = Counter(offer for j, offer in enumerate(offers) if mask >> j & 1)
+                results[mask] = domains.number_of(self._result(frozenset(selected.items())))
+            found.append(results[mask])
+        return found
 
     def _with(self, tally: _Tally, query: Tuple, brought: _Brought, own: dict[Tuple, int] | None) -> frozenset[Item]:
         """Return the values for a query with these values, at a position that brings `brought` itself."""
@@ -285,10 +292,23 @@ class _Satisfiable:
         self._queries: dict[tuple[int, ...], tuple[Tuple, ...]] = {}
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], bool] = {}
 
-    def __call__(self, n: int, i: int, j: int) -> bool:
-        """Return it for query position i and key position j of inputs of length n."""
-        domains = self._domains
-        keys, queries = domains.sets_at(self._key_roots, n, j), domains.sets_at(self._query_roots, n, i)
+    def positions(self, n: int) -> Callable[[int], int]:
+        """Return a function of a query position: the key positions of inputs of length n that may satisfy it, as bits."""
+        domains, at = self._domains, dict[tuple[int, ...], int]()
+        for j in range(n):
+            sets = domains.sets_at(self._key_roots, n, j)
+            at[sets] = at.get(sets, 0) | 1 << j
+        known: dict[tuple[int, ...], int] = {}
+
+        def found(i: int) -> int:
+            queries = domains.sets_at(self._query_roots, n, i)
+            if queries not in known:
+                known[queries] = sum(mask for keys, mask in at.items() if self._satisfied(keys, queries))
+            return known[queries]
+
+        return found
+
+    def _satisfied(self, keys: tuple[int, ...], queries: tuple[int, ...]) -> bool:
         found = self._known.get((keys, queries))
         if found is None:
             mask = self._mask(keys)

@@ -304,8 +304,8 @@ def cause(model: Model, decoder: Decoder, run: ComparedRun, read: Callable[[Arra
 
 
 def _observed(decoder: Decoder, tokens: Sequence[int]) -> Iterator[Observation]:
-    """Yield what the dense engine does at each position, one after the other unless heads look ahead."""
-    if decoder.looks_ahead:
+    """Yield what the dense engine does at each position, one after the other where that can be."""
+    if not decoder.sequential:
         yield from observe_all(decoder, [decoder.vocabulary[token] for token in tokens], engine=Dense())
         return
     session = Dense().start(decoder)

@@ -274,7 +274,8 @@ def exports_of_labeller(decoder: Decoder) -> str:
     An export with a softmax of its own needs scores far enough apart, and has one mask for all heads; a token classifier
     (GPT-2, BERT) answers with labels, not with numbers.
     """
-    sharp = not decoder.soft and (decoder.positions is not None or (frame_of(decoder) and _without_gap(decoder) is None))
+    any_length = frame_of(decoder) and _without_gap(decoder) is None
+    sharp = not (decoder.soft or decoder.loops) and (decoder.positions is not None or any_length)
     masks, labels = masks_of(decoder), decoder.outputs[0].labels is not None
     fits = {
         "gpt2": sharp and labels and masks <= {"future"},

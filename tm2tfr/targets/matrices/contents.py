@@ -29,7 +29,8 @@ from tm2tfr.targets.common.fitting import (
 )
 from tm2tfr.targets.common.reference import outputs_of, smaller
 from tm2tfr.targets.common.verdict import checking, heading, introduction, layers_named, table
-from tm2tfr.transformer.parts import AHEAD, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
+from tm2tfr.transformer.layers import LayerLoop
+from tm2tfr.transformer.parts import AHEAD, LOOPS, NO_BOS, NORMS, OUTPUTS, TABLE, refuse_export
 from tm2tfr.transformer.positions import feature
 from tm2tfr.transformer.provenance import is_hidden
 from tm2tfr.transformer.residual import Residual
@@ -49,7 +50,7 @@ def fitted(right: ExportReference, **options: Unpack[Options]) -> Recipe:
         ExportError: if the request does not fit (it says what would), or the weights could not be proved to be the program.
     """
     decoder, name, asked = right.decoder, right.named(), Requested(**options)
-    known = (TABLE, NO_BOS, AHEAD, OUTPUTS) if decoder.labeller else (TABLE, NORMS, NO_BOS)
+    known = (TABLE, NO_BOS, AHEAD, OUTPUTS, LOOPS) if decoder.labeller else (TABLE, NORMS, NO_BOS)
     refuse_export(decoder, "PyTorch or ONNX", known=known)
     if (right.bounded or right.program is None) and not decoder.labeller and not is_hidden(decoder.provenance):
         refuse_export(decoder, "matrices without the program that they were compiled from")
@@ -88,6 +89,8 @@ def described(decoder: Decoder, path: str, at: Sequence[int]) -> str:
     directions, vocabulary, answered = decoder.layout.directions, decoder.vocabulary, decoder.answered
     row, column = at
     parts = path.split(".")
+    if parts[0] == "loops":
+        return f"loop {parts[1]}, whether it ends, reads {directions[column]}"
     if parts[0] != "layers":
         return {
             "token_embedding": lambda: f"embedding of {vocabulary[column]}: {directions[row]}",
@@ -129,8 +132,8 @@ VERSION = "2"
 def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | None = None) -> PlainData:
     """Return what a probe needs: where each named direction, head and hidden unit is, and the export's origin.
 
-    What not every export has is only there if this one has it: the epsilons of layer norms by their path, and the `data`
-    of its `program`.
+    What not every export has is only there if this one has it: the epsilons of layer norms by their path, the loops over
+    layers, and the `data` of its `program`.
     """
     layout = decoder.layout
     return {
@@ -154,9 +157,14 @@ def names(decoder: Decoder, recipe: Recipe, format: str, program: PlainData | No
         "bos": decoder.bos,
         "stop": list(decoder.stop),
         **({"outputs": outputs_of(decoder.outputs)} if decoder.labeller else {}),
+        **({"loops": list(map(_looped, decoder.loops))} if decoder.loops else {}),
         **({"norms": {path: norm.epsilon for path, norm in norms(decoder)}} if decoder.normed else {}),
         **({} if program is None else {"program": dict(program)}),
     }
+
+
+def _looped(loop: LayerLoop) -> PlainData:
+    return {"layers": [loop.first, loop.last], "times": loop.times, "until": loop.until is not None}
 
 
 def _temperature(decoder: Decoder, positions: int) -> float | None:
@@ -200,6 +208,7 @@ def card(right: ExportReference, recipe: Recipe, *, title: str, use: str, assume
         "positions": f"{recipe.positions:,}",
         "numbers": recipe.dtype,
         "attention": _attention(decoder),
+        **({"run again": "; ".join(loop.said for loop in decoder.loops)} if decoder.loops else {}),
         **rows,
     }
     return f"""{heading(right, f"{escaped(right.named('A decoder'))} {title}")}

@@ -23,6 +23,7 @@ from tm2tfr.targets.common.reference import reference_of
 from tm2tfr.targets.common.verdict import Exported, Rehearsal, Verdict, judged, refused
 from tm2tfr.targets.matrices.contents import VERSION, described, fitted, names, tensors
 from tm2tfr.transformer.claims import Output
+from tm2tfr.transformer.layers import LayerLoop
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace, at
 from tm2tfr.transformer.weights import OUTER, Decoder, FeedForward, Head, Layer
@@ -69,6 +70,7 @@ def _decoder(said: PlainData, arrays: Mapping[str, Array]) -> Decoder:
         features=_texts(said["features"]),
         layers=tuple(_layer(layer, f"layers.{n}.", arrays) for n, layer in enumerate(said["layers"], start=1)),
         outputs=tuple(_output(output) for output in said.get("outputs", ())),
+        loops=tuple(_looped(loop, f"loops.{n}.", arrays) for n, loop in enumerate(said.get("loops", ()), start=1)),
         provenance=said["provenance"],
         **_matrices("", outer, arrays),
     )
@@ -92,6 +94,12 @@ def _layer(said: PlainData, path: str, arrays: Mapping[str, Array]) -> Layer:
         ffn = FeedForward(units=_texts(said["units"]), **parts)
     about = {name: str(said[name]) for name in ("name", "meaning", "source")}
     return Layer(name=about["name"], meaning=about["meaning"], source=about["source"], heads=tuple(heads), feed_forward=ffn)
+
+
+def _looped(said: PlainData, path: str, arrays: Mapping[str, Array]) -> LayerLoop:
+    first, last = said["layers"]
+    until = _matrices(path, ("until",), arrays)["until"] if said["until"] else None
+    return LayerLoop(first=first, last=last, times=said["times"], until=until)
 
 
 def _output(said: PlainData) -> Output:

@@ -5,7 +5,8 @@ decoder's matrices, ``layers.4.heads.0.query``, and their shapes; they act on co
 Position features are a table of N rows, so that a longer sequence is an error in the program that runs it.
 
 Scores are added up component by component, and a mean is a sum divided by a number: see `tm2tfr.targets.matrices`.
-Nothing in the graph depends on the contents of the matrices.
+Nothing in the graph depends on the contents of the matrices. A loop over layers is a node ``Loop``; its outputs are the
+streams after each of its layers in the last pass. One that states no number of passes makes `MOST_PASSES` at most.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from tm2tfr.contract.shown import PlainData
 from tm2tfr.targets.common.directory import KEY, Array
 from tm2tfr.targets.common.fitting import Recipe
 from tm2tfr.targets.matrices.contents import features, tensors
-from tm2tfr.transformer.weights import Decoder, Head, Mask, Norm
+from tm2tfr.transformer.layers import LayerLoop
+from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask, Norm
 
 if TYPE_CHECKING:
     import onnx
@@ -123,20 +125,91 @@ def _nodes(graph: Graph, decoder: Decoder, dtype: np.dtype[np.floating]) -> None
         table = graph.add("Transpose", "position_table", name="position_table.T")
         rows = graph.add("Add", places, graph.add("Gather", table, i, name="rows"), name="places and rows")
         x = graph.add("Add", tokens, rows, name=stream(0))
-    for n, layer in enumerate(decoder.layers, start=1):
-        path = f"layers.{n}"
-        read = _read(graph, layer.attention_norm, f"{path}.attention_norm", x, dtype)
-        added = [_head(graph, head, f"{path}.heads.{k}", read, dtype) for k, head in enumerate(layer.heads)]
-        if layer.feed_forward is None and not added:
-            x = graph.add("Identity", x, name=stream(n))
-        for k, each in enumerate(added):
-            done = layer.feed_forward is None and k == len(added) - 1
-            x = graph.add("Add", x, each, name=stream(n) if done else f"{path}.heads.{k}.stream")
-        if layer.feed_forward is not None:
-            read = _read(graph, layer.feed_forward_norm, f"{path}.feed_forward_norm", x, dtype)
-            x = graph.add("Add", x, _feed_forward(graph, f"{path}.feed_forward", read), name=stream(n))
+    done = 0
+    for number, loop in enumerate(decoder.loops, start=1):
+        for n in range(done + 1, loop.first):
+            x = _layer(graph, decoder.layers[n - 1], n, x, dtype, name=stream(n))
+        x = _loop(graph, decoder, loop, number, x, dtype)
+        done = loop.last
+    for n in range(done + 1, len(decoder.layers) + 1):
+        x = _layer(graph, decoder.layers[n - 1], n, x, dtype, name=stream(n))
     logits = graph.applied("unembedding", _read(graph, decoder.norm, "norm", x, dtype), "logits without bias")
     graph.add("Add", logits, graph.add("Transpose", "unembedding_bias", name="unembedding_bias.T"), name=LOGITS)
+
+
+def _layer(graph: Graph, layer: Layer, n: int, x: str, dtype: np.dtype[np.floating], *, name: str) -> str:
+    """Add layer n, from 1, and return the name of the stream after it, which is `name`."""
+    path = f"layers.{n}"
+    read = _read(graph, layer.attention_norm, f"{path}.attention_norm", x, dtype)
+    added = [_head(graph, head, f"{path}.heads.{k}", read, dtype) for k, head in enumerate(layer.heads)]
+    if layer.feed_forward is None and not added:
+        x = graph.add("Identity", x, name=name)
+    for k, each in enumerate(added):
+        last = layer.feed_forward is None and k == len(added) - 1
+        x = graph.add("Add", x, each, name=name if last else f"{path}.heads.{k}.stream")
+    if layer.feed_forward is not None:
+        read = _read(graph, layer.feed_forward_norm, f"{path}.feed_forward_norm", x, dtype)
+        x = graph.add("Add", x, _feed_forward(graph, f"{path}.feed_forward", read), name=name)
+    return x
+
+
+def _loop(graph: Graph, decoder: Decoder, loop: LayerLoop, number: int, x: str, dtype: np.dtype[np.floating]) -> str:
+    """Add a loop as a node ``Loop``, whose body is one pass, and return the name of the stream after it.
+
+    Each sequence of a batch goes on until its own last pass: `going`, (batch, 1, 1), says which do, and the streams of the
+    others stay as they are.
+    """
+    module, path, kind = required(), f"loops.{number}", required().helper.np_dtype_to_tensor_dtype(dtype)
+    value, truth, numbers = module.helper.make_tensor_value_info, module.TensorProto.BOOL, range(loop.first, loop.last + 1)
+    body = Graph({})
+    for n in numbers:
+        before = f"{path}.before" if n == loop.first else f"{path}.layer.{n - 1}"
+        if n == loop.first:
+            body.add("Identity", f"{path}.in.{loop.last}", name=before)
+        _layer(body, decoder.layers[n - 1], n, before, dtype, name=f"{path}.layer.{n}")
+    for n in numbers:
+        body.add("Where", f"{path}.going", f"{path}.layer.{n}", f"{path}.in.{n}", name=f"{path}.out.{n}")
+    going, more = f"{path}.going", f"{path}.more"
+    if loop.until is not None:
+        said = body.applied(f"{path}.until", f"{path}.out.{loop.last}", f"{path}.said")  # (batch, n, 1)
+        across = body.add("Transpose", said, name=f"{path}.said.T", perm=[0, 2, 1])
+        least = body.add("ReduceMin", across, "axis -1", name=f"{path}.least", keepdims=1)  # (batch, 1, 1)
+        half = module.numpy_helper.from_array(np.array(0.5, dtype), f"{path}.half")
+        going = body.add("Less", least, body.add("Constant", name=f"{path}.half", value=half), name=f"{path}.not yet")
+        going = body.add("And", going, f"{path}.going", name=f"{path}.going on")
+        left = body.add("Cast", going, name=f"{path}.left", to=kind)
+        body.add("Cast", body.add("ReduceMax", left, name=f"{path}.any", keepdims=0), name=more, to=truth)
+    else:
+        going = body.add("Identity", going, name=f"{path}.going on")
+        body.add("Identity", f"{path}.more before", name=more)
+    shape = ["batch", "n", decoder.layout.width]
+    made = module.helper.make_graph(
+        body.nodes,
+        f"{path}.pass",
+        [
+            value(f"{path}.pass number", module.TensorProto.INT64, []),
+            value(f"{path}.more before", truth, []),
+            value(f"{path}.going", truth, ["batch", 1, 1]),
+            *(value(f"{path}.in.{n}", kind, shape) for n in numbers),
+        ],
+        [
+            value(more, truth, []),
+            value(going, truth, ["batch", 1, 1]),
+            *(value(f"{path}.out.{n}", kind, shape) for n in numbers),
+        ],
+    )
+    times = module.numpy_helper.from_array(np.array(loop.most), f"{path}.times")
+    ids = graph.add("ReduceMax", IDS, "axis -1", name=f"{path}.ids", keepdims=1)
+    first = graph.add("Unsqueeze", ids, "axis -1", name=f"{path}.each")
+    every = graph.add("GreaterOrEqual", first, "0", name=f"{path}.every")  # (batch, 1, 1), true
+    most = graph.add("Constant", name=f"{path}.most", value=times)
+    true = module.numpy_helper.from_array(np.array([True]).reshape(()), f"{path}.true")
+    begin = graph.add("Constant", name=f"{path}.begin", value=true)
+    ends = [f"{path}.end", *(stream(n) for n in numbers)]
+    graph.nodes.append(
+        module.helper.make_node("Loop", [most, begin, every, *([x] * len(numbers))], ends, name=path, body=made)
+    )
+    return stream(loop.last)
 
 
 def _seen(graph: Graph, decoder: Decoder, i: str, rows: str) -> None:

@@ -82,8 +82,48 @@ class WholeLayer(nn.Module):
         return x if self.feed_forward is None else x + self.feed_forward(x)
 
 
+class Passes(nn.Module):
+    """Layers that are run again, in passes: each sequence for as many as it needs.
+
+    Args:
+        until: (1, width); a sequence has its last pass when this times the stream is 1/2 or more at every position.
+        times: the most passes; None: `MOST_PASSES`, after which an error is raised.
+    """
+
+    def __init__(self, layers: list[int], until: Tensor | None, times: int | None) -> None:
+        super().__init__()
+        self.first, self.last = layers
+        self.times = times
+        self.until = None if until is None else frozen(until)
+
+    def forward(self, x: Tensor, layers: list[WholeLayer]) -> Tensor:
+        """Return the stream after the last pass: x (…, n, width) → (…, n, width).
+
+        Raises:
+            ValueError: if it does not end.
+        """
+        going = torch.ones(x.shape[:-2], dtype=torch.bool, device=x.device)
+        for _ in range(self.times or MOST_PASSES):
+            passed = x
+            for layer in layers:
+                passed = layer(passed)
+            x = torch.where(going[..., None, None], passed, x)
+            if self.until is not None:
+                going = going & ~(x @ self.until.T >= 0.5).all(dim=-1).all(dim=-1)
+                if not going.any():
+                    return x
+        if self.times is None:
+            raise ValueError(f"the loop over layers {self.first} to {self.last} has not ended after {MOST_PASSES} passes")
+        return x
+
+
+MOST_PASSES = 10_000
+
+
 class Labeller(nn.Module):
     """The whole model. Hook `embedding` for the stream before layer 1, and ``layers["3"]`` for the one after layer 3.
+
+    A hook of a layer in a loop is called in every pass.
 
     Args:
         names: the contents of `tm2tfr.json`; weights: the matrices by name, as in ``layers.4.heads.0.query``.
@@ -121,6 +161,12 @@ class Labeller(nn.Module):
             self.position_table = frozen(weights["position_table"])  # (width, positions)
         self.embedding = nn.Identity()
         self.layers = nn.ModuleDict(layers)
+        self.loops = nn.ModuleDict(
+            {
+                str(n): Passes(loop["layers"], weights.get(f"loops.{n}.until"), loop["times"])
+                for n, loop in enumerate(names.get("loops", []), start=1)
+            }
+        )
         self.unembedding = frozen(weights["unembedding"])  # (answers, width)
         self.unembedding_bias = frozen(weights["unembedding_bias"])  # (answers, 1)
         self.features: list[str] = names["features"]
@@ -132,12 +178,18 @@ class Labeller(nn.Module):
         """Return the logits of every output at every position: tokens (…, n) → (…, n, answers).
 
         Raises:
-            ValueError: for more positions than the weights are made for.
+            ValueError: for more positions than the weights are made for, or a loop that does not end.
         """
         if tokens.shape[-1] > self.positions:
             raise ValueError(f"{tokens.shape[-1]} positions, but these weights are for {self.positions}")
         x = self.embedding(self.embed(tokens))
-        for layer in self.layers.values():
+        layers, done = list(self.layers.values()), 0
+        for loop in self.loops.values():
+            for layer in layers[done : loop.first - 1]:
+                x = layer(x)
+            x = loop(x, layers[loop.first - 1 : loop.last])
+            done = loop.last
+        for layer in layers[done:]:
             x = layer(x)
         return x @ self.unembedding.T + self.unembedding_bias.T
 

@@ -50,7 +50,7 @@ class TorchRunning(Model):
             names = mapping(folder / NAMES)
             circuit = "program" in names or names["bos"] is None
             code = "labeller" if "outputs" in names else "circuit" if circuit else "model"
-            self._between = ""
+            self._between, self._looped = "", bool(names.get("loops"))
             if in_prompt(names["provenance"]):
                 code, self._between = "universal", " "
             module = importlib.import_module(f"tm2tfr.targets.torch.{code}")
@@ -82,7 +82,10 @@ class TorchRunning(Model):
         return found
 
     def streams(self, tokens: Sequence[int]) -> NDArray[np.float64]:
-        """Return the residual stream before the first layer and after each: (layers + 1, positions, width)."""
+        """Return the residual stream before the first layer and after each: (layers + 1, positions, width).
+
+        After a layer that is run again, it is that after its last pass.
+        """
         stages = [self.model.embedding, *self.model.layers.values()]
         kept: list[list[Any]] = [[] for _ in stages]
         hooks = [
@@ -94,7 +97,7 @@ class TorchRunning(Model):
         finally:
             for hook in hooks:
                 hook.remove()
-        return np.array([self._torch.cat(seen).numpy() for seen in kept])
+        return np.array([(seen[-1] if self._looped else self._torch.cat(seen)).numpy() for seen in kept])
 
     def generated(self, prompt: Sequence[int], *, most: int) -> list[int]:
         """Return the prompt and the model's greedy continuation, at most `most` tokens in all."""

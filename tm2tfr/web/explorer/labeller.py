@@ -189,6 +189,8 @@ def _stages(decoder: Decoder, seen: Sequence[Observation]) -> Iterator[str]:
         streams = [np.asarray(each.stages[n][2], dtype=float) for each in seen]
         changed = [s for s in decoder.layout.subspaces if _differs(decoder, s, before, streams)]
         where = stage_text((layer, part))
+        if any(loop.first <= layer + 1 <= loop.last for loop in decoder.loops):
+            where = where.replace(", ", f", pass {seen[0].passes[n] + 1}, ")
         before = streams
         heading = f"{where}: {counted(len(changed), 'subspace')}" if changed else f"{where}: nothing changes"
         yield f"<details{' open' if n == 0 else ''}><summary>{escape(heading)}</summary>\n"

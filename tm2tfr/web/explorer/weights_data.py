@@ -93,6 +93,10 @@ def decoder_data(decoder: Decoder, columns: PackedColumns) -> PlainData:
         "outputs": [{"name": each.name, "labels": each.labels and list(each.labels)} for each in decoder.outputs],
         "layers": [_layer(layer) for layer in decoder.layers],
         "norm": _norm(decoder.norm),
+        "loops": [
+            {"first": loop.first, "last": loop.last, "times": loop.times, "until": loop.until is not None}
+            for loop in decoder.loops
+        ],
         "counts": columns.add([m.nonzero for m in found]),
         "rows": columns.add(_all([_steps(m.rows) for m in found])),
         "columns": columns.add(_all([_steps(m.columns) for m in found])),

@@ -129,13 +129,13 @@ def test_names_stand_for_parts_and_can_be_left_out() -> None:
     assert text_of(program.definitions["x"]) == "Q[a] & Q[b]"
 
 
-def test_a_part_that_is_too_long_is_written_by_its_number() -> None:
+def test_a_part_that_is_too_long_is_shortened() -> None:
     build = Build()
     node: n.Node = build(n.OneOf, of=build(n.Input), values=("a",))
     for _ in range(2_000):
         node = build(n.And, parts=(node, node))
-    quarter = "(s1998 & s1998) & (s1998 & s1998)"
-    assert text_of(node) == f"({quarter}) & ({quarter})"
+    quarter = "((((…) & (…)) & (… & (…))) & ((…) & (…)))"
+    assert text_of(node) == f"({quarter} & {quarter}) & ({quarter} & {quarter})"
 
 
 def test_a_program_is_written_with_its_headers_and_without_its_macros() -> None:

@@ -25,9 +25,9 @@ from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, Layer, matrices, replaced
 
 DIVIDED = "attention, layer 1: what is divided is not one mean, written alone: at all future: is s1"
-SHAPE = "attention, layer 2: the scores of a head have no shape that the proof knows: look up count(Q(a))"
+SHAPE = "attention, layer 2: the scores of a head have no shape that the proof knows: look up count(Q[a])"
 SHORT = "rounding: no word is shown to be right in float32: use a wider dtype"
-RANGE = "attention, layer 2: a weight of a score is not between 2^-40 and 2^40: look up count(Q(a))"
+RANGE = "attention, layer 2: a weight of a score is not between 2^-40 and 2^40: look up count(Q[a])"
 
 
 def a_second_writer_of_a_share(draw: Draw) -> Decoder:

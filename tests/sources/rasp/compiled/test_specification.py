@@ -12,6 +12,7 @@ from tm2tfr.base.text.words import written
 from tm2tfr.contract.specification import vector
 from tm2tfr.engines.decode import observe_all
 from tm2tfr.engines.exact import Exact
+from tm2tfr.runs.passes import Stage, stages
 from tm2tfr.sources.rasp.evaluate import Undefined
 from tm2tfr.sources.rasp.library import shipped
 from tm2tfr.sources.rasp.truth import RaspTruth
@@ -38,8 +39,10 @@ def test_every_number_of_the_stream_and_every_place_of_a_head_is_exactly_right(n
         specification = truth.specification(LENGTH - 1)
         assert specification.covers(decoder.layout)
         for i, seen in enumerate(observe_all(decoder, truth.prompt, engine=Exact())):
-            for layer, part, residual in seen.stages:
-                assert list(residual) == specification.stream(decoder.layout, i, layer, part), (word, i, layer, part)
+            for stage in stages(decoder, specification, seen):
+                assert isinstance(stage, Stage), stage
+                residual, here = seen.stages[stage.number][2], (stage.layer, stage.part)
+                assert list(residual) == stage.specification.stream(decoder.layout, i, *here), (word, i, stage.made, here)
                 compared += len(residual)
             for (layer, k), (_, attended) in seen.heads.items():
                 claim = decoder.layers[layer].heads[k].claim

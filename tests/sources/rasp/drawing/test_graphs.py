@@ -38,21 +38,24 @@ def test_an_s_op_without_a_name_has_a_box_only_if_it_is_used_twice() -> None:
     assert once.expression(once.sop) == "(indices + 1) * 2"
     twice = flow(read("def f(a) { return a * a; } y = f(indices + 1);"))
     assert [(twice.named(sop), twice.expression(sop)) for sop in twice.embedding] == [
-        ("_1", "indices + 1"),
-        ("y", "_1 * _1"),
+        ("indices + 1", "indices + 1"),
+        ("y", "(indices + 1) * (indices + 1)"),
     ]
 
 
 def test_a_long_expression_is_not_written_into_another_one() -> None:
     drawn = flow(read(f"x = {' + '.join(['indices'] * 12)};"))
-    assert [drawn.named(sop) for sop in drawn.embedding] == ["_1", "x"]
+    *parts, whole = drawn.embedding
+    assert 1 <= len(parts) <= 3
+    assert drawn.named(whole) == "x"
+    assert all(len(drawn.named(sop)) <= 40 and len(drawn.expression(sop)) <= 100 for sop in parts)
 
 
 def test_two_s_ops_of_one_name_are_told_apart() -> None:
     text = "def f(a) { share = aggregate(select(a, a, ==), indices); return share; } x = f(tokens) + f(indices);"
     (layer,) = flow(read(text)).layers
-    assert [carried.name for head in layer.heads for carried in head.carried] == ["share", "share (2)"]
-    assert flow(read(text)).expression(layer.elementwise[0]) == "share + share (2)"
+    assert [carried.name for head in layer.heads for carried in head.carried] == ["f(tokens)", "f(indices)"]
+    assert flow(read(text)).expression(layer.elementwise[0]) == "f(tokens) + f(indices)"
 
 
 def test_the_parts_of_a_selector_are_named_and_constants_are_no_keys() -> None:
@@ -76,7 +79,7 @@ def test_a_picture_shows_every_text_as_it_is() -> None:
     svg = ET.fromstring(render(program, "svg").decode())
     shown = ["".join(text.itertext()) for text in svg.iter("{http://www.w3.org/2000/svg}text")]
     assert 'select(tokens, "</svg>&lt;\\N", ==)' in shown
-    assert '= (x + "&amp;") + tokens' in shown
+    assert '= x + "&amp;" + tokens' in shown
     assert '(default "<b>")' in [text.strip() for text in shown]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.rasp.headers import FOLDER, names
+from tests.sources.rasp.headers import FOLDER, theirs
 from tests.sources.rasp.language.running import program
 from tm2tfr.sources.rasp.analyse import analyse, shapes_of
 from tm2tfr.sources.rasp.program import Program
@@ -22,7 +22,7 @@ def shape(made: Program) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", theirs())
 def test_a_shipped_program_is_written_and_read_back(name: str) -> None:
     made = read(Path(FOLDER, f"{name}.rasp").read_text(encoding="utf-8"), file=name).program
     again = read(write(made), file=name).program

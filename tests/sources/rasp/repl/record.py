@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.recordings import Recordings
-from tests.sources.rasp.headers import Word, header, names
+from tests.sources.rasp.headers import Word, header, theirs
 from tests.sources.rasp.repl.authors import Repl, inside
 from tests.sources.rasp.repl.floats import CASES
 from tests.sources.rasp.repl.inputs import inputs
@@ -81,7 +81,7 @@ def main(checkout: str) -> None:
     analysis: dict[str, Any] = {}
     place = Path(checkout).resolve()
     with inside(place):
-        lines = [line for name in names() for line in _lines(name, analysis)]
+        lines = [line for name in theirs() for line in _lines(name, analysis)]
         analysis |= _authors(place)
         floats = [{**case, "repl": Repl(case["text"]).values(case["sop"], case["input"])} for case in CASES]
     VALUES.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.sources.rasp.headers import names, shown
+from tests.sources.rasp.headers import shown, theirs
 from tests.sources.rasp.repl.record import FLOATS, recorded
 from tests.sources.rasp.running import columns, read, shipped_program
 
@@ -27,7 +27,7 @@ def _same_value(ours: Any, theirs: Any) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", theirs())
 def test_every_value(name: str) -> None:
     head, rows = recorded()[name]
     program = shipped_program(name)

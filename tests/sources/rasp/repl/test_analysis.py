@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.recordings import Recordings
-from tests.sources.rasp.headers import names
+from tests.sources.rasp.headers import theirs
 from tests.sources.rasp.repl.record import ANALYSIS, AUTHORS, recordings
 from tests.sources.rasp.running import read, shipped_program
 from tm2tfr.sources.rasp.analyse import RaspHead, analyse
@@ -34,7 +34,7 @@ def ours(program: Program) -> dict[str, list[list[Any]]]:
     }
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", theirs())
 def test_a_shipped_program(name: str) -> None:
     assert ours(shipped_program(name)) == THEIRS[name]
 

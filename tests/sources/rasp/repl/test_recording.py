@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.sources.rasp.headers import header, names, shown
+from tests.sources.rasp.headers import header, shown, theirs
 from tests.sources.rasp.plain import MEANT, PLAIN
 from tests.sources.rasp.repl.record import ANALYSIS, AUTHORS, FLOATS, VALUES, digest, recorded, recordings
 
@@ -32,15 +32,15 @@ def test_it_is_enough() -> None:
 
 
 def test_it_is_of_the_programs_as_they_are() -> None:
-    recorded().check(names())
-    recordings(json.loads(ANALYSIS.read_text(encoding="utf-8"))).check([*names(), *AUTHORS])
+    recorded().check(theirs())
+    recordings(json.loads(ANALYSIS.read_text(encoding="utf-8"))).check([*theirs(), *AUTHORS])
     again = "record them anew: python -m tests.sources.rasp.repl.record CHECKOUT"
     assert {name: head["digest"] for name, (head, _) in recorded().items()} == {
-        n: digest(header(n).text) for n in names()
+        n: digest(header(n).text) for n in theirs()
     }, again
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", theirs())
 def test_a_program_says_what_a_plain_function_does(name: str) -> None:
     head, rows = recorded()[name]
     place = head["sops"].index(header(name).chosen)
@@ -55,7 +55,7 @@ def test_a_program_says_what_a_plain_function_does(name: str) -> None:
             assert all(map(same, found, wanted)), (word, found, wanted)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", theirs())
 def test_its_examples_are_what_the_authors_interpreter_says(name: str) -> None:
     head, rows = recorded()[name]
     answers = {word: dict(zip(head["sops"], row, strict=True)) for word, row in rows}

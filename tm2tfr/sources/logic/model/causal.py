@@ -10,9 +10,11 @@ Nothing here is taken from the compiler.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property, partial
 
+from tm2tfr.base.errors import listing
 from tm2tfr.contract.model import ModelVariable, settled, votes_of
 from tm2tfr.contract.modelled import CausalValue, Settings
 from tm2tfr.contract.wired import KnownOrNot, WiredCausal, WiredRun, WiredWeights, latest, plain
@@ -21,10 +23,11 @@ from tm2tfr.sources.logic.library import word_of
 from tm2tfr.sources.logic.model import claims
 from tm2tfr.sources.logic.model.claims import SubspaceClaim
 from tm2tfr.sources.logic.model.doubts import SeenColumns
-from tm2tfr.sources.logic.model.seen import ENDS, SeenNodes, whole
-from tm2tfr.sources.logic.nodes import Since, Until, needed
+from tm2tfr.sources.logic.model.seen import ENDS, SeenNodes, held_as, whole
+from tm2tfr.sources.logic.nodes import Always, Input, Node, Place, Since, Text, Until, needed, parents
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import answered, shown_value
+from tm2tfr.sources.logic.write import output_names
 from tm2tfr.transformer.attention import in_sight
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import Wire, WiredHead
@@ -33,17 +36,20 @@ from tm2tfr.transformer.weights import Decoder
 
 TRIED, LONGEST = 120, 8
 """How many words, of up to which length, say what comes together."""
-_MEAN = "it is a mean over positions: set what it is rounded to, or what is looked up by it"
+MOST_NAMED = 4
+"""The most variables that are named instead of one that cannot be set."""
 
 
 class LogicWeights(WiredWeights[LogicProgram]):
     """What is the same for all runs of a formula's weights: claims, wiring, and what comes together."""
 
     def __init__(self, program: LogicProgram, decoder: Decoder) -> None:
-        super().__init__(program, decoder)
+        super().__init__(program, decoder, by_name=True)
         self.claims = {what: claims.subspace_claim(space.holds) for what, space in self.spaces.items()}
         self.answered = dict(zip(decoder.outputs, answered(program, decoder), strict=True))
         self.nodes = {node.number: node for node in needed(list(self.answered.values()))}
+        self.called = {node.number: name for node, name in output_names(program).items()}
+        self.token = next((what for what, claim in self.claims.items() if claim == claims.GivenClaim("token")), "token")
         self.steps: dict[str, bool] = {}
         chance = random.Random(0)
         self.words = [tuple(chance.choices(program.alphabet, k=1 + n * LONGEST // TRIED)) for n in range(TRIED)]
@@ -65,12 +71,108 @@ class LogicWeights(WiredWeights[LogicProgram]):
             LogicRun(self, word, {}).learn()
 
     def variables(self) -> dict[str, ModelVariable]:
-        """Return the variables, by what their subspaces hold."""
+        """Return the variables, by the names of their subspaces."""
         return {
-            what: _variable(what, space, claim, self.read_by[what])
+            what: self._variable(what, space, claim)
             for what, space in self.spaces.items()
             if (claim := self.claims[what]) is not None and not _is_feature(claim)
         }
+
+    def _variable(self, what: str, space: Subspace, claim: SubspaceClaim) -> ModelVariable:
+        bit = self._is_bit(what)
+        return ModelVariable(
+            name=what,
+            meaning=space.name,
+            kind="number" if space.labels is None else "label",
+            since=space.since or (-1, "embedding"),
+            read_by=self.read_by[what],
+            subspace=space.name,
+            labels=tuple(label for label in space.labels or () if label not in ENDS),
+            nothing=what != self.token,
+            least=0 if bit else None,
+            largest=1 if bit else None,
+            unset="" if self.settable(what) else f"{_unset(claim)}{self._instead(self._nearest(what))}",
+        )
+
+    def _is_bit(self, what: str) -> bool:
+        claim, holds = self.claims[what], self.spaces[what].holds
+        found = isinstance(claim, claims.NodeClaim) and claim.what == "found"
+        return found or isinstance(claim, claims.BitClaim | claims.StepClaim) or holds.startswith(("rounded ", "within "))
+
+    def settable(self, what: str) -> bool:
+        """Return whether a variable can be set: a label, a bit, or a number that a head looks up."""
+        claim = self.claims[what]
+        if claim is None or _is_feature(claim):
+            return False
+        counted = isinstance(claim, claims.NodeClaim) and claim.what == "number"
+        return self.spaces[what].labels is not None or self._is_bit(what) or counted
+
+    @cached_property
+    def _readers(self) -> Mapping[str, list[str]]:
+        """The variables that are computed from each, and those that heads bring by it."""
+        readers: dict[str, list[str]] = {what: [] for what in self.spaces}
+        for reader, wire in self.wires.items():
+            head = wire.head
+            for read in sorted({*wire.reads, *(head.query | head.key if head else ())}):
+                readers[read].append(reader)
+        return readers
+
+    def _nearest(self, what: str) -> list[str]:
+        """Return the variables that can be set which are computed from one that cannot, in as few steps as there are."""
+        met, layer = {what}, [what]
+        while layer:
+            layer = [each for each in dict.fromkeys(r for w in layer for r in self._readers.get(w, ())) if each not in met]
+            met.update(layer)
+            if found := [each for each in layer if self.settable(each)]:
+                return found
+        return []
+
+    def _instead(self, names: Sequence[str]) -> str:
+        return f": set {listing(names, most=MOST_NAMED)}" if names else ""
+
+    # ── the nodes of the program by name
+    @cached_property
+    def holders(self) -> Mapping[Node, tuple[str, bool]]:
+        """Return the variable that holds each node itself, or, with False, its opposite."""
+        found: dict[Node, tuple[str, bool]] = {}
+        for node in self.nodes.values():
+            for what, claim in self.claims.items():
+                itself = isinstance(claim, claims.NodeClaim) and (claim.what, claim.node) == (node.kind, node.number)
+                true = True if itself or (isinstance(node, Input) and what == self.token) else held_as(claim, node)
+                if true is not None and not found.get(node, ("", False))[1]:
+                    found[node] = what, true
+        return found
+
+    def _near(self, node: Node, reads: Iterable[str]) -> list[str]:
+        """Return the variables that can be set from which a node that none holds is computed, given what reads it."""
+        near = [each for each in sorted(reads) if self.settable(each)]
+        near = near or [each for what in sorted(reads) for each in self._nearest(what)]
+        holders = self.holders
+        for part in parents(node) if not near else ():
+            near += [holders[part][0]] if part in holders else self._near(part, ())
+        apart = [each for each in dict.fromkeys(near) if each != self.token]
+        return apart or near[:1]
+
+    def names_of_nodes(self) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+        """Return the variable that each name of a node means, that whose opposite it is, and why others have none."""
+        aliases, opposites, fixed, holders = dict[str, str](), dict[str, str](), dict[str, str](), self.holders
+        names = [(self.called[number], node) for number, node in self.nodes.items() if number in self.called]
+        names += [(name, node) for name, node in self.program.definitions.items() if name]
+        outputs = {node: name for name, node in zip(self.outputs, self.answered.values(), strict=True)}
+        for name, node in names:
+            what, true = holders.get(node, ("", True))
+            if name in self.spaces or name in aliases:
+                continue
+            if what and true:
+                aliases[name] = what
+            elif what:
+                opposites[name] = what
+            elif isinstance(node, Always | Text) or not any(isinstance(each, Input | Place) for each in needed([node])):
+                fixed[name] = "it is the same everywhere"
+            else:
+                near = self._near(node, self.outputs.get(outputs.get(node, ""), ()))
+                fixed[name] = f"no vector holds it, and what reads it computes it{self._instead(near)}"
+        return aliases, opposites, fixed
 
 
 class LogicRun(WiredRun):
@@ -78,7 +180,7 @@ class LogicRun(WiredRun):
 
     def __init__(self, weights: LogicWeights, word: tuple[str, ...], settings: Settings) -> None:
         tokens = (ENDS[0], *word, *ENDS[1:][: ENDS[1] in weights.decoder.vocabulary])
-        ends = any(name == "token" and tokens[p] in ENDS for name, p in settings)
+        ends = any(name == weights.token and tokens[p] in ENDS for name, p in settings)
         super().__init__(tokens, settings, "BOS and EOS are where they are in every run" if ends else "")
         self.weights = weights
         self._columns: dict[str, Sequence[KnownOrNot]] = {}
@@ -99,7 +201,7 @@ class LogicRun(WiredRun):
         own, key = self.weights, (frozenset(reads), but)
         if key not in self._seen:
             of = {what: own.claims[what] for what in key[0] if what != but}
-            nodes = SeenNodes(self.tokens, own.nodes, of, self.held, labels=own.labels, spaces=own.spaces)
+            nodes = SeenNodes(self.tokens, own.nodes, of, self.held, labels=own.labels, spaces=own.spaces, names=own.called)
             tokens = [nodes.token(p) for p in range(len(self.tokens))]
             self._seen[key] = SeenColumns(nodes, tokens, own.names)
         return self._seen[key]
@@ -144,13 +246,17 @@ class LogicRun(WiredRun):
                 column.append((settled(shares), why))
         return column
 
-    def together(self, what: str, reads: Iterable[str], p: int) -> str:
-        """Return a doubt if bits and labels that are read come together in no run."""
+    def together(self, what: str, reads: Iterable[str], p: int, said: str = "") -> str:
+        """Return a doubt if bits and labels that are read come together in no run; said: what they are there for."""
         own = self.weights
         named = ((each, own.claims[each]) for each in sorted(reads))
         names = [each for each, claim in named if claim is not None and not _is_feature(claim) and not _is_number(claim)]
         values = (self.tokens[p] in ENDS, *(plain(self.held(each, p)[0]) for each in names))
-        return f"what {what!r} is computed from at {p} comes together in no run" if own.seldom(what, values) else ""
+        return (
+            f"what {said or f'{what!r} is computed from'} at {p} comes together in no run"
+            if own.seldom(what, values)
+            else ""
+        )
 
     # ── where heads look, and what they bring ───────────────────────────────────────────────────────────────
     def _brought(self, what: str, claim: SubspaceClaim, wire: Wire, head: WiredHead) -> Sequence[KnownOrNot]:
@@ -162,7 +268,9 @@ class LogicRun(WiredRun):
         label = claims.labelled(claim)
         if not isinstance(claim, claims.MeanClaim):
             return [(None if label else 0, why or f"nothing says how {what} is brought") for _, why in looked]
-        relayed = bool(claim.head.shift) or any(self.weights.wire(each).head for each in wire.reads if each != "token")
+        relayed = bool(claim.head.shift) or any(
+            self.weights.wire(each).head for each in wire.reads if each != self.weights.token
+        )
         carried = self._relayed(claim, wire) if relayed else self.seen(wire.reads).known(claim.of)
         column: list[KnownOrNot] = []
         for places, why in looked:
@@ -183,8 +291,10 @@ class LogicRun(WiredRun):
     def _looked(self, head: WiredHead) -> Sequence[tuple[Sequence[int], str]]:
         """Return the positions that a head attends to from each."""
         if head not in self._places:
-            asked = [self.together(f"{head.attends} asks", head.query, p) for p in range(len(self.tokens))]
-            offered = [self.together(f"{head.attends} offers", head.key, p) for p in range(len(self.tokens))]
+            asks, offers = (f"the head {head.name!r} {does}" for does in ("asks for", "finds"))
+            places = range(len(self.tokens))
+            asked = [self.together(f"query {head.attends}", head.query, p, asks) for p in places]
+            offered = [self.together(f"key {head.attends}", head.key, p, offers) for p in places]
             doubt = next(filter(None, offered), "")
             looked = self._looking(head)
             self._places[head] = [(j, why or doubt or own) for why, (j, own) in zip(asked, looked, strict=True)]
@@ -193,15 +303,15 @@ class LogicRun(WiredRun):
     def _looking(self, head: WiredHead) -> Sequence[tuple[Sequence[int], str]]:
         claim, n = claims.head_claim(head.attends), len(self.tokens)
         if claim is None:
-            return [((p,), f"nothing says where {head.attends} looks") for p in range(n)]
+            return [((p,), f"nothing says where the head {head.name!r} looks") for p in range(n)]
         if claim.kind == "all":
             return [(in_sight(claim.mask, p, n), "") for p in range(n)]
         seen = self.seen({*head.query, *head.key})
         whole_bits = [each for each in head.key if isinstance(self.weights.claims[each], claims.BitClaim)]
         node = self.weights.nodes.get(claim.node)
-        if isinstance(node, Since | Until) and len(whole_bits) == 1 and "token" not in head.key:
+        if isinstance(node, Since | Until) and len(whole_bits) == 1 and self.weights.token not in head.key:
             seen.step = whole_bits[0], self._says_step(whole_bits[0], node)
-        past = f"nothing says where {head.attends} looks, past another head" if claim.shift else ""
+        past = f"nothing says where the head {head.name!r} looks, past another head" if claim.shift else ""
         return [((j,), why or past) for j, why in seen.places(claim)]
 
     def _says_step(self, what: str, node: Since | Until) -> bool:
@@ -240,23 +350,13 @@ def _is_number(claim: SubspaceClaim) -> bool:
     )
 
 
-def _variable(what: str, space: Subspace, claim: SubspaceClaim, read_by: str) -> ModelVariable:
-    bit = isinstance(claim, claims.BitClaim | claims.StepClaim) or space.holds.startswith(("rounded ", "within "))
-    bit |= isinstance(claim, claims.NodeClaim) and claim.what == "found"
-    counted = isinstance(claim, claims.NodeClaim) and claim.what == "number"
-    return ModelVariable(
-        name=what,
-        meaning=space.name,
-        kind="number" if space.labels is None else "label",
-        since=space.since or (-1, "embedding"),
-        read_by=read_by,
-        subspace=space.name,
-        labels=tuple(label for label in space.labels or () if label not in ENDS),
-        nothing=what != "token",
-        least=0 if bit else None,
-        largest=1 if bit else None,
-        unset="" if space.labels is not None or bit or counted else _MEAN,
-    )
+def _unset(claim: SubspaceClaim) -> str:
+    """Return why a variable cannot be set."""
+    if isinstance(claim, claims.MeanClaim) and claim.head.kind == "all":
+        return "it is a mean over positions"
+    if isinstance(claim, claims.MeanClaim | claims.InsideClaim):
+        return "it is what a head brings, before it is rounded"
+    return "it is a share" if isinstance(claim, claims.ShareClaim) else "it is one of several vectors of one number"
 
 
 def _clamped(value: CausalValue) -> int | Fraction:
@@ -297,8 +397,6 @@ def causal_model(program: LogicProgram, word: str, decoder: Decoder) -> WiredCau
     """
     tokens = word_of(program, word)
     weights = latest(_LAST, program, decoder, lambda: _learned(program, decoder))
-    variables = weights.variables()
-    named = {node.name: node.number for node in weights.nodes.values() if node.name}
-    forms = ("is s{}", "label s{}", "number s{}")
-    aliases = {name: form.format(n) for name, n in named.items() for form in forms if form.format(n) in variables}
-    return WiredCausal(weights, variables, aliases, lambda settings: LogicRun(weights, tokens, settings))
+    aliases, opposites, fixed = weights.names_of_nodes()
+    started = partial(LogicRun, weights, tokens)
+    return WiredCausal(weights, weights.variables(), aliases, started, fixed, opposites)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from typing import TypeVar
 
 from tm2tfr.contract.labelling import HeadPattern, claimed
@@ -34,12 +34,11 @@ from tm2tfr.sources.logic.model.claims import (
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.printer import STYLES, Printer
 from tm2tfr.sources.logic.program import LogicProgram
+from tm2tfr.sources.sequence.naming import MOST
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 _Kind = TypeVar("_Kind", bound=Node)
-LONGEST = 60
-"""A part with more characters than this has an equation of its own."""
 _GIVEN = {
     "token": ("the token", "BOS, the word, then EOS where there is one"),
     "bos": ("whether this is BOS", "i = 0"),
@@ -63,50 +62,50 @@ def described_logic(program: LogicProgram, decoder: Decoder) -> DescribedModel:
 class _Described:
     """Writes claims in the notation of the program.
 
-    A node goes by the name that the program gives it; one without a name that a claim is about, or whose text is long, goes
-    by its number, ``s12``. Each of these has an equation; a letter ``Q[a]`` and all others are written out.
+    A node goes by its name, see `output_names`. What the program names, and what is called by a shortened text, has an
+    equation; all others are written out.
     """
 
     def __init__(self, weights: LogicWeights) -> None:
         self._weights, self._nodes = weights, weights.nodes
-        heads = [head for claim in claimed(weights.decoder) if (head := head_claim(claim)) is not None]
-        about = _numbers([*weights.claims.values(), *heads])
+        self._heads: dict[str, dict[str, None]] = {}
+        for own in (each for layer in weights.decoder.layers for each in layer.heads):
+            self._heads.setdefault("" if own.claim is None else own.claim.attends, {})[own.name] = None
         names: dict[Node, str] = {}
         self._printer = Printer(STYLES["ascii"], weights.program.language == "srasp", names)
         for number, node in sorted(self._nodes.items()):
-            needed = number in about or isinstance(node, logic.Retrieve) or len(self._printer.text(node)) > LONGEST
-            if node.name or (needed and not _written_out(node)):
-                names[node] = node.name or f"s{number}"
+            name = weights.called[number]
+            if node.name or len(self._printer.text(node)) > MOST:
+                names[node] = f"({name})" if " " in name else name
                 self._printer.forget(node)
-        self._names: Mapping[Node, str] = names
+        self._written: Mapping[Node, str] = names
 
     def model(self) -> DescribedModel:
         """Return the variables and the patterns."""
-        own = {claim: node for node in self._names for claim in _own_claims(node)}
-        held = {own[claim] for claim in self._weights.claims.values() if claim in own}
+        own = {what: node for node, (what, true) in self._weights.holders.items() if true}
         kinds = {"bit": "a truth value", "label": "a label", "number": "a number"}
         defined = [
             ModelVariable(
-                name=name,
+                name=self._weights.called[node.number],
                 meaning=kinds[node.kind],
                 kind="label" if node.kind == "label" else "number",
                 formula=self._equation(node),
                 stored=False,
             )
-            for node, name in self._names.items()
-            if node not in held
+            for node in self._written
+            if not self._weights.holders.get(node, ("", False))[1]
         ]
-        formulas = {what: self._subspace(space, own) for what, space in self._weights.spaces.items()}
+        formulas = {what: self._subspace(what, space, own) for what, space in self._weights.spaces.items()}
         return self._weights.described(defined, formulas), tuple(map(self._head, claimed(self._weights.decoder)))
 
     # ── nodes
     def _equation(self, node: Node) -> str:
         text = self._printer.text(node)
         compared = isinstance(node, logic.Comparison | logic.OneOf | logic.Same) and not _written_out(node)
-        return f"{self._names[node]} = {f'({text})' if compared else text}"
+        return f"{self._written[node]} = {f'({text})' if compared else text}" if node in self._written else text
 
     def _of(self, node: Node) -> str:
-        return self._names.get(node) or self._printer.text(node)
+        return self._written.get(node) or self._printer.text(node)
 
     def _node(self, number: int) -> str:
         return self._of(self._nodes[number])
@@ -127,12 +126,15 @@ class _Described:
         node = self._nodes[literal.node]
         if literal.label is not None:
             return f"{self._of(node)} {'=' if literal.true else '!='} {self._printer.style.label(literal.label)}"
+        return self._of(node) if literal.true else f"!{self._operand(node)}"
+
+    def _operand(self, node: Node) -> str:
+        """Return a node as something that follows another word."""
         text = self._of(node)
-        simple = node in self._names or _written_out(node)
-        return text if literal.true else f"!{text}" if simple else f"!({text})"
+        return text if node in self._written or _written_out(node) else f"({text})"
 
     # ── subspaces
-    def _subspace(self, space: Subspace, own: Mapping[SubspaceClaim, Node]) -> tuple[str, str]:
+    def _subspace(self, what: str, space: Subspace, own: Mapping[str, Node]) -> tuple[str, str]:
         """Return what a subspace is claimed to hold, and its equation."""
         before, rounded, raw = space.holds.partition("rounded ")
         claim = subspace_claim(raw if rounded and before in ("", "within ") else space.holds)
@@ -140,8 +142,8 @@ class _Described:
             return "", ""
         if rounded:
             return f"{self._meaning(claim)}, rounded", f"round({self._value(claim)}){' inside the word' if before else ''}"
-        if claim in own:
-            return self._meaning(claim), self._equation(own[claim])
+        if what in own:
+            return self._meaning(claim), self._equation(own[what])
         return self._meaning(claim), self._value(claim)
 
     def _meaning(self, claim: SubspaceClaim) -> str:  # noqa: PLR0911, PLR0912
@@ -174,6 +176,11 @@ class _Described:
                 return f"a mean over the positions {_IN_SIGHT[claim.head.mask]}"
             case MeanClaim():
                 return "what the head brings"
+
+    def _part(self, claim: SubspaceClaim) -> str:
+        """Return what a subspace with this claim holds, as a part of an expression."""
+        text = self._value(claim)
+        return f"({text})" if isinstance(claim, BitClaim) and re.search(r" [&|=] ", text) else text
 
     def _value(self, claim: SubspaceClaim) -> str:  # noqa: PLR0911, PLR0912
         """Return what a subspace with this claim holds, as an expression."""
@@ -209,9 +216,9 @@ class _Described:
             case ShareClaim():
                 return f"({self._value(claim.of)})/(i+1)"
             case MeanClaim() if claim.head.kind == "all":
-                return f"mean of {self._value(claim.of)} over {_SIGHT[claim.head.mask]}"
+                return f"mean of {self._part(claim.of)} over {_SIGHT[claim.head.mask]}"
             case MeanClaim():
-                return f"{self._value(claim.of)} at {self._where(claim.head)}"
+                return f"{self._part(claim.of)} at {self._where(claim.head)}"
 
     # ── heads
     def _where(self, head: HeadClaim) -> str:
@@ -225,7 +232,11 @@ class _Described:
         head = head_claim(text)
         meaning, formula = ("", "") if head is None or not reads(head, self._nodes) else self._looked(head)
         return HeadPattern(
-            claim=text, meaning=meaning, formula=formula, seen="all" if head and head.kind == "all" else "one"
+            claim=text,
+            meaning=meaning,
+            formula=formula,
+            seen="all" if head and head.kind == "all" else "one",
+            name=", ".join(self._heads.get(text, ())),
         )
 
     def _looked(self, head: HeadClaim) -> tuple[str, str]:  # noqa: PLR0911
@@ -250,7 +261,7 @@ class _Described:
         if head.kind in ("since", "until"):
             when, of = ("latest", "so far") if head.kind == "since" else ("earliest", "from here on")
             if isinstance(node, logic.Since | logic.Until):
-                fails = "" if isinstance(node.left, logic.Always) else f"not {self._of(node.left)}, or "
+                fails = "" if isinstance(node.left, logic.Always) else f"not {self._operand(node.left)}, or "
                 ends = fails + self._of(node.right)
             else:
                 ends = self._condition(head.node)
@@ -274,24 +285,7 @@ _PARTS = {
 _DIVIDED = {"quotient": "", "quotient square": ", squared", "reaches": ", as a thermometer"}
 
 
-def _own_claims(node: Node) -> tuple[SubspaceClaim, ...]:
-    """Return the claims of subspaces that hold a node itself."""
-    if node.kind == "bit":
-        return (BitClaim(((TruthOf(node.number, None, True),),)),)
-    return (NodeClaim(node.kind, node.number),)
-
-
 def _written_out(node: Node) -> bool:
     """Return whether a node is as short as a name."""
     letter = isinstance(node, logic.OneOf) and len(node.values) == 1 and isinstance(node.of, logic.Input)
     return letter or isinstance(node, logic.Input | logic.Text | logic.Always | logic.Place)
-
-
-def _numbers(claims: object) -> set[int]:
-    """Return the numbers of the nodes that claims are about."""
-    if isinstance(claims, list | tuple):
-        return set().union(*map(_numbers, claims))
-    if not is_dataclass(claims):
-        return set()
-    own = {claims.node} if hasattr(claims, "node") else set()
-    return own.union(*(_numbers(getattr(claims, each.name)) for each in fields(claims)))

@@ -41,10 +41,13 @@ from tm2tfr.sources.logic.model.claims import (
     subspace_claim,
 )
 from tm2tfr.sources.logic.model.columns import ReferenceColumns
+from tm2tfr.sources.logic.model.described import described_logic
+from tm2tfr.sources.logic.model.seen import held_as
 from tm2tfr.sources.logic.nodes import Node
 from tm2tfr.sources.logic.program import LogicProgram
 from tm2tfr.sources.logic.truth import LogicLabels
 from tm2tfr.sources.logic.write import output_names
+from tm2tfr.sources.sequence.naming import unique
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -85,7 +88,7 @@ class LogicVariables:
             heads=self._heads,
             held={subspace.name: self._held(subspace) for subspace in self._decoder.layout.subspaces},
             answers=self._decoder.outputs[0].labels,
-            nodes={f"s{node.number}": name for node, name in self._names.items()},
+            by_name=True,
         )
 
     @cached_property
@@ -118,6 +121,12 @@ class LogicVariables:
         return {head.claim: head.column for head in reversed(self._heads)}
 
     @cached_property
+    def _said(self) -> Mapping[str, str]:
+        """The equation of each subspace."""
+        variables, _ = described_logic(self._program, self._decoder)
+        return {each.subspace: each.formula for each in variables if each.formula}
+
+    @cached_property
     def _own(self) -> Mapping[str, tuple[LabelVariable, SubspaceClaim]]:
         """Of each subspace that is not a node's value, by its name, the variable and the claim that it has the value of."""
         found: dict[str, tuple[LabelVariable, SubspaceClaim]] = {}
@@ -131,14 +140,18 @@ class LogicVariables:
             of = claim if inner is None else inner
             if of == GivenClaim("token") or not self._there(of):
                 continue
-            name = subspace.name if subspace.name not in taken else f"{subspace.name} (subspace)"
+            name = unique(subspace.name, taken)
             taken.add(name)
-            if labelled(claim) and not _thermometer(claim):
-                what = f"the label that holds here: {subspace.holds}"
+            label = labelled(claim) and not _thermometer(claim)
+            what = f"{'the label that' if label else 'what'} holds here: {self._said.get(subspace.name, name)}"
+            if label:
                 found[subspace.name] = LabelVariable(name=name, kind="label", meaning=what, labels=subspace.labels), of
             else:
                 kind: VariableKind = "number" if any(map(_is_a_share, nested(of))) else "whole"
-                found[subspace.name] = LabelVariable(name=name, kind=kind, meaning=f"what holds here: {subspace.holds}"), of
+                found[subspace.name] = (
+                    LabelVariable(name=name, kind=kind, meaning=what),
+                    of,
+                )
         return found
 
     def _there(self, claim: SubspaceClaim) -> bool:
@@ -156,10 +169,9 @@ class LogicVariables:
         if isinstance(claim, NodeClaim) and claim.node in self._by_number and claim.what in _FUNCTIONS:
             column = self._names[self._by_number[claim.node]]
             return HeldVariable(column=column, function=_FUNCTIONS[claim.what], over=over)
-        if isinstance(claim, BitClaim) and [len(each) for each in claim.alternatives] == [1]:
-            literal = claim.alternatives[0][0]
-            if literal.label is None and literal.true and literal.node in self._by_number:
-                return HeldVariable(column=self._names[self._by_number[literal.node]], over=over)
+        if isinstance(claim, BitClaim) and len(claim.alternatives) == 1:
+            node = next((node for node in self._names if node.kind == "bit" and held_as(claim, node)), None)
+            return None if node is None else HeldVariable(column=self._names[node], over=over)
         return None
 
     def _held(self, subspace: Subspace) -> HeldVariable | None:

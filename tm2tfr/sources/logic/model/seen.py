@@ -45,6 +45,7 @@ class SeenNodes:
         held: what they hold.
         labels: the number of a node that is a label -> those that it has in runs; a subspace may have all but one.
         spaces: the subspace of each variable.
+        names: what nodes are called, by their numbers.
 
     Attributes:
         why: the first doubt about what was asked for since it was emptied.
@@ -59,17 +60,23 @@ class SeenNodes:
         *,
         labels: Mapping[int, frozenset[str]],
         spaces: Mapping[str, Subspace],
+        names: Mapping[int, str],
     ) -> None:
         self.tokens, self.nodes, self._held, self._labels, self._spaces = tokens, nodes, held, labels, spaces
         self.claims = [(what, claim) for what, claim in sorted(reads.items()) if claim is not None]
         self._holders = {claim: what for what, claim in reversed(self.claims)}
-        self._token, self.why = "token" if "token" in reads else None, ""
+        self._token = next((what for what, claim in self.claims if claim == claims.GivenClaim("token")), None)
+        self.why, self._names = "", names
 
     def take(self, what: str, p: int) -> CausalValue:
         """Return what a variable holds at position `p`."""
         value, why = self._held(what, p)
         self.why = self.why or why
         return value
+
+    def called(self, node: tl.Node) -> str:
+        """Return what a node is called."""
+        return self._names.get(node.number, "a part of it")
 
     def doubt(self, why: str) -> None:
         """Note that something is not known."""
@@ -87,14 +94,14 @@ class SeenNodes:
         """Return whether a retrieval selects anything."""
         found = self.found(node, p) if isinstance(node, tl.Retrieve) else None
         if found is None:
-            self.doubt(f"nothing says whether s{node.number} selects anything at {p}")
+            self.doubt(f"nothing says whether {self.called(node)} selects anything at {p}")
         return bool(found)
 
     def goes_on(self, node: tl.Node, p: int) -> bool:
         """Return whether a step of since or until goes on."""
         if isinstance(node, tl.Since | tl.Until):
             return self.bit(node.left, p) and not self.bit(node.right, p)
-        self.doubt(f"nothing says where the head of {called(node)} looks")
+        self.doubt(f"nothing says where the head of {self.called(node)} looks")
         return False
 
     def equal(self, claim: claims.EqualityClaim, p: int) -> bool:
@@ -104,7 +111,7 @@ class SeenNodes:
             brought = said.of if isinstance(said, claims.MeanClaim) else None
             if conjunct is not None and brought == claims.NodeClaim("number", conjunct.key.number):
                 return bool(self.take(what, p) == self.number(conjunct.query, p))
-        self.doubt(f"nothing says whether the numbers of s{claim.node} are equal at {p}")
+        self.doubt(f"nothing says whether the numbers of {self._names[claim.node]} are equal at {p}")
         return False
 
     # ── bits ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -141,7 +148,7 @@ class SeenNodes:
             return bool(self._carried(node, p))
         if type(node) in HERE:
             return bool(here(node, self.value, p))
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {self.called(node)} is at {p}")
         return False
 
     def _compared(self, node: tl.Comparison, p: int) -> bool:
@@ -168,11 +175,11 @@ class SeenNodes:
             if len(found) > 1 and len(alike) == 1:
                 found = [(what, brought) for what, brought in found if what == alike[0]]
         if len(found) != 1:
-            self.doubt(f"nothing alone says what {called(node)} is at {p}")
+            self.doubt(f"nothing alone says what {self.called(node)} is at {p}")
             return 0
         value = self.take(found[0][0], p)
         if value not in (0, 1):
-            self.doubt(f"{called(node)} is neither true nor false at {p} then")
+            self.doubt(f"{self.called(node)} is neither true nor false at {p} then")
         return value
 
     # ── retrieval ───────────────────────────────────────────────────────────────────────────────────────────
@@ -253,7 +260,7 @@ class SeenNodes:
         return true[0] if len(true) == 1 else None if not values else self._no_key(node, p)
 
     def _no_key(self, node: tl.Node, p: int) -> str:
-        self.doubt(f"no value of {called(node)} is brought to {p} then")
+        self.doubt(f"no value of {self.called(node)} is brought to {p} then")
         return ""
 
     # ── labels and numbers ──────────────────────────────────────────────────────────────────────────────────
@@ -280,9 +287,9 @@ class SeenNodes:
                 return value
         if other is not None:
             if not other:
-                self.doubt(f"nothing says which label {called(node)} has at {p}")
+                self.doubt(f"nothing says which label {self.called(node)} has at {p}")
             return other
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {self.called(node)} is at {p}")
         return None
 
     def number(self, node: tl.Node, p: int) -> int:
@@ -300,20 +307,20 @@ class SeenNodes:
             return int(here(node, self.value, p) or 0)
         if node.kind == "bit":
             return int(self.bit(node, p))
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {self.called(node)} is at {p}")
         return 0
 
     def _counted(self, node: tl.CountLeft, p: int) -> int:
         mean = claims.MeanClaim(claims.HeadClaim("all", "future"), truth_of(node.of, True))
         if (what := self._holders.get(mean)) is not None:
             return self._whole(node, self.take(what, p) * (p + 1), p)
-        self.doubt(f"nothing says what {called(node)} is at {p}")
+        self.doubt(f"nothing says what {self.called(node)} is at {p}")
         return 0
 
     def _whole(self, node: tl.Node, value: CausalValue, p: int) -> int:
         number = Fraction(value)
         if number.denominator != 1:
-            self.doubt(f"{called(node)} is not a whole number at {p} then")
+            self.doubt(f"{self.called(node)} is not a whole number at {p} then")
         return int(number)
 
 
@@ -376,15 +383,25 @@ def flattened(node: tl.Node, true: bool) -> frozenset[tuple[int, bool]]:
     return frozenset([(node.number, true)])
 
 
+def held_as(claim: SubspaceClaim | None, node: tl.Node) -> bool | None:
+    """Return whether what has a claim is 1 where a bit is true inside the word, or, with False, where it is false there.
+
+    None: it is neither. A comparison may be true outside the word as well.
+    """
+    if isinstance(claim, claims.StepClaim) and isinstance(node, tl.Comparison) and claim.node == node.number:
+        return {(">", 1): True, (">=", 0): True, ("<", 0): False, ("<=", 1): False}.get((node.relation, claim.least))
+    said, literal = literal_of(claim), _signed_literal(node)
+    if said is not None and said[0] in (node.number, literal[0]):
+        return said[1] == (literal[1] or said[0] == node.number)
+    literals, true = conjunction(node)
+    return true if literals and alternative(claim) in (literals, flattened(node, true)) else None
+
+
 def _signed_literal(node: tl.Node) -> tuple[int, bool]:
     true = True
     while isinstance(node, tl.Not):
         node, true = node.of, not true
     return node.number, true
-
-
-def called(node: tl.Node) -> str:
-    return node.name or f"s{node.number}"
 
 
 def whole(number: int | Fraction) -> int | Fraction:

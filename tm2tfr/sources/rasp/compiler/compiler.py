@@ -274,12 +274,16 @@ def _reads_back(program: Program) -> bool:
     )
 
 
+_ABOUT = ("span", "name", "statement", "made_in", "called")
+"""What does not say what a node computes."""
+
+
 def _numbered(sops: Sequence[SOp]) -> list[tuple[str, dict[str, object]]]:
     """Return what nodes are, with their numbers."""
     return [
         (
             type(node).__name__,
-            {name: _plain(value) for name, value in vars(node).items() if name not in ("span", "name")},
+            {name: _plain(value) for name, value in vars(node).items() if name not in _ABOUT},
         )
         for node in needed(sops)
     ]

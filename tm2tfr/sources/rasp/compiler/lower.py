@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.sources.rasp import sops
+from tm2tfr.sources.rasp.naming import RaspNames
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.sequence import graph as seq
@@ -32,7 +33,7 @@ def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: 
     if equal is not None:
         what = f"{program.name}: the tokens {shown(by_value[equal])} and {shown(equal)} are equal"
         raise CompileError(f"{what}: list one of them in the alphabet")
-    lowering = _Lowering(program.alphabet)
+    lowering = _Lowering(program.alphabet, RaspNames(program))
     lowering.add([node for _, node in outputs])
     return seq.SequenceGraph(
         name=program.name,
@@ -59,12 +60,14 @@ def _text(token: sops.Atom) -> str:
 
 
 class _Lowering:
-    def __init__(self, alphabet: Sequence[sops.Atom]) -> None:
+    def __init__(self, alphabet: Sequence[sops.Atom], names: RaspNames) -> None:
+        self._names = names
         self._text = all(isinstance(token, str) for token in alphabet)
         self._texts = tuple((_whole(token), _text(token)) for token in alphabet)
         self.nodes: dict[sops.SOp, seq.Operation] = {}
         self._selectors: dict[sops.Selector, seq.Selection] = {}
         self._same: dict[Structure, seq.Operation] = {}
+        self._loops: dict[sops.Repeat, seq.PassLoop] = {}
 
     def add(self, wanted: Sequence[sops.SOp]) -> None:
         """Add nodes for `wanted` and all that they are made of."""
@@ -74,30 +77,44 @@ class _Lowering:
             node = waiting.pop()
             if node not in needed:
                 needed[node] = None
-                waiting.extend(_parents(node))
+                waiting.extend(sops.made_of(node))
         for node in sorted(needed, key=lambda each: each.number):
             if isinstance(node, sops.Selector):
                 self._selectors[node] = self._selector(node)
+            elif isinstance(node, sops.Repeat):
+                self._loops[node] = self._loop(node)
             elif isinstance(node, sops.SOp):
                 self.nodes[node] = self._node(node)
 
+    def _loop(self, loop: sops.Repeat) -> seq.PassLoop:
+        states = tuple(self.nodes[state] for state in loop.states)
+        return seq.PassLoop(
+            key=f"l{loop.number}",
+            order=loop.number,
+            states=tuple(state for state in states if isinstance(state, seq.PassState)),
+            nexts=tuple(self.nodes[following] for following in loop.nexts),
+            times=loop.times,
+            until=None if loop.until is None else self.nodes[loop.until],
+            span=loop.span,
+        )
+
     def _selector(self, selector: sops.Selector) -> seq.Selection:
-        key = f"c{selector.number}"
+        key, name = f"c{selector.number}", self._names[selector]
         if isinstance(selector, sops.Combined):
             parts = tuple(self._selectors[part] for part in selector.parts)
-            return seq.Combine(key=key, name=selector.name, operator=selector.operator, parts=parts, span=selector.span)
+            return seq.Combine(key=key, name=name, operator=selector.operator, parts=parts, span=selector.span)
         if not isinstance(selector, sops.Select):
             raise CompileError(f"{selector!r} is not a selector: use select, and, or, not")
         keys, queries = self.nodes[selector.key], self.nodes[selector.query]
-        return seq.Compare(
-            key=key, name=selector.name, keys=keys, queries=queries, relation=selector.relation, span=selector.span
-        )
+        return seq.Compare(key=key, name=name, keys=keys, queries=queries, relation=selector.relation, span=selector.span)
 
     def _node(self, sop: sops.SOp) -> seq.Operation:
-        node = self._made(sop, seq.NodeFields(key=f"s{sop.number}", name=sop.name, span=sop.span))
+        node = self._made(sop, seq.NodeFields(key=f"s{sop.number}", name=self._names.of_weights[sop.number], span=sop.span))
+        if isinstance(node, seq.PassState):
+            return node  # two of them with the same beginning are two
         return self._same.setdefault(_structure(node), node)
 
-    def _made(self, sop: sops.SOp, about: seq.NodeFields) -> seq.Operation:
+    def _made(self, sop: sops.SOp, about: seq.NodeFields) -> seq.Operation:  # noqa: PLR0911
         if isinstance(sop, sops.Tokens):
             return self._converted(sop.conversion, about)
         if isinstance(sop, sops.Indices):
@@ -111,12 +128,16 @@ class _Lowering:
         if isinstance(sop, sops.Aggregate):
             selector, values = self._selectors[sop.selector], self.nodes[sop.values]
             return seq.Attend(selector=selector, values=values, default=_whole(sop.default), **about)
+        if isinstance(sop, sops.State):
+            return seq.PassState(initial=self.nodes[sop.initial], **about)
+        if isinstance(sop, sops.Looped):
+            return seq.AfterLoop(loop=self._loops[sop.loop], value=self.nodes[sop.value], **about)
         raise CompileError(f"{sop!r} is not an s-op: use tokens, indices, functions of them, and aggregate")
 
     def _converted(self, conversion: sops.Conversion, about: seq.NodeFields) -> seq.Operation:
         if conversion == "asis" or (conversion == "str" and self._text):
             return seq.Token(**about)
-        alone = seq.Token(key="s")
+        alone = seq.Token(key="s", name="token")
         token = self._same.setdefault(_structure(alone), alone)
         if conversion == "str":
             return seq.Apply(operator="table", arguments=(token,), entries=self._texts, **about)
@@ -127,13 +148,3 @@ def _structure(node: seq.Operation) -> Structure:
     """Return the class and the parts of a node, which are equal for two nodes that are made in the same way."""
     parts = (getattr(node, field.name) for field in fields(node) if field.name not in seq.NodeFields.__annotations__)
     return type(node), *map(_typed, parts)
-
-
-def _parents(node: sops.Node) -> Sequence[sops.Node]:
-    if isinstance(node, sops.Elementwise):
-        return node.arguments
-    if isinstance(node, sops.Aggregate):
-        return node.selector, node.values
-    if isinstance(node, sops.Select):
-        return node.key, node.query
-    return node.parts if isinstance(node, sops.Combined) else ()

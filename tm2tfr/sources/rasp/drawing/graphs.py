@@ -18,7 +18,7 @@ from tm2tfr.base.errors import OutputError, counted, visible
 from tm2tfr.base.text.dot import FONT, RenderFormat, dot_label, mermaid_label, rendered, write_drawing
 from tm2tfr.sources.rasp.drawing.flow import Flow, FlowHead, flow
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.sops import Elementwise, SOp
+from tm2tfr.sources.rasp.sops import SOp
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -139,7 +139,7 @@ def _boxes(drawn: Flow) -> Iterator[tuple[str, list[tuple[str, tuple[str, ...], 
         yield drawn.heading(number), [*heads, *(_member(drawn, sop) for sop in layer.elementwise)]
 
 
-def _member(drawn: Flow, sop: Elementwise) -> tuple[str, tuple[str, ...], str]:
+def _member(drawn: Flow, sop: SOp) -> tuple[str, tuple[str, ...], str]:
     lines = (drawn.named(sop), f"= {drawn.expression(sop)}")
     return _node(sop), lines, "answer" if sop is drawn.sop else "sop"
 

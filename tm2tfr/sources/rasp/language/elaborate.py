@@ -12,8 +12,7 @@ a name of the library cannot be assigned, ``out`` is the value of the last expre
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,14 +25,14 @@ from tm2tfr.sources.rasp.language import operators
 from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.parse import parse
-from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes
-from tm2tfr.sources.rasp.sops import Node, Selector, SOp
+from tm2tfr.sources.rasp.language.repeating import repeat
+from tm2tfr.sources.rasp.language.syntax import Maker, TooManyNodes, call_it
+from tm2tfr.sources.rasp.sops import Call, Node, Selector, SOp
 
 MOST_CALLS = 1000
 """That may be nested."""
 MOST_STEPS = 500_000
 """Expressions that are evaluated."""
-_FRAMES = 100_000
 EXIT = "exit"
 Files = Callable[[str, SourceText], SourceText]
 """``load "x";`` in a source -> the source of that file."""
@@ -67,6 +66,7 @@ class Elaborator:
     calls: int = 0
     steps: int = 0
     loading: tuple[str, ...] = ()
+    repeating: bool = False
     watch: Callable[[s.Statement, names.Scope], None] = lambda statement, scope: None
     """Called after each statement of a program, or of a file that it loads, that was carried out."""
 
@@ -94,6 +94,7 @@ class Elaborator:
             s.Loading: self._loading,
             s.Definition: lambda d, scope: names.assign(d.name, names.RaspFunction(d, scope), scope),
             s.Loop: self._loop,
+            s.Repetition: lambda r, scope: repeat(self, r, scope),
             s.Setting: self._setting,
         }
 
@@ -110,7 +111,7 @@ class Elaborator:
 
     def attempt(self, statement: s.Statement, scope: names.Scope) -> bool:
         """Run a statement, and return whether it was carried out; why it was refused goes to the log."""
-        with _deep():
+        with names.deeply():
             try:
                 self.statement(statement, scope)
             except names.StatementRefused as refused:
@@ -131,16 +132,21 @@ class Elaborator:
             self.log.inside(refused.part.source).add(refused.part.span, refused.what, refused.remedy)
 
     def _alone(self, statement: s.Alone, scope: names.Scope) -> None:
+        self.make.statement = self.make.statement if self.calls else ""
         self.last = self.value(statement.expression, scope)
 
     def _assignment(self, statement: s.Assignment, scope: names.Scope) -> None:
+        if not self.calls:
+            self.make.statement = statement.names[0].name
         values = [self.value(expression, scope) for expression in statement.values]
         value = values[0] if len(values) == 1 else values
+        several = len(statement.names) > 1
         inside = self.calls > 0 and statement.source in self.foreign  # what the library calls its parts is its own affair
-        if len(statement.names) == 1:
-            names.assign(statement.names[0], value, scope, naming=not inside)
-        else:
-            names.take_apart(statement.names, value, statement, scope)
+        items = names.items_of(statement.names, value, statement) if several else [value]
+        for name, item in zip(statement.names, items, strict=True):
+            names.assign(name, item, scope)
+            if isinstance(item, Node):
+                call_it(item, name.name, self.make.calls, known=several or not inside)
         self.last = None
 
     def _loop(self, statement: s.Loop, scope: names.Scope) -> None:
@@ -168,9 +174,8 @@ class Elaborator:
         value = self.example if statement.input is None else self.value(statement.input, scope)
         node = self.value(statement.expression, scope)
         if not isinstance(node, SOp):
-            raise names.StatementRefused(
-                statement.expression, f"'draw' takes an s-op, not {names.sort_of(node)}", "name an s-op"
-            )
+            what = f"'draw' takes an s-op, not {names.sort_of(node)}"
+            raise names.StatementRefused(statement.expression, what, "name an s-op")
         word = self._word(value, statement.input or statement)
         self.requests.append(names.Request(node, word, statement, drawn=True))
 
@@ -204,7 +209,7 @@ class Elaborator:
     def _values(self, expressions: Sequence[s.Expression], scope: names.Scope) -> list[names.Meta]:
         return [self.value(expression, scope) for expression in expressions]
 
-    def _at(self, part: s.TextPart) -> Maker:
+    def at(self, part: s.TextPart) -> Maker:
         """Return the maker of nodes, for nodes that this part of the text makes."""
         self.make.part = None if self.site is None and part.source in self.foreign else self.site or part
         return self.make
@@ -243,15 +248,15 @@ class Elaborator:
             log = self.log.inside(expression.source)
             log.add(expression.span, what, "add a small number before rounding to round up", "warning")
         with self._refusing(expression):
-            return operators.prefixed(expression.operator, value, self._at(expression))
+            return operators.prefixed(expression.operator, value, self.at(expression))
 
     def _between(self, expression: s.Between, scope: names.Scope) -> names.Meta:
         left = self.value(expression.left, scope)
         right = self.value(expression.right, scope)
         try:
             if expression.operator == "in":
-                return operators.contained(left, right, self._at(expression))
-            return operators.between(expression.operator, left, right, self._at(expression))
+                return operators.contained(left, right, self.at(expression))
+            return operators.between(expression.operator, left, right, self.at(expression))
         except operators.REFUSALS as error:
             raise names.StatementRefused(expression, *operators.why(error)) from None
 
@@ -267,7 +272,7 @@ class Elaborator:
                 what = f"a conditional on an s-op chooses between values at each position, not {names.sort_of(value)}"
                 raise names.StatementRefused(part, what, "use s-ops and single values; combine selectors with and, or, not")
         chosen: names.Meta = condition
-        return self._at(expression).elementwise("if", then, chosen, other)
+        return self.at(expression).elementwise("if", then, chosen, other)
 
     def _indexed(self, expression: s.Indexed, scope: names.Scope) -> names.Meta:
         whole = self.value(expression.whole, scope)
@@ -276,7 +281,7 @@ class Elaborator:
         if isinstance(whole, SOp) and isinstance(index, int) and index < 0:
             length = next((owner.names["length"] for owner in scope.chain() if "length" in owner.names), None)
         with self._refusing(expression):
-            return operators.indexed(whole, index, self._at(expression), length if isinstance(length, SOp) else None)
+            return operators.indexed(whole, index, self.at(expression), length if isinstance(length, SOp) else None)
 
     def _selection(self, expression: s.SelectCall, scope: names.Scope) -> names.Meta:
         found = []
@@ -286,7 +291,7 @@ class Elaborator:
                 what = f"'select' compares s-ops, not {names.sort_of(value)}"
                 raise names.StatementRefused(part, what, "write select(keys, queries, relation) with two s-ops")
             found.append(value)
-        return self._at(expression).select(found[0], found[1], expression.relation)
+        return self.at(expression).select(found[0], found[1], expression.relation)
 
     def _primitive(self, expression: s.Primitive, scope: names.Scope) -> names.Meta:
         values = self._values(expression.arguments, scope)
@@ -306,13 +311,12 @@ class Elaborator:
             what = f"'aggregate' takes a selector first, not {names.sort_of(selector)}"
             raise names.StatementRefused(parts[0], what, "write aggregate(selector, s-op)")
         if not isinstance(carried, SOp) and not names.is_atom(carried):
-            raise names.StatementRefused(
-                parts[1], f"'aggregate' averages an s-op, not {names.sort_of(carried)}", "name an s-op"
-            )
+            what = f"'aggregate' averages an s-op, not {names.sort_of(carried)}"
+            raise names.StatementRefused(parts[1], what, "name an s-op")
         if rest and not names.is_atom(rest[0]):
             what = f"the default of 'aggregate' is a single value, not {names.sort_of(rest[0])}"
             raise names.StatementRefused(parts[2], what, "choose with 'if has_focus(selector)' instead")
-        return self._at(expression).aggregate(selector, carried, *rest)
+        return self.at(expression).aggregate(selector, carried, *rest)
 
     def _dictionary(self, expression: s.Dictionary, scope: names.Scope) -> names.Meta:
         found = {}
@@ -324,9 +328,8 @@ class Elaborator:
     def _key(self, expression: s.Expression, scope: names.Scope) -> names.Meta:
         key = self.value(expression, scope)
         if not names.is_atom(key):
-            raise names.StatementRefused(
-                expression, f"a key of a dictionary is a single value, not {names.sort_of(key)}", "use an atom"
-            )
+            what = f"a key of a dictionary is a single value, not {names.sort_of(key)}"
+            raise names.StatementRefused(expression, what, "use an atom")
         return key
 
     def _comprehension(self, expression: s.Comprehension, scope: names.Scope) -> names.Meta:
@@ -380,11 +383,13 @@ class Elaborator:
         scope = function.scope.inner()
         foreign = definition.source in self.foreign
         outside, self.calls = self.site, self.calls + 1
+        around = self.make.calls
+        self.make.calls = calls = (*around, Call(function.name, tuple(values)))
         if foreign and self.site is None and call.source not in self.foreign:
             self.site = call
         try:
             for name, value in zip(definition.parameters, values, strict=True):
-                names.assign(name, value, scope, naming=False)
+                names.assign(name, value, scope)
             for statement in definition.body:
                 self.statement(statement, scope)
             results = self._values(definition.results, scope)
@@ -393,8 +398,10 @@ class Elaborator:
                 raise names.StatementRefused(call, f"in {function.name!r}: {refused.what}", refused.remedy) from None
             raise
         finally:
-            self.site, self.calls = outside, self.calls - 1
+            self.site, self.calls, self.make.calls = outside, self.calls - 1, around
         result = results[0] if len(results) == 1 else results
+        if isinstance(result, Node) and not function.name.startswith("_"):
+            call_it(result, "", calls)
         if foreign and function.name in self.width_functions and isinstance(result, SOp):
             self.widths[result.number] = values[0]
         return result
@@ -402,19 +409,3 @@ class Elaborator:
 
 _CALLED = ("select", "aggregate", "range", "zip", "len")
 _TOO_DEEP = "the statement is nested too deeply", "use variables for its parts, and check that its recursion ends"
-
-
-@contextmanager
-def _deep() -> Iterator[None]:
-    """Let functions of RASP call themselves as deep as they may."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
-def named(values: Mapping[str, names.Meta], kind: type[Node]) -> dict[str, Any]:
-    """Return the variables that are of a kind, in the order in which they were last assigned."""
-    return {name: value for name, value in values.items() if isinstance(value, kind) and name != "out"}

@@ -153,6 +153,12 @@ class TreeBuilder(Transformer[Lexeme, Any]):
     def loop(self, children: _Children) -> s.Statement:
         return s.Loop(names=children[1], iterable=children[3], body=children[5], **place_of(children))
 
+    def repetition(self, children: _Children) -> s.Statement:
+        condition = [n for n, child in enumerate(children) if isinstance(child, Lexeme) and child.type == "UNTIL"]
+        times = children[1] if isinstance(children[1], s.Expression) else None
+        until = children[condition[0] + 1] if condition else None
+        return s.Repetition(times=times, until=until, body=children[-2], **place_of(children))
+
     def set_example(self, children: _Children) -> s.Statement:
         return s.Setting(kind="example", subject=children[1], example=children[3], **place_of(children))
 
@@ -175,7 +181,7 @@ def _place(first: Sequence[TextPart], children: _Children) -> dict[str, Any]:
 
 LINES = {"SET", "SHOW", "S_OP", "SELECTOR", "EXAMPLES", "FULL_SEQ_DISPLAY", "EXIT", "EXIT_CALL", "QUIT", "QUIT_CALL"}
 """Tokens that begin a line for the interpreter itself."""
-BEGINNINGS = {"DEF", "LOAD", "DRAW", "RETURN", "FOR", "SET", "SHOW", "FULL_SEQ_DISPLAY"}
+BEGINNINGS = {"DEF", "LOAD", "DRAW", "RETURN", "FOR", "REPEAT", "SET", "SHOW", "FULL_SEQ_DISPLAY"}
 """Tokens that begin a statement where no bracket is open."""
 OPERAND_ENDS = {
     "ID", "INT", "FLOAT", "STRING", "CLOSE", "CLOSE_SQUARE", "CLOSE_BRACE", "EXAMPLE", "ON", "OFF",
@@ -247,7 +253,26 @@ def lexemes(source: SourceText) -> tuple[list[Lexeme], list[Lexeme]]:
     for token in parser().lex(source.text):
         lexeme = Lexeme.of(token.type, str(token), source, token.start_pos or 0)
         (comments if token.type == "COMMENT" else found).append(lexeme)
-    return found, comments
+    return _with_loops(found), comments
+
+
+_COUNTS = ("INT", "FLOAT", "ID", "LEN")
+"""What the number of passes, or ``until``, begins with: no statement of the authors' has it behind a name."""
+
+
+def _with_loops(tokens: list[Lexeme]) -> list[Lexeme]:
+    """Return the tokens with the names ``repeat`` and ``until`` made words where they begin a loop and its condition."""
+    found, heading = list(tokens), False
+    for n, token in enumerate(tokens):
+        begins = n == 0 or tokens[n - 1].type in ("SEMICOLON", "OPEN_BRACE", "CLOSE_BRACE")
+        following = tokens[n + 1].type if n + 1 < len(tokens) else ""
+        if begins and token == "repeat" and token.type == "ID" and following in _COUNTS:
+            found[n], heading = Lexeme.of("REPEAT", "repeat", token.source, token.start), True
+        elif token.type == "OPEN_BRACE":
+            heading = False
+        elif heading and token == "until" and token.type == "ID" and following != "OPEN_BRACE":
+            found[n], heading = Lexeme.of("UNTIL", "until", token.source, token.start), False
+    return found
 
 
 def statements(tokens: list[Lexeme]) -> Iterator[list[Lexeme]]:

@@ -201,9 +201,9 @@ def _mistaken_statement(tokens: list[Lexeme], at: int, expected: set[str]) -> Mi
         return _span(token), "there is no statement before this semicolon", "remove it"
     if token.type == "CLOSE_BRACE" and "RETURN" in expected:
         return _span(token), "a function must end with 'return'", "add 'return …;' before the bracket"
-    if token.type == "CLOSE_BRACE" and tokens[0].type == "DEF" and "SEMICOLON" in expected:
+    if token.type == "CLOSE_BRACE" and tokens[0].type in ("DEF", "FOR", "REPEAT") and "SEMICOLON" in expected:
         return _behind(tokens[at - 1]), "a semicolon is missing behind this statement", "add ';'"
-    if token.type == "COLON" and ("OPEN_BRACE" in expected or first in ("DEF", "FOR")):
+    if token.type == "COLON" and ("OPEN_BRACE" in expected or first in ("DEF", "FOR", "REPEAT")):
         return _span(token), "a block stands in curly brackets", "write { … } instead of ':'"
     if first == "DEF" and "RETURN" in expected and tokens[at - 1].type == "SEMICOLON" and token.type != "SEMICOLON":
         return None

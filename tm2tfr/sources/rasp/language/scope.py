@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from tm2tfr.base.text.parts import TextPart
 from tm2tfr.sources.rasp.language import syntax as s
-from tm2tfr.sources.rasp.language.syntax import Definition, call_it
+from tm2tfr.sources.rasp.language.syntax import Definition
 from tm2tfr.sources.rasp.program import Word
 from tm2tfr.sources.rasp.sops import Node, Selector, SOp
 
 Meta = Any
 """A value of the meta level: an atom, a list, a dictionary, a function, an s-op, a selector, an `Answer`, or `BROKEN`."""
+
+_FRAMES = 100_000
 
 RESERVED = frozenset(
     [
@@ -155,8 +159,8 @@ _SORTS = {
 
 
 # ── puts values into variables, and marks those of a statement that was refused ───────────────────────
-def assign(name: s.Variable, value: Meta, scope: Scope, *, naming: bool = True) -> None:
-    """Assign a value to a variable of a scope and of those that take over what is assigned there; name a node after it."""
+def assign(name: s.Variable, value: Meta, scope: Scope) -> None:
+    """Assign a value to a variable of a scope and of those that take over what is assigned there."""
     owner: Scope | None = scope
     while owner is not None:
         if name.name in owner.reserved:
@@ -165,26 +169,23 @@ def assign(name: s.Variable, value: Meta, scope: Scope, *, naming: bool = True) 
         owner.names.pop(name.name, None)
         owner.names[name.name] = value
         owner = None if name.name.startswith("_") else owner.taker
-    if naming and isinstance(value, Node):
-        call_it(value, name.name)
 
 
-def take_apart(names: Sequence[s.Variable], value: Meta, part: s.TextPart, scope: Scope) -> None:
-    """Assign the items of a list, or the characters of a text, to variables."""
+def items_of(names: Sequence[s.Variable], value: Meta, part: s.TextPart) -> list[Meta]:
+    """Return the items of a list, or the characters of a text, one for each of some variables."""
     if not isinstance(value, list | dict | str):
         what = f"{len(names)} variables need {len(names)} values, not {sort_of(value)}"
         raise StatementRefused(part, what, "use a list, or one variable")
     if len(value) != len(names):
         what = f"{len(names)} variables cannot take {len(value)} values"
         raise StatementRefused(part, what, "use as many variables as there are values")
-    for name, item in zip(names, value, strict=True):
-        assign(name, item, scope)
+    return list(value)
 
 
 def bind(names: Sequence[s.Variable], item: Meta, part: s.TextPart, scope: Scope) -> None:
     """Assign an item of a list that is gone over to a variable, or its own items to several."""
     if len(names) == 1:
-        assign(names[0], item, scope, naming=False)
+        assign(names[0], item, scope)
     else:
         if not isinstance(item, list | dict | str):
             what = f"{len(names)} variables go over items that are lists, and this item is {sort_of(item)}"
@@ -193,7 +194,7 @@ def bind(names: Sequence[s.Variable], item: Meta, part: s.TextPart, scope: Scope
             what = f"{len(names)} variables cannot take an item of {len(item)} values"
             raise StatementRefused(part, what, "use as many variables as an item has values")
         for name, value in zip(names, item, strict=True):
-            assign(name, value, scope, naming=False)
+            assign(name, value, scope)
 
 
 def break_names(statement: s.Statement, scope: Scope) -> None:
@@ -203,8 +204,8 @@ def break_names(statement: s.Statement, scope: Scope) -> None:
         names = [*statement.names]
     elif isinstance(statement, s.Definition):
         names = [statement.name]
-    elif isinstance(statement, s.Loop):
-        names = [*statement.names]
+    elif isinstance(statement, s.Loop | s.Repetition):
+        names = [*statement.names] if isinstance(statement, s.Loop) else []
         for inner in statement.body:
             break_names(inner, scope)
     owner: Scope | None = scope
@@ -213,3 +214,19 @@ def break_names(statement: s.Statement, scope: Scope) -> None:
             if name.name not in owner.reserved:
                 owner.names[name.name] = BROKEN
         owner = owner.taker
+
+
+def named(values: Mapping[str, Meta], kind: type[Node]) -> dict[str, Any]:
+    """Return the variables that are of a kind, in the order in which they were last assigned."""
+    return {name: value for name, value in values.items() if isinstance(value, kind) and name != "out"}
+
+
+@contextmanager
+def deeply() -> Iterator[None]:
+    """Let functions of RASP call themselves as deep as they may."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -179,6 +179,15 @@ class Loop(Statement):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Repetition(Statement):
+    """``repeat times until condition { body }``: either or both of them."""
+
+    times: Expression | None
+    until: Expression | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Setting(Statement):
     """A line for the interpreter itself, without a semicolon: ``set example``, ``show example``, ``examples on``, ``exit``,
     …
@@ -216,10 +225,14 @@ class Maker:
 
     Args:
         part: the part of the program's text that is being elaborated.
+        statement: the first variable that the statement at the top assigns which is being carried out.
+        calls: those that are being carried out.
         most: the most nodes that it makes.
     """
 
     part: TextPart | None = None
+    statement: str = ""
+    calls: rasp.Calls = ()
     made: int = 0
     most: float = MOST_NODES
     everywhere: rasp.Selector | None = field(default=None, repr=False)
@@ -237,7 +250,8 @@ class Maker:
         if self.made >= self.most:
             raise TooManyNodes
         self.made += 1
-        return kind(number=self.made - 1, span=self.part.span if self.part else None, **fields)
+        span = self.part.span if self.part else None
+        return kind(number=self.made - 1, span=span, statement=self.statement, made_in=self.calls, **fields)
 
     def tokens(self, conversion: rasp.Conversion) -> rasp.SOp:
         """Return the input, converted."""
@@ -283,6 +297,17 @@ class Maker:
         return self.elementwise(">", self.aggregate(self.everywhere, found), 0)
 
 
-def call_it(node: rasp.Node, name: str) -> None:
-    """Name a node after the variable that it has been assigned to, while its program is being made."""
-    object.__setattr__(node, "name", name)
+def call_it(node: rasp.Node, name: str, calls: rasp.Calls = (), *, known: bool = True) -> None:
+    """Name a node after the variable that it has been assigned to, while its program is being made.
+
+    What a call is given keeps the name that it has outside of it.
+
+    Args:
+        calls: those around the variable.
+        name: of the variable; empty: it is what the last of these calls returned.
+        known: whether the variable is one of the program's own.
+    """
+    if node.made_in[: len(calls)] == calls:
+        object.__setattr__(node, "called", (calls, name))
+        if known and name:
+            object.__setattr__(node, "name", name)

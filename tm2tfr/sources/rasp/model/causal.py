@@ -36,9 +36,9 @@ from tm2tfr.sources.rasp.model.claims import (
     look,
 )
 from tm2tfr.sources.rasp.model.columns import thresholds
-from tm2tfr.sources.rasp.model.weights import FIXED, RaspReads, RaspWeights
+from tm2tfr.sources.rasp.model.weights import RaspReads, RaspWeights
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
-from tm2tfr.sources.rasp.truth import plain_value
+from tm2tfr.sources.rasp.truth import plain_value, refuse_loops
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, RELATIONS, UNARY, ValueRefused, number
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import WiredHead
@@ -60,7 +60,7 @@ class RaspRun(WiredRun):
     def learn(self) -> None:
         """Compute every variable at every position."""
         for what in self._about.spaces:
-            if what not in FIXED:
+            if what not in self._about.fixed:
                 for i in range(len(self.tokens)):
                     self.held(what, i)
 
@@ -81,10 +81,10 @@ class RaspRun(WiredRun):
             label = self.take(name, i)
             if isinstance(label, str) and label in known:
                 return known[label]
-            self.doubt(f"{_name(node)} has no value at {i} then, as in no run")
+            self.doubt(f"{self._about.names[node]} has no value at {i} then, as in no run")
             return next(iter(known.values()))
         if isinstance(node, rasp.Tokens):
-            return self._allowed(node, CONVERSIONS[node.conversion](self._about.tokens[self.take("token", i)]), i)
+            return self._allowed(node, CONVERSIONS[node.conversion](self._about.tokens[self.take(self._about.token, i)]), i)
         if isinstance(node, rasp.Indices):
             return i
         if isinstance(node, rasp.Constant):
@@ -100,7 +100,7 @@ class RaspRun(WiredRun):
         try:
             value = _applied(node, values)
         except (ValueRefused, TypeError, KeyError):
-            self.doubt(f"{_name(node)} has no value at {i} then")
+            self.doubt(f"{self._about.names[node]} has no value at {i} then")
             return next(iter(self._about.atoms[node].values()))
         return self._allowed(node, value, i)
 
@@ -108,7 +108,7 @@ class RaspRun(WiredRun):
         """Return a value of an s-op, with a doubt if it has it in no run."""
         text = self._about.shown(node, value)
         if text not in self._about.atoms[node]:
-            self.doubt(f"{_name(node)} is {text} at {i} then, as in no run")
+            self.doubt(f"{self._about.names[node]} is {text} at {i} then, as in no run")
         return value
 
     def _brought(self, node: rasp.Aggregate, i: int, reads: RaspReads) -> rasp.Atom:
@@ -124,7 +124,7 @@ class RaspRun(WiredRun):
             texts = {self._about.shown(node.values, value): value for value in atoms.values()}
             if isinstance(label, str) and label in texts:
                 return self._allowed(node, texts[label], i)
-            self.doubt(f"what {_name(node)} picks at {i} is not a value then, as in no run")
+            self.doubt(f"what {self._about.names[node]} picks at {i} is not a value then, as in no run")
             return node.default
         mean = reads.means.get(n)
         if (steps := reads.held.get(StepsOf(n))) is not None:
@@ -134,12 +134,12 @@ class RaspRun(WiredRun):
             value = self.take(what, i) / claim.scale + claim.least
             offered = [number(each) for each in atoms.values()]
             if not min(offered) <= value <= max(offered):
-                self.doubt(f"{_name(node)} is not a mean of values at {i} then")
+                self.doubt(f"{self._about.names[node]} is not a mean of values at {i} then")
             return self._allowed(node, plain_value(value), i)
         brought = [value for value in self._about.atoms[self._about.same[node]].values() if value != node.default]
         if found is not None and len(brought) <= 1:  # which needs no head of its own, as it is always the same
             return brought[0] if brought else node.default
-        self.doubt(f"nothing says how {_name(node)} is known at {i}")
+        self.doubt(f"nothing says how {self._about.names[node]} is known at {i}")
         return node.default
 
     # ── variables
@@ -175,10 +175,11 @@ class RaspRun(WiredRun):
     def _together(self, what: str, value: CausalValue, reads: RaspReads, i: int) -> CausalValue:
         """Return the value of a table, with a doubt if what it reads does not come together in any run."""
         if not self.why:
-            names = [name for name in reads.names if name not in ("1", "i", "i^2")]
-            found = tuple(i if name == "position" else plain(self.held(name, i)[0]) for name in names)
+            given = {name: self._about.spaces[name].holds for name in reads.names if name in self._about.fixed}
+            names = [name for name in reads.names if given.get(name) in (None, "position")]
+            found = tuple(i if name in given else plain(self.held(name, i)[0]) for name in names)
             if self._about.seldom(what, found):
-                self.doubt(f"what {self._about.spaces[what].name!r} is computed from at {i} comes together in no run")
+                self.doubt(f"what {what!r} is computed from at {i} comes together in no run")
         return value
 
     def _steps(self, what: str, reads: RaspReads, claim: StepsOf, i: int) -> CausalValue:
@@ -222,7 +223,7 @@ class RaspRun(WiredRun):
         """Return the values of s-ops as text, separated by commas."""
         own = self._about.sops
         return ",".join(
-            str(self.take("token", i)) if n is None else self._about.shown(own[n], self.seen(own[n], i, reads))
+            str(self.take(self._about.token, i)) if n is None else self._about.shown(own[n], self.seen(own[n], i, reads))
             for n in sops
         )
 
@@ -248,7 +249,8 @@ class RaspRun(WiredRun):
             if about.learning:
                 about.empties.add(gaze.selector)
             elif gaze.selector not in about.empties:
-                self.doubt(f"the selector c{gaze.selector} selects nothing from {i} then, as in no run")
+                name = about.names[about.selectors[gaze.selector]]
+                self.doubt(f"the selector {name} selects nothing from {i} then, as in no run")
         return tuple(j for j, count in zip(visible, counts, strict=True) if count == most)
 
     def _holds(self, cluster: Literals, i: int, j: int, queries: RaspReads, keys: RaspReads) -> bool:
@@ -291,17 +293,13 @@ class RaspRun(WiredRun):
         try:
             return bool(RELATIONS[selector.relation](key, query))
         except (ValueRefused, TypeError):
-            self.doubt(f"c{selector.number} has no value from {i} at {j} then")
+            self.doubt(f"{self._about.names[selector]} has no value from {i} at {j} then")
             return False
 
     def _compared(self, sop: rasp.SOp, i: int, side: _Side) -> rasp.Atom:
         reads, values = side
         node = self._about.same[sop]
         return values[node] if node in values else self.seen(sop, i, reads)
-
-
-def _name(sop: rasp.SOp) -> str:
-    return sop.name or f"s{sop.number}"
 
 
 def _applied(node: rasp.Elementwise, values: Sequence[rasp.Atom]) -> rasp.Atom:
@@ -333,12 +331,15 @@ def causal_model(program: Program, word: str, decoder: Decoder) -> WiredCausal:
 
     Raises:
         InputError, Undefined: if it is not an input of the program, or the program is undefined on it.
-        CompileError: for weights for inputs of any length, and those that are not wired as compiled ones are.
+        CompileError: for weights for inputs of any length, with loops, and those that are not wired as compiled ones are.
     """
+    refuse_loops(program, decoder, "interventions are on values")
     tokens = word_of(program, word)
     evaluate([program.choosing(output.name).sop for output in decoder.outputs], tokens)
     about = latest(_LAST, program, decoder, lambda: _learned(program, decoder))
     variables = about.variables()
-    named = {sop.name: f"value s{about.same[sop].number}" for sop in about.sops.values() if sop.name}
-    aliases = {name: value for name, value in named.items() if value in about.spaces and name not in variables}
-    return WiredCausal(about, variables, aliases | {"tokens": "token"}, lambda settings: RaspRun(about, tokens, settings))
+    held = {claim.sop: what for what, claim in about.claims.items() if isinstance(claim, ValueOf)}
+    known = {name: about.same[sop].number for name, sop in program.sops.items() if sop in about.same}
+    aliases = {name: held[number] for name, number in known.items() if number in held}
+    aliases["tokens"] = about.token
+    return WiredCausal(about, variables, aliases, lambda settings: RaspRun(about, tokens, settings))

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tm2tfr.contract.labelling import HeadPattern, Seen
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.modelled import DescribedModel
 from tm2tfr.sources.rasp import sops as rasp
-from tm2tfr.sources.rasp.drawing.flow import (
-    LONGEST,
-    base_name,
-    expression,
-    named,
-    operand,
-    selector_named,
-    selector_text,
-)
 from tm2tfr.sources.rasp.model.claims import (
     ClassOf,
     FoundOf,
@@ -55,63 +44,61 @@ def described_rasp(program: Program, decoder: Decoder) -> DescribedModel:
 class _Described:
     """Writes claims in the notation of the program.
 
-    An s-op or a selector goes by the name that the program gives it; one without a name that a claim is about, or whose
-    text is long, goes by its number, ``s12`` or ``c7``. Each of these has an equation; all others are written out.
+    What has a name in the program has an equation, and so has every s-op and selector that a claim is about, or whose text
+    is too long to be its name, see `tm2tfr.sources.rasp.naming`; all others are written out.
     """
 
     def __init__(self, weights: RaspWeights) -> None:
-        self._weights = weights
-        self._nodes: Mapping[int, rasp.SOp | rasp.Selector] = {**weights.sops, **weights.selectors}
+        self._weights, self._names = weights, weights.names
         self._claims = weights.claims
+        self._nodes: dict[int, rasp.SOp | rasp.Selector] = {**weights.sops, **weights.selectors}
+        self._heads: dict[str, list[str]] = {}
+        for head in (each for layer in weights.decoder.layers for each in layer.heads):
+            self._heads.setdefault("" if head.claim is None else head.claim.attends, []).append(head.name)
         self._gazes = {claim: gaze for claim, gaze in weights.known.heads.items() if gaze is not None}
         about = {claim.sop for claim in self._claims.values() if isinstance(claim, ValueOf | PickedOf | MeanOf)}
         about |= {gaze.selector for gaze in self._gazes.values()}
-        self._names: dict[int, str] = {}
-        taken = {node.name for node in self._nodes.values()}
-        for number, node in sorted(self._nodes.items()):
-            key = f"{'s' if isinstance(node, rasp.SOp) else 'c'}{number}"
-            key += "'" * (key in taken)
-            name = base_name(node) if isinstance(node, rasp.SOp) else node.name
-            if isinstance(node, rasp.Indices):
-                name = "indices"
-            if isinstance(node, rasp.Constant) or not (name or number in about or len(self._text(node)) > LONGEST):
-                continue
-            self._names[number] = f"{name} ({key})" if name in self._names.values() else name or key
+        self._by_name = self._names.referred((node for _, node in sorted(self._nodes.items())), about)
 
     def model(self) -> DescribedModel:
         """Return the variables and the patterns."""
+        names, every = self._names, self._nodes
         held = {claim.sop for claim in self._claims.values() if isinstance(claim, ValueOf)}
         held |= {gaze.selector for gaze in self._gazes.values()}
-        defined = [
-            ModelVariable(
-                name=name,
+        plain = rasp.Tokens | rasp.Indices
+        defined = {
+            names[node]: ModelVariable(
+                name=names[node],
                 meaning="an s-op" if isinstance(node, rasp.SOp) else "a selector",
                 kind="label",
                 formula=self._equation(node),
                 stored=False,
             )
-            for number, name in self._names.items()
-            if number not in held and not isinstance(node := self._nodes[number], rasp.Tokens | rasp.Indices)
-        ]
+            for number, node in sorted(every.items())
+            if number in self._by_name - held and not isinstance(node, plain)
+        }
         formulas = {what: self._subspace(claim) for what, claim in self._claims.items()}
-        return self._weights.described(defined, formulas), tuple(map(self._head, self._gazes))
+        return self._weights.described(defined.values(), formulas), tuple(map(self._head, self._gazes))
 
     # ── s-ops and selectors
     def _text(self, node: rasp.SOp | rasp.Selector) -> str:
-        if isinstance(node, rasp.Selector):
-            return selector_text(node, self._names)
         width = self._weights.program.widths.get(node.number)
-        text = expression(node, self._names)
-        return text if width is None else f"selector_width({selector_named(width, self._names)}) = {text}"
+        text = self._names.text(node, self._by_name)
+        return (
+            text
+            if width is None or not node.name
+            else f"selector_width({self._names.reference(width, self._by_name)}) = {text}"
+        )
 
     def _equation(self, node: rasp.SOp | rasp.Selector) -> str:
-        return f"{self._names[node.number]} = {self._text(node)}"
+        name, text = self._names[node], self._text(node)
+        return text if name == text else f"{name} = {text}"
 
     def _sop(self, number: int) -> str:
-        return named(self._weights.sops[number], self._names)
+        return self._names.reference(self._weights.sops[number], self._by_name)
 
     def _selector(self, number: int) -> str:
-        return selector_named(self._weights.selectors[number], self._names)
+        return self._names.reference(self._weights.selectors[number], self._by_name)
 
     def _values(self, sops: SopNumbers) -> str:
         texts = ["tokens" if number is None else self._sop(number) for number in sops]
@@ -128,17 +115,17 @@ class _Described:
             case GivenOf():
                 return _GIVEN[claim.what]
             case ValueOf():
-                return f"the s-op {self._names[claim.sop]}", self._equation(sops[claim.sop])
+                return f"the s-op {self._sop(claim.sop)}", self._equation(sops[claim.sop])
             case ClassOf():
                 values, cluster = self._values(claim.sops), self._cluster(claim.cluster)
                 return f"a class of {claim.side} that {cluster} treats alike", f"class of {values}"
             case PickedOf():
                 brought = self._brought(claim.sop, "{}")
-                return f"what {self._names[claim.sop]} takes from its keys", brought
+                return f"what {self._sop(claim.sop)} takes from its keys", brought
             case MeanOf():
                 shifted = "{}" if not claim.least else f"({{}} - {claim.least})".replace("- -", "+ ")
                 scaled = shifted if claim.scale == 1 else f"{claim.scale}·{shifted}"
-                return f"the mean that {self._names[claim.sop]} is computed from", self._brought(claim.sop, scaled)
+                return f"the mean that {self._sop(claim.sop)} is computed from", self._brought(claim.sop, scaled)
             case StepsOf():
                 return f"how far the mean of {self._sop(claim.sop)} is from a to b, for each label a..b", _STEPS
             case SharesOf():
@@ -152,8 +139,8 @@ class _Described:
 
     def _brought(self, sop: int, scaled: str) -> str:
         node = self._weights.known.aggregate(sop)
-        keys = selector_named(node.selector, self._names)
-        return f"mean of {scaled.format(operand(node.values, self._names))} over {keys}"
+        values = self._names.reference(node.values, self._by_name, operand=True)
+        return f"mean of {scaled.format(values)} over {self._names.reference(node.selector, self._by_name)}"
 
     def _head(self, claim: str) -> HeadPattern:
         gaze = self._gazes[claim]
@@ -162,11 +149,12 @@ class _Described:
         if not clusters:
             meaning = f"all positions{visible}"
         elif len(clusters) == 1:
-            meaning = f"the positions{visible} that {self._names[gaze.selector]} selects; all if there are none"
+            meaning = f"the positions{visible} that {self._selector(gaze.selector)} selects; all if there are none"
         else:
             meaning = f"the positions{visible} that satisfy the most of: {'; '.join(clusters)}"
         seen: Seen = "several" if clusters else "all"
-        return HeadPattern(claim=claim, meaning=meaning, formula=self._equation(selector), seen=seen)
+        name = ", ".join(self._heads.get(claim, ()))
+        return HeadPattern(claim=claim, meaning=meaning, formula=self._equation(selector), seen=seen, name=name)
 
 
 _STEPS = "min(max((mean - a)/(b - a), 0), 1)"

@@ -19,7 +19,6 @@ from tm2tfr.contract.labelling import (
     VariableKind,
     heads_of,
 )
-from tm2tfr.sources.rasp.drawing.flow import expression, selector_text
 from tm2tfr.sources.rasp.model.claims import (
     ClassOf,
     FoundOf,
@@ -32,9 +31,11 @@ from tm2tfr.sources.rasp.model.claims import (
     ValueOf,
 )
 from tm2tfr.sources.rasp.model.columns import NumberGrid, RaspClaims, RaspColumns
+from tm2tfr.sources.rasp.naming import RaspNames
 from tm2tfr.sources.rasp.program import Program, shown_atom
 from tm2tfr.sources.rasp.sops import SOp
-from tm2tfr.sources.rasp.truth import RaspLabels, answered
+from tm2tfr.sources.rasp.truth import RaspLabels, answered, refuse_loops
+from tm2tfr.sources.sequence.naming import ended, unique
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -60,8 +61,10 @@ class RaspVariables:
     """
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
+        refuse_loops(program, decoder, "labels are")
         self._program, self._decoder = program, decoder
         self._outputs, self.right = answered(program, decoder), RaspLabels(program, decoder)
+        self._people = RaspNames(program)
         self._claims = RaspClaims(self.right.many.nodes, decoder)
         self._alphabet = [shown_atom(token) for token in program.alphabet]
         self._known: dict[SopNumbers, dict[str, int]] = {}
@@ -71,25 +74,16 @@ class RaspVariables:
     def scheme(self) -> Scheme:
         """The scheme of the labels."""
         of_sops = [
-            LabelVariable(name=name, kind="text", meaning=f"the value of the s-op {sop.name or name}")
-            for sop, name in self._names.items()
+            LabelVariable(name=name, kind="text", meaning=f"the value of the s-op {name}")
+            for name in dict.fromkeys(self._names.values())
         ]
         return Scheme(
             variables=(*of_sops, *(variable for variable, _ in self._own.values())),
             heads=self._heads,
             held={subspace.name: self._held(subspace) for subspace in self._decoder.layout.subspaces},
             answers=self._decoder.outputs[0].labels,
-            nodes=self._nodes,
+            by_name=True,
         )
-
-    @cached_property
-    def _nodes(self) -> Mapping[str, str]:
-        """What each s-op and selector is, by its number: its name, or how it is made of what has one."""
-        sops, selectors = self._claims.sops, self._claims.selectors
-        names = {number: sop.name or self._names.get(sop, "") for number, sop in sops.items()}
-        names = {number: name for number, name in names.items() if name and name != f"s{number}"}
-        found = {f"s{n}": names.get(n) or expression(sop, names) for n, sop in sops.items()}
-        return found | {f"c{n}": each.name or selector_text(each, names) for n, each in selectors.items()}
 
     @cached_property
     def _heads(self) -> tuple[HeadLabels, ...]:
@@ -115,23 +109,27 @@ class RaspVariables:
         for subspace in self._decoder.layout.subspaces:
             claim = self._claims.of(subspace)
             if isinstance(claim, ValueOf):
-                names.setdefault(self._claims.sops[claim.sop], subspace.name)
+                self._add(names, self._claims.sops[claim.sop])
             elif isinstance(claim, PickedOf):
-                values = self._claims.aggregate(claim.sop).values
-                names.setdefault(values, _named(values))
-        taken, found = set(RESERVED), dict[SOp, str]()
+                self._add(names, self._claims.aggregate(claim.sop).values)
+        taken, found = dict.fromkeys(RESERVED, -1), dict[SOp, str]()
         for sop, name in names.items():
-            unique = name if name not in taken else f"{name} (s{sop.number})"
-            taken.add(unique)
-            found[sop] = unique
+            alike = self._people.alike(sop)
+            found[sop] = name if taken.get(name, alike) == alike else unique(name, taken)
+            taken[found[sop]] = alike
         return found
+
+    def _add(self, names: dict[SOp, str], sop: SOp) -> None:
+        """Give an s-op a column, or that of one that is made in the same way."""
+        same = (name for each, name in names.items() if self._people.alike(each) == self._people.alike(sop))
+        names.setdefault(sop, next(same, self._people.of_weights[sop.number]))
 
     @cached_property
     def _own(self) -> Mapping[str, tuple[LabelVariable, _Computed]]:
         """The variable of each subspace that is not the value of an s-op, by its name, and what it is computed from."""
         found: dict[str, tuple[LabelVariable, _Computed]] = {}
         for subspace in self._decoder.layout.subspaces:
-            name = subspace.name if subspace.name not in self._names.values() else f"{subspace.name} (subspace)"
+            name = unique(subspace.name, self._names.values())
             kind: VariableKind = "text"
             computed: _Computed
             claim = self._claims.of(subspace)
@@ -139,13 +137,13 @@ class RaspVariables:
                 case ClassOf():
                     meaning, computed = self._together(claim.sops), claim.sops
                 case SharesOf():
-                    name, computed = f"{name}: here", claim.sops
+                    name, computed = ended(name, ": here"), claim.sops
                     meaning = f"what is averaged by {self._carrier(claim.selector)}: {self._together(claim.sops)}"
                 case MeanOf():
                     kind, computed = "number", partial(RaspColumns.mean, claim=claim)
                     node = self._claims.aggregate(claim.sop)
                     carrier = self._carrier(node.selector.number)
-                    meaning = f"the mean that {carrier} carries: of the values of {_named(node.values)}, scaled"
+                    meaning = f"the mean that {carrier} carries: of the values of {self._people[node.values]}, scaled"
                 case FoundOf():
                     kind, computed = "whole", partial(RaspColumns.found, claim=claim)
                     carrier = self._carrier(claim.selector)
@@ -156,7 +154,7 @@ class RaspVariables:
         return found
 
     def _together(self, sops: SopNumbers) -> str:
-        shown = ", ".join("the token" if n is None else _named(self._claims.sops[n]) for n in sops)
+        shown = ", ".join("the token" if n is None else self._people[self._claims.sops[n]] for n in sops)
         return f"the values of {shown or 'nothing'}, separated by commas"
 
     def _carrier(self, selector: int) -> str:
@@ -208,7 +206,3 @@ class RaspVariables:
         gazes = {head.column: self._claims.gaze(head.claim) for head in self._heads}
         looks = {column: model.looked(gaze) for column, gaze in gazes.items() if gaze is not None}
         return LabelledWords(defined, columns, texts, looks, self.right.fed(words[defined]), self.right.wanted(values))
-
-
-def _named(sop: SOp) -> str:
-    return sop.name or f"s{sop.number}"

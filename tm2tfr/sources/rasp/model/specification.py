@@ -7,14 +7,14 @@ with the compiler.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from tm2tfr.contract.specification import ClaimedSpecification
-from tm2tfr.sources.rasp.evaluate import Stages
+from tm2tfr.sources.rasp.evaluate import Stages, evaluate
 from tm2tfr.sources.rasp.model.claims import (
     ClassOf,
     FoundOf,
@@ -28,6 +28,7 @@ from tm2tfr.sources.rasp.model.claims import (
 )
 from tm2tfr.sources.rasp.model.columns import RaspClaims, RaspColumns, thresholds
 from tm2tfr.sources.rasp.program import shown_atom
+from tm2tfr.sources.rasp.sops import Repeat
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder
 
@@ -43,16 +44,53 @@ class RaspSpecification(ClaimedSpecification):
         stages: what the interpreter says.
         layout: the residual stream of the weights, for what its subspaces are claimed to hold.
         claims: what the weights claim.
+        loops: the first and the last layer of each loop of the weights, from 1.
     """
 
     stages: Stages
     layout: Residual
     claims: RaspClaims
+    loops: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(cls, stages: Stages, decoder: Decoder) -> RaspSpecification:
         """Return the specification for weights: their claims, and nothing else of them."""
-        return cls(stages, decoder.layout, RaspClaims([*stages.values, *stages.matrices], decoder))
+        claims = RaspClaims([*stages.values, *stages.matrices], decoder)
+        return cls(stages, decoder.layout, claims, tuple((loop.first, loop.last) for loop in decoder.loops))
+
+    def in_pass(self, layer: int, made: int) -> RaspSpecification:
+        """Return the specification of the run with the loop of `layer` ended after its pass number `made`."""
+        places = [k for k, (first, last) in enumerate(self.loops) if first <= layer + 1 <= last]
+        loop = self._repeats[places[0]] if places else None
+        if loop is None or made >= self.stages.passes[loop]:
+            return self
+        if (loop, made) not in self._earlier:
+            nodes = (*self.stages.values, *self.stages.matrices, *self.stages.passes)
+            stages = evaluate(nodes, self.stages.word, passes={loop.number: made})
+            self._earlier[loop, made] = replace(self, stages=stages)
+        return self._earlier[loop, made]
+
+    @cached_property
+    def _earlier(self) -> dict[tuple[Repeat, int], RaspSpecification]:
+        return {}
+
+    def passes(self, loop: int) -> int | None:
+        """Return how many passes a loop of the weights has to make; None if it has no state to know it by."""
+        found = self._repeats[loop]
+        return None if found is None else self.stages.passes[found]
+
+    @cached_property
+    def _repeats(self) -> list[Repeat | None]:
+        """The loop of the program that each loop of the weights is: the one whose states have their values in it."""
+        of_state = {state.number: loop for loop in self.stages.passes for state in loop.states}
+        found: list[Repeat | None] = [None] * len(self.loops)
+        for subspace in self.layout.subspaces:
+            claim, since = self.claims.of(subspace), subspace.since
+            if isinstance(claim, ValueOf) and claim.sop in of_state and since is not None:
+                for k, (first, last) in enumerate(self.loops):
+                    if first <= since[0] + 1 <= last:
+                        found[k] = of_state[claim.sop]
+        return found
 
     @property
     def tokens(self) -> tuple[str, ...]:

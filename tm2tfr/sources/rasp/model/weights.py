@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from tm2tfr.base.errors import CompileError, Tm2tfrError
@@ -11,17 +11,19 @@ from tm2tfr.base.text.words import all_words
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.contract.wired import WiredWeights
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate
-from tm2tfr.sources.rasp.model.claims import ClassOf, Literals, MeanOf, RaspClaim, SopNumbers
+from tm2tfr.sources.rasp.model.claims import ClassOf, GivenOf, Literals, MeanOf, RaspClaim, SopNumbers
 from tm2tfr.sources.rasp.model.columns import RaspClaims
+from tm2tfr.sources.rasp.naming import RaspNames
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
-from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Elementwise, Indices, SOp, Tokens, needed
+from tm2tfr.sources.rasp.sops import Atom, SOp, made_alike, needed
 from tm2tfr.sources.rasp.values import shown_value
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
 
 SHORT, LONG = 150, 60
 """How many short inputs, and random longer ones, say what can occur."""
-FIXED = ("1", "i", "i^2", "position")
+PLACES = ("1", "i", "i^2", "position")
+"""What subspaces hold that says where a position is."""
 _SEEN = {"steps": "it is computed from the mean, which can be set", "share": "it is a share of what several positions have"}
 
 
@@ -54,7 +56,8 @@ class RaspWeights(WiredWeights[Program]):
     """What is the same for all runs of a program's weights: its s-ops, where they are kept, and what occurs in runs."""
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
-        super().__init__(program, decoder)
+        super().__init__(program, decoder, by_name=True)
+        self.names = RaspNames(program)
         self.answered = {output: program.choosing(output.name).sop for output in decoder.outputs}
         self._wanted = list(self.answered.values()) or [program.sop]
         self.known = RaspClaims(needed(self._wanted), decoder)
@@ -64,7 +67,10 @@ class RaspWeights(WiredWeights[Program]):
         if unknown is not None:
             what = f"{program.name}: nothing says how {unknown!r} depends on other variables, as in weights for any length"
             raise CompileError(f"{what}: compile it without --unbounded")
-        self.same = self._canonical([*self.sops.values()])
+        alike = made_alike(needed(self._wanted), texts=all(isinstance(token, str) for token in program.alphabet))
+        self.same = {sop: first for sop, first in alike.items() if isinstance(sop, SOp) and isinstance(first, SOp)}
+        self.token = next((what for what, claim in self.claims.items() if claim == GivenOf("token")), "token")
+        self.fixed = [what for what, space in self.spaces.items() if space.holds in PLACES]
         self.atoms: dict[SOp, dict[str, Atom]] = {}
         self.tokens = {shown_atom(token): token for token in reversed(program.alphabet)}
         self.empties: set[int] = set()
@@ -104,29 +110,9 @@ class RaspWeights(WiredWeights[Program]):
         for _ in range(LONG + left):
             yield tuple(chance.choices(alphabet, k=chance.randint(min(length, most), most)))
 
-    def _canonical(self, every: Sequence[SOp]) -> dict[SOp, SOp]:
-        """Return for each s-op the first one that is made in the same way: weights have one of them."""
-        text = all(isinstance(token, str) for token in self.program.alphabet)
-        made: dict[tuple[object, ...], SOp] = {}
-        found: dict[SOp, SOp] = {}
-        for sop in sorted(every, key=lambda each: each.number):
-            key: tuple[object, ...]
-            if isinstance(sop, Tokens):
-                key = ("token", "asis" if sop.conversion == "str" and text else sop.conversion)
-            elif isinstance(sop, Indices):
-                key = ("position",)
-            elif isinstance(sop, Constant):
-                key = ("constant", type(sop.value), sop.value)
-            elif isinstance(sop, Aggregate):
-                key = ("attend", sop.selector, found[sop.values], type(sop.default), sop.default)
-            else:
-                key = ("apply", *_parts(sop, found))
-            found[sop] = made.setdefault(key, sop)
-        return found
-
     def variables(self) -> dict[str, ModelVariable]:
-        """Return the variables, by what their subspaces hold."""
-        spaces = ((what, space) for what, space in self.spaces.items() if what not in FIXED)
+        """Return the variables, by the names of their subspaces."""
+        spaces = ((what, space) for what, space in self.spaces.items() if what not in self.fixed)
         return {what: _variable(what, space, self.read_by[what]) for what, space in spaces}
 
 
@@ -146,10 +132,3 @@ def _variable(what: str, space: Subspace, read_by: str) -> ModelVariable:
         whole=kind != "mean",
         unset=_SEEN.get(kind, ""),
     )
-
-
-def _parts(sop: SOp, found: Mapping[SOp, SOp]) -> tuple[object, ...]:
-    if not isinstance(sop, Elementwise):
-        raise TypeError(f"{sop!r} is not an s-op of a program")
-    entries = tuple((type(key), key, type(value), value) for key, value in sop.entries)
-    return sop.operator, entries, tuple(found[argument] for argument in sop.arguments)

@@ -62,4 +62,4 @@ def compile_graph(
     stream = StreamPlan(graph.alphabet, length, mask)
     lowering = Lowering(domains, stream, causal=causal, most_units=limits.units)
     outputs = [lowering.answered(name, node) for name, node in graph.outputs]
-    return stream.weights(outputs, provenance or {})
+    return stream.weights(outputs, provenance or {}, loops=lowering.loops)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise, product
-from math import ceil, lcm
+from math import lcm
 from typing import NamedTuple
 
 from tm2tfr.sources.sequence.domains import Domains
@@ -119,6 +119,10 @@ Way = tuple[BitForm, ...]
 """Bits that have to be 1, all of them."""
 
 
+FEW_BOXES = 64
+"""Of a table with more boxes, neighbours are merged; smaller tables keep a unit for each combination of classes."""
+
+
 def boxes(table: Mapping[Tuple, Item]) -> list[tuple[Box, Item]]:
     """Return `table` with the values of a source that make no difference taken together.
 
@@ -127,19 +131,66 @@ def boxes(table: Mapping[Tuple, Item]) -> list[tuple[Box, Item]]:
     if not table:
         return []
     width = len(next(iter(table)))
-    found: dict[tuple[frozenset[Item], ...], Item] = {
-        tuple(frozenset([v]) for v in values): r for values, r in table.items()
-    }
+    results: dict[tuple[Item, type], int] = {}
+    numbers: list[dict[Item, int]] = [{} for _ in range(width)]
+    found: dict[tuple[int, ...], int] = {}
+    for values, result in table.items():
+        box = tuple([known.setdefault(value, len(known)) for known, value in zip(numbers, values, strict=True)])
+        found[box] = results.setdefault((result, type(result)), len(results))
+    classes = [[frozenset([value]) for value in known] for known in numbers]
     for place in range(width):
-        rows: dict[frozenset[Item], list[tuple[object, Item]]] = {}
-        for classes, result in found.items():
-            rows.setdefault(classes[place], []).append(((classes[:place], classes[place + 1 :]), result))
-        alike: dict[frozenset[tuple[object, Item, type]], list[frozenset[Item]]] = {}
-        for own, row in rows.items():
-            alike.setdefault(frozenset((rest, result, type(result)) for rest, result in row), []).append(own)
-        merged = {own: frozenset[Item]().union(*group) for group in alike.values() for own in group}
-        found = {(*c[:place], merged[c[place]], *c[place + 1 :]): result for c, result in found.items()}
-    return list(found.items())
+        found = _classed(found, place, classes[place])
+    if len(found) > FEW_BOXES:
+        found = _merged(found, classes)
+    every = [result for result, _ in results]
+    return [(tuple([own[n] for own, n in zip(classes, box, strict=True)]), every[r]) for box, r in found.items()]
+
+
+def _classed(found: dict[tuple[int, ...], int], place: int, classes: list[frozenset[Item]]) -> dict[tuple[int, ...], int]:
+    """Return boxes with the classes of one source that make no difference taken together.
+
+    Args:
+        found: the number of the class of each source -> that of the result.
+        classes: those of the source; added to.
+    """
+    rows: dict[int, list[tuple[tuple[int, ...], int]]] = {}
+    for box, result in found.items():
+        rows.setdefault(box[place], []).append((box[:place] + box[place + 1 :], result))
+    alike: dict[frozenset[tuple[tuple[int, ...], int]], list[int]] = {}
+    for own, row in rows.items():
+        alike.setdefault(frozenset(row), []).append(own)
+    merged = {own: _united(group, classes) for group in alike.values() for own in group[:1]}
+    merged = {own: merged[group[0]] for group in alike.values() for own in group}
+    return {(*box[:place], merged[box[place]], *box[place + 1 :]): result for box, result in found.items()}
+
+
+def _united(group: Sequence[int], classes: list[frozenset[Item]]) -> int:
+    """Return the number of the class that some classes are together; it is added to `classes`."""
+    if len(group) == 1:
+        return group[0]
+    classes.append(frozenset[Item]().union(*(classes[own] for own in group)))
+    return len(classes) - 1
+
+
+def _merged(found: dict[tuple[int, ...], int], classes: list[list[frozenset[Item]]]) -> dict[tuple[int, ...], int]:
+    """Return boxes with those taken together that differ in one source alone and have the same result, until none do.
+
+    A disjunction of n conjunctions has as many boxes as there are ways to find the first that is true, in place of one
+    for each combination of truth values.
+    """
+    before, united = len(found) + 1, [dict[frozenset[Item], int]() for _ in classes]
+    while len(found) < before:
+        before = len(found)
+        for place, own in enumerate(classes):
+            alike: dict[tuple[tuple[int, ...], int], list[int]] = {}
+            for box, result in found.items():
+                alike.setdefault((box[:place] + box[place + 1 :], result), []).append(box[place])
+            found = {}
+            for (rest, result), group in alike.items():
+                number = _united(group, own)
+                number = united[place].setdefault(own[number], number)  # the same class, the same number
+                found[*rest[:place], number, *rest[place:]] = result
+    return found
 
 
 def ways(sources: Sequence[Code], classes: Box, every: Sequence[frozenset[Item]]) -> Iterator[Way]:
@@ -330,12 +381,13 @@ class Threshold:
 
 def between(below: Fraction, above: Fraction) -> Threshold:
     """Return the step of the largest width that is away from both numbers by a quarter of their distance."""
-    gap, power = above - below, 0
+    unit = 4 * lcm(below.denominator, above.denominator)
+    low, high = (number.numerator * (unit // number.denominator) for number in (below, above))
+    quarter, power = (high - low) // 4, 0
     while True:
-        unit = Fraction(1, 1 << power)
-        start = ceil((below + gap / 4) / unit) * unit
-        if start + unit <= above - gap / 4:
-            return Threshold(start, power)
+        start = -(-((low + quarter) << power) // unit)
+        if (start + 1) * unit <= (high - quarter) << power:
+            return Threshold(Fraction(start, 1 << power), power)
         power += 1
 
 

@@ -27,8 +27,10 @@ class CodeBook(Protocol):
     def linear(self, node: Operation) -> Code:
         """Return the code of a node of which each value is one bit."""
 
-    def grouped(self, key: str, nodes: tuple[Operation, ...], entries: tuple[tuple[Item, Item], ...]) -> Operation:
-        """Return the node that says which of some kinds the values of `nodes` are of."""
+    def grouped(
+        self, cluster: SelectorCluster, side: str, nodes: tuple[Operation, ...], entries: tuple[tuple[Item, Item], ...]
+    ) -> Operation:
+        """Return the node that says which of some kinds the values of `nodes` are of, the keys or queries of a cluster."""
 
     def equal_numbers(self, key: Operation, query: Operation) -> tuple[ScorePairs, int] | None:
         """Return the scores of a head that selects equal numbers, and the attention layers before it; None: use codes."""
@@ -149,5 +151,5 @@ def _bits(
         return {kind: added(coded.bits[value] for (value,) in same) for kind, same in kinds.items()}, coded.time.depth
     label_of = {each: text_of(kind) for kind, same in kinds.items() for each in same}
     entries = tuple((each[0] if len(nodes) == 1 else each, label_of.get(each, NO_KIND)) for each in every)
-    coded = codes.linear(codes.grouped(f"{side} {cluster.claim}", nodes, entries))
+    coded = codes.linear(codes.grouped(cluster, side, nodes, entries))
     return {kind: coded.bits[text_of(kind)] for kind in kinds}, coded.time.depth

@@ -33,9 +33,12 @@ from tm2tfr.sources.sequence.compiler.codes import (
     whole_numbers,
 )
 from tm2tfr.sources.sequence.compiler.heads import Scored, ScorePairs, scored
+from tm2tfr.sources.sequence.compiler.loops import Looping, LoopPlan, placed
 from tm2tfr.sources.sequence.compiler.stream import POSITION, TOKEN, Looking, StreamPlan
 from tm2tfr.sources.sequence.domains import Domains, order_of
-from tm2tfr.sources.sequence.functions import NOTHING, Rooted, Tuple, is_number
+from tm2tfr.sources.sequence.functions import NOTHING, Tuple, is_number
+from tm2tfr.sources.sequence.naming import ended, role
+from tm2tfr.sources.sequence.rooted import Rooted
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.residual import at
 
@@ -68,6 +71,12 @@ class Lowering:
         self._clusters: dict[seq.Selection, list[tuple[SelectorCluster, Scored]]] = {}
         self._means: dict[seq.Attend, Numbered] = {}
         self._groups: dict[str, seq.Operation] = {}
+        self._looping = Looping(domains, self.linear, stream.space)
+
+    @property
+    def loops(self) -> tuple[LoopPlan, ...]:
+        """The loops that were needed, in their order."""
+        return tuple(sorted(self._looping.plans.values(), key=lambda plan: plan.section))
 
     def values(self, node: seq.Operation) -> tuple[seq.Item, ...]:
         """Return the values that a node can have, in order."""
@@ -106,7 +115,7 @@ class Lowering:
             self._coded[node] = self._code_of(node)
         return self._coded[node]
 
-    def _code_of(self, node: seq.Operation) -> Code:
+    def _code_of(self, node: seq.Operation) -> Code:  # noqa: PLR0911  # noqa: PLR0911
         every = self.values(node)
         if len(every) == 1:
             return of_bits({every[0]: ONE}, Time())
@@ -118,11 +127,15 @@ class Lowering:
             return of_bits({value: {at(space, seq.text_of(value)): 1} for value in every}, Time())
         if isinstance(node, seq.Attend):
             return self._attended(node)
+        if isinstance(node, seq.PassState):
+            return self._looping.state(node, every)
+        if isinstance(node, seq.AfterLoop):
+            return self._looping.looped(node)
         function = self._domains.function(node)
         if len(function.roots) == 1:
             return self._relabelled(function, function.roots[0])
         sources = taken_apart(node, self._domains, self._expected)
-        own = Rooted(node, self._domains.kinds, sources)
+        own = Rooted(node, self._domains.step, sources)
         table = known(own, sorted(self._domains.reached(sources, self._most, by=node), key=order_of))
         return self._table(node, tuple(map(self.coded, sources)), table)
 
@@ -156,12 +169,16 @@ class Lowering:
         return self._stream.table(node, sources, table, labels, groups)
 
     def grouped(
-        self, key: str, nodes: tuple[seq.Operation, ...], entries: tuple[tuple[seq.Item, seq.Item], ...]
+        self,
+        cluster: SelectorCluster,
+        side: str,
+        nodes: tuple[seq.Operation, ...],
+        entries: tuple[tuple[seq.Item, seq.Item], ...],
     ) -> seq.Operation:
-        """Return the node that says which of some kinds the values of `nodes` are of."""
-        key = f"{key} of {','.join(node.key for node in nodes)}"
+        """Return the node that says which of some kinds the values of `nodes` are of, the keys or queries of a cluster."""
+        key = f"{side} {cluster.claim} of {','.join(node.key for node in nodes)}"
         if key not in self._groups:
-            name = f"{key.partition(' ')[0]} {', '.join(node.name or node.key for node in nodes)}"
+            name = role(f"{side} of", cluster.name)
             self._groups[key] = seq.Apply(key=key, name=name, operator="group", arguments=nodes, entries=entries)
         return self._groups[key]
 
@@ -178,7 +195,7 @@ class Lowering:
         else:
             labels = [seq.text_of(value) for value in source.bits]
             space = self._stream.space(
-                f"picked {node.name or node.key}", holds=f"picked {node.key}", time=Time(depth), labels=labels
+                role("picked", seq.plainly(node)), holds=f"picked {node.key}", time=Time(depth), labels=labels
             )
             picked = {value: {at(space, seq.text_of(value)): 1} for value in source.bits}
             head.looking.carries += [(source.bits[value], picked[value]) for value in picked]
@@ -219,12 +236,12 @@ class Lowering:
 
     def _thermometer(self, node: seq.Attend, found: tuple[Threshold, ...], read: BitForm, depth: int) -> str:
         labels = [step.label for step in found]
-        name = f"steps of {node.name or node.key}"
+        name = role("steps of", seq.plainly(node))
         space = self._stream.space(name, holds=f"steps {node.key}", time=Time(depth, 1), labels=labels)
         for step in found:
             slope = 1 << step.power
             for edge, factor in ((step.start, slope), (step.end, -slope)):
-                unit = f"{space}: {edge}"
+                unit = ended(space, f": {edge}")
                 self._stream.unit(Time(depth, 1), unit, [read], {at(space, step.label): factor}, bias=-float(edge))
         return space
 
@@ -236,7 +253,7 @@ class Lowering:
             scale, least = lcm(source.scale, *(value.denominator for value in offered)), min(offered)
             head, depth = self._head(node.selector, source.time)
             space = self._stream.space(
-                f"mean {node.name or node.key}", holds=f"mean {node.key} {scale} {least}", time=Time(depth)
+                role("mean", seq.plainly(node)), holds=f"mean {node.key} {scale} {least}", time=Time(depth)
             )
             read = added([source.form, ONE], times=[scale // source.scale, -int(least * scale)])
             head.looking.carries.append((read, {space: 1}))
@@ -318,12 +335,14 @@ class Lowering:
     def _head(self, selector: seq.Selection, values: Time) -> tuple[_Head, int]:
         """Return the head of a selector, in the first attention layer after what it needs, and the number of that layer."""
         every = self._scored(selector)
-        depth = 1 + max([values.depth, *(each.depth for _, each in every)])
+        first = 1 + max(each.depth for _, each in every)
+        depth = max(first, 1 + values.depth)
         if (selector, depth) not in self._heads:
             mask = "future" if self._causal else "none"
             claim = f"{selector.key} {mask} {'|'.join(cluster.claim for cluster, each in every if not each.always)}".strip()
             scores = [pair for _, each in every for pair in each.scores]
-            looking = Looking((selector.name or selector.key), claim, scores)
+            name = seq.plainly(selector)
+            looking = Looking(name if depth == first else ended(name, f" ({placed(depth)})"), claim, scores)
             kept = tuple((cluster, each) for cluster, each in every if not each.always)
             self._heads[selector, depth] = _Head(looking, kept)
             self._stream.head(depth, looking)
@@ -352,7 +371,7 @@ class Lowering:
         shares: list[list[tuple[BitForm, BitForm]]] = []
         for n, (cluster, each) in enumerate(head.clusters):
             labels = [seq.text_of(row) for row in each.rows]
-            title = f"share {name}" if len(head.clusters) == 1 else f"share {name}.{n + 1}"
+            title = role("share of" if len(head.clusters) == 1 else f"share {n + 1} of", name)
             brought = [
                 (seq.text_of(k[0] if len(k) == 1 else k), seq.text_of(row))
                 for row, keys in each.brought.items()
@@ -371,5 +390,5 @@ class Lowering:
         if prod(map(len, shares)) > self._most:
             what = f"the selector {name} has more than {self._most:,} combinations of rows"
             raise self._domains.graph.refusal(selector, what, "use a smaller --max-length, or allow more with --max-units")
-        head.found = self._stream.found(f"found {name}", f"found {selector.key}", depth, shares)
+        head.found = self._stream.found(role("found by", name), f"found {selector.key}", depth, shares)
         return {head.found: 1}

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from tm2tfr.sources.sequence.compiler.codes import BitForm, Code, Time, boxes, of_bits, ways
+from tm2tfr.sources.sequence.compiler.loops import SECTION, LoopPlan, beginning, begins
 from tm2tfr.sources.sequence.functions import Tuple
-from tm2tfr.sources.sequence.graph import Item, Operation, text_of
+from tm2tfr.sources.sequence.graph import Item, Operation, plainly, text_of
+from tm2tfr.sources.sequence.naming import ended, unique
 from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.gadgets import Unit, feed_forward, head, stacked
+from tm2tfr.transformer.layers import LayerLoop
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace, at
 from tm2tfr.transformer.weights import Decoder, Head, Layer, Mask
@@ -67,7 +70,7 @@ class StreamPlan:
         self._spaces: dict[str, _Space] = {}
         self._heads: dict[int, list[Looking]] = {}
         self._units: dict[Time, list[Unit]] = {}
-        self._used: dict[str, None] = {}
+        self._named, self._numbers = set[str](), dict[str, int]()
 
     def space(
         self,
@@ -78,13 +81,13 @@ class StreamPlan:
         labels: Sequence[str] | None = None,
         groups: tuple[tuple[str, str], ...] = (),
     ) -> str:
-        """Add a subspace, written at `time`, and return its name: `name`, or that with a number if it is taken."""
-        unique, n = self._shown(name), 2
-        while unique in self._spaces:
-            unique, n = f"{self._shown(name)} #{n}", n + 1
-        subspace = Subspace(unique, None if labels is None else tuple(labels), holds=holds, groups=groups)
-        self._spaces[unique] = _Space(subspace, time)
-        return unique
+        """Add a subspace, written at `time`, and return its name: `name`, or that with a mark if it is taken."""
+        own = self._shown(name)
+        if own in self._spaces:
+            own = unique(own, self._spaces)
+        subspace = Subspace(own, None if labels is None else tuple(labels), holds=holds, groups=groups)
+        self._spaces[own] = _Space(subspace, time)
+        return own
 
     def embedded(self, what: str) -> str:
         """Return the subspace of the embedding that holds `what`: `TOKEN`, `POSITION`, or a position feature."""
@@ -100,13 +103,17 @@ class StreamPlan:
         self._heads.setdefault(depth, []).append(looking)
 
     def unit(self, time: Time, name: str, forms: Sequence[BitForm], writes: BitForm, *, bias: float = 0.0) -> None:
-        """Add a hidden unit to the feed-forward sublayer that ends at `time`: ``writes · ReLU(sum of the forms +
-        bias)``.
+        """Add a hidden unit to the feed-forward sublayer that ends at `time`: ``writes · ReLU(sum of the forms + bias)``.
+
+        Several that are called the same get numbers.
         """
         reads: dict[str, float] = {}
         for form in forms:
             for direction, coefficient in form.items():
                 reads[direction] = reads.get(direction, 0.0) + coefficient
+        number = self._numbers[name] = self._numbers.get(name, 0) + 1
+        name = unique(name if number == 1 else ended(name, f" #{number}"), self._named)
+        self._named.add(name)
         unit = Unit(name, {d: c for d, c in reads.items() if c}, {d: float(c) for d, c in writes.items()}, bias=bias)
         self._units.setdefault(time, []).append(unit)
 
@@ -125,7 +132,7 @@ class StreamPlan:
             forms = [form for pair in chosen for form in pair]
             for edge, factor in ((0.5, 4), (0.75, -4)):
                 bias = 1.0 - 2 * len(chosen) - edge
-                self.unit(time, f"{space}: {n + 1}, {edge}", forms, {space: factor}, bias=bias)
+                self.unit(time, ended(space, f": {n + 1}, {edge}"), forms, {space: factor}, bias=bias)
         return space
 
     def table(
@@ -144,32 +151,40 @@ class StreamPlan:
         """
         last = max(source.time for source in sources)
         time = Time(last.depth, last.slot + 1)
-        name, shown = node.name or node.key, list(labels.values())
-        space = self.space(name, holds=f"value {node.key}", time=time, labels=shown, groups=groups)
+        shown = list(labels.values())
+        space = self.space(plainly(node), holds=f"value {node.key}", time=time, labels=shown, groups=groups)
         every = [frozenset(values) for values in zip(*table, strict=True)]
         for classes, result in boxes(table):
             for way in ways(sources, classes, every) if result in labels else ():
                 writes = {at(space, labels[result]): 1}
-                self.unit(time, f"{space} = {labels[result]}", way, writes, bias=1.0 - len(way))
+                self.unit(time, ended(space, f" = {labels[result]}"), way, writes, bias=1.0 - len(way))
         return of_bits({result: {at(space, label): 1} for result, label in labels.items()}, time)
 
     def slots(self, depth: int) -> int:
         """Return the number of feed-forward sublayers after attention layer `depth`."""
         return max((time.slot for time in self._units if time.depth == depth), default=0)
 
-    def weights(self, outputs: Sequence[tuple[Output, Sequence[BitForm]]], provenance: Mapping[str, str]) -> Decoder:
+    def weights(
+        self,
+        outputs: Sequence[tuple[Output, Sequence[BitForm]]],
+        provenance: Mapping[str, str],
+        *,
+        loops: Sequence[LoopPlan] = (),
+    ) -> Decoder:
         """Return the decoder with these outputs, each with the linear form of every row of its unembedding."""
-        for form in (f for _, forms in outputs for f in forms):
+        for loop in loops:
+            self._replace(loop)
+        for form in (*(f for _, forms in outputs for f in forms), *(f for loop in loops for f in loop.forms)):
             self._constant(form)
         for looking in (each for heads in self._heads.values() for each in heads):
             for form in (f for pair in (*looking.scores, *looking.carries) for f in pair):
                 self._constant(form)
         for unit in (each for units in self._units.values() for each in units):
             self._constant(unit.reads)
-        depths = max([0, *self._heads, *(time.depth for time in self._units)])
+        depths = sorted({*self._heads, *(time.depth for time in self._units)})
         first = self._first_layers(depths)
         layout = Residual(tuple(self._dated(space, first) for space in self._spaces.values()))
-        layers = [layer for depth in range(depths + 1) for layer in self._layers(layout, depth)]
+        layers = [layer for depth in depths for layer in self._layers(layout, depth)]
         rows = [form for _, forms in outputs for form in forms]
         features = tuple(name for name in self._features if name in layout)
         return Decoder(
@@ -182,6 +197,7 @@ class StreamPlan:
             position_embedding=stacked(layout, [{name: 1.0} for name in features]).transposed,
             position_table=None if self._positions is None else self._table(layout, self._positions),
             layers=tuple(layers),
+            loops=tuple(self._looped(layout, loop, first) for loop in loops if loop.section * SECTION in first),
             unembedding=stacked(layout, [{d: float(c) for d, c in form.items()} for form in rows]),
             unembedding_bias=Matrix.from_entries((len(rows), 1), {}),
             outputs=tuple(output for output, _ in outputs),
@@ -193,21 +209,39 @@ class StreamPlan:
             if name in form:
                 self.embedded(name)
 
-    def _first_layers(self, depths: int) -> list[int]:
+    def _replace(self, loop: LoopPlan) -> None:
+        """Add the hidden units with which each pass of a loop begins."""
+        states, time = {state.space for state in loop.states}, beginning(loop.section, 1)
+        spaces = [space for name, space in self._spaces.items() if name not in states]
+        inside = [space.subspace for space in spaces if space.time.depth // SECTION == loop.section]
+        units = loop.replacing([direction for subspace in inside for direction in subspace.directions])
+        if units:
+            self._units.setdefault(time, []).extend(units)
+
+    def _looped(self, layout: Residual, loop: LoopPlan, first: Mapping[int, int]) -> LayerLoop:
+        inside = [depth for depth in first if depth // SECTION == loop.section]
+        last = first[max(inside)] + self._layers_at(max(inside))
+        until = None if loop.until is None else stacked(layout, [{d: float(c) for d, c in loop.until.items()}])
+        return LayerLoop(first=first[min(inside)] + 1, last=last, times=loop.times, until=until)
+
+    def _layers_at(self, depth: int) -> int:
+        return self.slots(depth) if begins(depth) else max(1, self.slots(depth))
+
+    def _first_layers(self, depths: Sequence[int]) -> dict[int, int]:
         """Return the number of the first layer of each depth, from 0."""
-        first, number = [], 0
-        for depth in range(depths + 1):
-            first.append(number)
-            number += self.slots(depth) if depth == 0 else max(1, self.slots(depth))
+        first, number = {}, 0
+        for depth in depths:
+            first[depth] = number
+            number += self._layers_at(depth)
         return first
 
-    def _dated(self, space: _Space, first: list[int]) -> Subspace:
+    def _dated(self, space: _Space, first: Mapping[int, int]) -> Subspace:
         """Return the subspace with the stage after which it holds its value."""
         depth, slot = space.time
         if slot:
             since = (first[depth] + slot - 1, "feed_forward")
         else:
-            since = (first[depth], "attention") if depth else (-1, "embedding")
+            since = (-1, "embedding") if begins(depth) else (first[depth], "attention")
         own = space.subspace
         return Subspace(own.name, own.labels, holds=own.holds, since=since, groups=own.groups)
 
@@ -222,11 +256,11 @@ class StreamPlan:
     def _layers(self, layout: Residual, depth: int) -> list[Layer]:
         heads = tuple(self._built(layout, looking) for looking in self._heads.get(depth, []))
         sublayers = [self._units.get(Time(depth, slot), []) for slot in range(1, self.slots(depth) + 1)]
-        if depth and not sublayers:
+        if not begins(depth) and not sublayers:
             sublayers = [[]]
         layers = []
         for n, units in enumerate(sublayers):
-            here = heads if depth and n == 0 else ()
+            here = heads if n == 0 else ()
             layers.append(
                 Layer(
                     name="attention" if here else "feed-forward",

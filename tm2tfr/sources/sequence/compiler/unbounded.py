@@ -9,6 +9,7 @@ differences and comparisons of whole numbers are linear forms and two or three h
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -37,7 +38,9 @@ from tm2tfr.sources.sequence.compiler.codes import (
 )
 from tm2tfr.sources.sequence.compiler.heads import ScorePairs, kinds_of
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, Looking, StreamPlan
-from tm2tfr.sources.sequence.functions import Remembered, Tuple, mixed
+from tm2tfr.sources.sequence.functions import Tuple, mixed
+from tm2tfr.sources.sequence.naming import ended, role
+from tm2tfr.sources.sequence.rooted import Remembered
 from tm2tfr.transformer.claims import Claim, Output
 from tm2tfr.transformer.residual import at
 from tm2tfr.transformer.weights import Decoder
@@ -71,6 +74,9 @@ def compile_unbounded(graph: seq.SequenceGraph, provenance: Mapping[str, str]) -
     Raises:
         CompileError: where a node is neither finite nor a count, with its place.
     """
+    for loop in seq.loops_of(seq.ordered([node for _, node in graph.outputs])):
+        what = "loops cannot be compiled for inputs of any length"
+        raise graph.refusal(loop, what, REMEDY)
     lowering = _Unbounded(graph)
     outputs = [lowering.answered(name, node) for name, node in graph.outputs]
     return lowering.stream.weights(outputs, provenance)
@@ -84,10 +90,19 @@ class _Unbounded:
         self._marks: dict[str, seq.Apply] = {}
         self._heads: dict[tuple[seq.Selection, int], Looking] = {}
         for node in seq.ordered([node for _, node in graph.outputs]):
-            self._found[node] = self._of(node)
+            self._found[node] = self._checked(node, self._of(node))
+
+    def _checked(self, node: seq.Operation, found: Found) -> Found:
+        """Return what was found, unless it has a number that is too large for a label or a weight."""
+        if isinstance(found, Code) and any(map(seq.is_long, found.bits)):
+            raise self._refused(node, f"has a number of more than {seq.MOST_DIGITS:,} digits")
+        forms = (found.form, found.square or {}) if isinstance(found, WholeNumber) else ()
+        if any(abs(coefficient) > sys.float_info.max for form in forms for coefficient in form.values()):
+            raise self._refused(node, f"has a factor of more than {sys.float_info.max:.0e}, which no weight can be")
+        return found
 
     def _refused(self, node: seq.Operation | seq.Selection, why: str) -> CompileError:
-        name = seq.called(node) if isinstance(node, seq.Operation) else node.name or node.key
+        name = seq.called(node) if isinstance(node, seq.Operation) else seq.plainly(node)
         return self._graph.refusal(node, f"{name} {why}, so it cannot be compiled for inputs of any length", REMEDY)
 
     def answered(self, name: str, node: seq.Operation) -> tuple[Output, list[BitForm]]:
@@ -179,11 +194,12 @@ class _Unbounded:
         """Return the truth of a comparison of whole numbers: two or three hidden units of their difference."""
         apart = summed([left, right], (1, -1))
         time = Time(apart.time.depth, apart.time.slot + 1)
-        space = self.stream.space(node.name or node.key, holds=f"value {node.key}", time=time, labels=["T"])
+        space = self.stream.space(seq.plainly(node), holds=f"value {node.key}", time=time, labels=["T"])
         truth = {at(space, "T"): 1}
         for sign, shift, factor in EDGES[node.operator]:
             form = added([apart.form], times=[sign])
-            self.stream.unit(time, f"{space}: {sign:+}d{shift:+}", [form], {at(space, "T"): factor}, bias=float(shift))
+            unit = ended(space, f": {sign:+}d{shift:+}")
+            self.stream.unit(time, unit, [form], {at(space, "T"): factor}, bias=float(shift))
         return of_bits({True: truth, False: complement(truth)}, time)
 
     # ── attention ───────────────────────────────────────────────────────────────────────────────────────────
@@ -192,10 +208,10 @@ class _Unbounded:
         depth = share.time.depth + 1
         key, square = {"i": 1, "1": 1}, {"i^2": 1, "i": 2, "1": 1}
         scores: list[tuple[BitForm, BitForm]] = [({"1": 2}, key), (added([share.form], times=[-1]), square)]
-        looking = Looking(f"look up {node.name or node.key}", f"place {node.key}", scores)
+        looking = Looking(role("look up", seq.plainly(node)), f"place {node.key}", scores)
         looking.claim = Claim(attends=looking.attends, gap=1.0, over="length")
-        number = self.stream.space(node.name or node.key, holds=f"number {node.key}", time=Time(depth))
-        squared = self.stream.space(f"{node.name or node.key}^2", holds=f"square {node.key}", time=Time(depth))
+        number = self.stream.space(seq.plainly(node), holds=f"number {node.key}", time=Time(depth))
+        squared = self.stream.space(ended(seq.plainly(node), "^2"), holds=f"square {node.key}", time=Time(depth))
         looking.carries += [(key, {number: 1}), (square, {squared: 1})]
         self.stream.head(depth, looking)
         return WholeNumber({number: 1}, Time(depth), {squared: 1})
@@ -225,8 +241,9 @@ class _Unbounded:
             raise self._refused(node, "is a mean over any number of positions")
         source = self._found[node.values]
         looking, depth = self._head(node.selector, source.time, f"{node.selector.key} none", ())
-        mean = self.stream.space(f"mean {node.name or node.key}", holds=f"mean {node.key} 1 0", time=Time(depth))
-        place = self.stream.space(f"mean position {node.key}", holds=f"places {node.selector.key}", time=Time(depth))
+        mean = self.stream.space(role("mean", seq.plainly(node)), holds=f"mean {node.key} 1 0", time=Time(depth))
+        title = role("mean position of", seq.plainly(node.selector))
+        place = self.stream.space(title, holds=f"places {node.selector.key}", time=Time(depth))
         looking.carries += [(source.bits[1], {mean: 1}), ({"i": 1}, {place: 1})]  # type: ignore[union-attr]
         return Share({mean: 1}, Time(depth), WholeNumber({place: 2, "1": 1}, Time(depth), None, (1, 0, 0)))
 
@@ -239,7 +256,8 @@ class _Unbounded:
             return selector
         if selector.relation == "!=":
             raise self._refused(selector, "compares positions by !=")
-        mark = seq.Apply(key=selector.key, operator=selector.relation, arguments=(selector.keys, selector.queries))
+        arguments = selector.keys, selector.queries
+        mark = seq.Apply(key=selector.key, name=selector.name, operator=selector.relation, arguments=arguments)
         if mark.key not in self._marks:
             self._marks[mark.key] = mark
             self._found[mark] = self._of(mark)
@@ -287,7 +305,8 @@ class _Unbounded:
             return [added(bits[every[n][0]] for n in same) for same in kinds], sources[0].time
         label = {every[n]: str(number) for number, same in enumerate(kinds) for n in same}
         entries = tuple((values, label.get(values, seq.NO_KIND)) for values in every)
-        node = seq.Apply(key=f"{side} {cluster.claim}", operator="group", arguments=nodes, entries=entries)
+        name = role(f"{side} of", cluster.name)
+        node = seq.Apply(key=f"{side} {cluster.claim}", name=name, operator="group", arguments=nodes, entries=entries)
         coded = self._table(node, sources)
         return [coded.bits[str(number)] for number in range(len(kinds))], coded.time
 
@@ -297,7 +316,7 @@ class _Unbounded:
             raise self._refused(node.selector, "does not always select position 0")
         looking, depth = self._selecting(node, every)
         source = self._found[node.values]
-        mean = self.stream.space(f"mean {node.name or node.key}", holds=f"mean {node.key} 1 0", time=Time(depth))
+        mean = self.stream.space(role("mean", seq.plainly(node)), holds=f"mean {node.key} 1 0", time=Time(depth))
         looking.carries.append((source.bits[1], {mean: 1}))  # type: ignore[union-attr]
         return Share({mean: 1}, Time(depth))
 
@@ -306,14 +325,15 @@ class _Unbounded:
         looking, depth = self._selecting(node, every)
         (value,) = self._found[node.values].bits  # type: ignore[union-attr]
         choices: list[list[tuple[BitForm, BitForm]]] = []
-        for each in every:
+        for k, each in enumerate(every, start=1):
+            title = role("share of" if len(every) == 1 else f"share {k} of", looking.name)
             labels = [str(n) for n in range(len(each.rows))]
-            share = self.stream.space(f"share {looking.name}", holds=f"share {each.claim}", time=Time(depth), labels=labels)
+            share = self.stream.space(title, holds=f"share {each.claim}", time=Time(depth), labels=labels)
             looking.carries += [
                 (brought, {at(share, label): 1}) for label, (_, brought) in zip(labels, each.rows, strict=True)
             ]
             choices.append([(asked, {at(share, label): 1}) for label, (asked, _) in zip(labels, each.rows, strict=True)])
-        found = self.stream.found(f"found {looking.name}", f"found {node.selector.key}", depth, choices)
+        found = self.stream.found(role("found by", looking.name), f"found {node.selector.key}", depth, choices)
         if node.default == value:
             return of_bits({value: ONE}, Time())
         return of_bits({value: {found: 1}, node.default: complement({found: 1})}, Time(depth, 1))
@@ -336,7 +356,10 @@ class _Unbounded:
     def _head(self, selector: seq.Selection, values: Time, claim: str, scores: ScorePairs) -> tuple[Looking, int]:
         depth = values.depth + 1
         if (selector, depth) not in self._heads:
-            self._heads[selector, depth] = Looking(selector.name or selector.key, claim, list(scores))
+            name = seq.plainly(selector)
+            if any(own is selector for own, _ in self._heads):
+                name = ended(name, f" (depth {depth})")
+            self._heads[selector, depth] = Looking(name, claim, list(scores))
             self.stream.head(depth, self._heads[selector, depth])
         return self._heads[selector, depth], depth
 
@@ -356,7 +379,7 @@ class _Unbounded:
         time = max(key.time, query.time, values.time)
         scores: ScorePairs = ((added([query.form], times=[2]), key.form), ({"1": -1}, key.square))
         looking, depth = self._head(node.selector, time, f"{node.selector.key} none {cluster.claim}", scores)
-        name = f"picked {node.name or node.key}"
+        name = role("picked", seq.plainly(node))
         if isinstance(values, WholeNumber):
             space = self.stream.space(name, holds=f"number {node.key}", time=Time(depth))
             looking.carries.append((values.form, {space: 1}))

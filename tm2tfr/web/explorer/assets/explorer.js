@@ -247,9 +247,10 @@ var explorer = (() => {
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };
     });
+    const loops = spec.loops.map(({ first, last: last2, times: times2, until }) => ({ first, last: last2, times: times2, until: until ? next(1, width) : null }));
     const names = spec.names && JSON.parse(textAt(buffers, spec.names));
     const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
   }
   function answered({ outputs, vocabulary }) {
     if (!outputs.length) return vocabulary;
@@ -417,6 +418,12 @@ var explorer = (() => {
       }
       this.used++;
     }
+    /** Forget all positions. */
+    clear() {
+      this.used = 0;
+      this.components.fill(null);
+      this.sums.fill(0);
+    }
     /** A component at all positions so far, and zeros after them. */
     component(c) {
       return this.components[c] ?? this.zeros;
@@ -482,6 +489,11 @@ var explorer = (() => {
       this.keys.append(this.taken);
       this.value.into(this.taken, x);
       this.values.append(this.taken);
+    }
+    /** Drop the keys and values so far: those of an earlier pass of a loop. */
+    forget() {
+      this.keys.clear();
+      this.values.clear();
     }
     /** Attend from `position`, in a sequence of which `length` positions are taken; x: (width,) what the head reads there.
      *
@@ -640,6 +652,7 @@ var explorer = (() => {
   var MOST_POSITIONS = 2 ** 31;
   var SAFE = 1e290;
   function everythingIsFinite(decoder) {
+    if (decoder.loops.length) return false;
     let x = new Float64Array(decoder.width);
     const raise = (by) => {
       const most = new Float64Array(x.length);
@@ -844,17 +857,45 @@ var explorer = (() => {
     run(tokens, watches) {
       const streams = Array.from(tokens, (token2, i) => this.embedded(token2, i));
       for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]);
-      this.layers.forEach(({ heads, attentionNorm }, n) => {
-        if (heads.length) {
-          const reads = streams.map((x, i) => read(attentionNorm, x, i));
-          for (const x of reads) for (const head of heads) head.take(x);
-          streams.forEach((x, i) => this.attend(n, x, reads[i], i, streams.length, watches.get(i)));
-        }
-        streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
-      });
+      const through = (from, to) => {
+        for (let n = from; n < to; n++) this.layer(n, streams, watches);
+      };
+      let done = 0;
+      for (const loop of this.decoder.loops) {
+        through(done, loop.first - 1);
+        this.repeat(loop, streams, () => through(loop.first - 1, loop.last));
+        done = loop.last;
+      }
+      through(done, this.layers.length);
       return streams.map((residual, i) => ({ residual, logits: this.answers(residual, i) }));
     }
+    /** Run layer n, from 0, at all positions. */
+    layer(n, streams, watches) {
+      const { heads, attentionNorm } = this.layers[n];
+      if (heads.length) {
+        const reads = streams.map((x, i) => read(attentionNorm, x, i));
+        for (const head of heads) head.forget();
+        for (const x of reads) for (const head of heads) head.take(x);
+        streams.forEach((x, i) => this.attend(n, x, reads[i], i, streams.length, watches.get(i)));
+      }
+      streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
+    }
+    /** Make the passes of a loop. */
+    repeat({ first, last, times: times2, until }, streams, pass) {
+      const row = until && new LinearMap(until);
+      const ended = (x) => {
+        const found = new Float64Array(1);
+        row.addTo(found, x);
+        return found[0] >= 0.5;
+      };
+      for (let number2 = 1; number2 <= (times2 ?? MOST_PASSES); number2++) {
+        pass();
+        if (row && streams.every(ended)) return;
+      }
+      if (times2 === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most`);
+    }
   };
+  var MOST_PASSES = 1e4;
   function wholeRun(decoder, tokens, watches = /* @__PURE__ */ new Map()) {
     return new Whole(decoder).run(tokens, watches);
   }
@@ -864,6 +905,7 @@ var explorer = (() => {
     return found;
   }
   function refuseAhead(decoder) {
+    if (decoder.loops.length) throw new Refused("these weights run layers again, so they cannot run position by position: run the whole sequence at once");
     const head = decoder.layers.flatMap(({ heads }) => heads).find(({ mask }) => mask !== "future");
     if (!head) return;
     const what = `head ${quoted(head.name)} has the mask ${quoted(head.mask)} and looks ahead`;

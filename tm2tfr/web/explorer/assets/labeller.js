@@ -79,9 +79,10 @@
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };
     });
+    const loops = spec.loops.map(({ first, last: last2, times: times2, until }) => ({ first, last: last2, times: times2, until: until ? next(1, width) : null }));
     const names = spec.names && JSON.parse(textAt(buffers, spec.names));
     const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions, outputs, layers, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+    return { width, vocabulary, bos, stop, features, positions, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
   }
   function answered({ outputs, vocabulary }) {
     if (!outputs.length) return vocabulary;
@@ -249,6 +250,12 @@
       }
       this.used++;
     }
+    /** Forget all positions. */
+    clear() {
+      this.used = 0;
+      this.components.fill(null);
+      this.sums.fill(0);
+    }
     /** A component at all positions so far, and zeros after them. */
     component(c) {
       return this.components[c] ?? this.zeros;
@@ -314,6 +321,11 @@
       this.keys.append(this.taken);
       this.value.into(this.taken, x);
       this.values.append(this.taken);
+    }
+    /** Drop the keys and values so far: those of an earlier pass of a loop. */
+    forget() {
+      this.keys.clear();
+      this.values.clear();
     }
     /** Attend from `position`, in a sequence of which `length` positions are taken; x: (width,) what the head reads there.
      *
@@ -472,6 +484,7 @@
   var MOST_POSITIONS = 2 ** 31;
   var SAFE = 1e290;
   function everythingIsFinite(decoder) {
+    if (decoder.loops.length) return false;
     let x = new Float64Array(decoder.width);
     const raise = (by) => {
       const most = new Float64Array(x.length);
@@ -643,17 +656,45 @@
     run(tokens, watches) {
       const streams = Array.from(tokens, (token, i) => this.embedded(token, i));
       for (const [i, watch] of watches) watch.stage(-1, "embedding", streams[i]);
-      this.layers.forEach(({ heads: heads2, attentionNorm }, n) => {
-        if (heads2.length) {
-          const reads = streams.map((x, i) => read(attentionNorm, x, i));
-          for (const x of reads) for (const head of heads2) head.take(x);
-          streams.forEach((x, i) => this.attend(n, x, reads[i], i, streams.length, watches.get(i)));
-        }
-        streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
-      });
+      const through = (from, to) => {
+        for (let n = from; n < to; n++) this.layer(n, streams, watches);
+      };
+      let done = 0;
+      for (const loop of this.decoder.loops) {
+        through(done, loop.first - 1);
+        this.repeat(loop, streams, () => through(loop.first - 1, loop.last));
+        done = loop.last;
+      }
+      through(done, this.layers.length);
       return streams.map((residual, i) => ({ residual, logits: this.answers(residual, i) }));
     }
+    /** Run layer n, from 0, at all positions. */
+    layer(n, streams, watches) {
+      const { heads: heads2, attentionNorm } = this.layers[n];
+      if (heads2.length) {
+        const reads = streams.map((x, i) => read(attentionNorm, x, i));
+        for (const head of heads2) head.forget();
+        for (const x of reads) for (const head of heads2) head.take(x);
+        streams.forEach((x, i) => this.attend(n, x, reads[i], i, streams.length, watches.get(i)));
+      }
+      streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
+    }
+    /** Make the passes of a loop. */
+    repeat({ first, last, times: times2, until }, streams, pass) {
+      const row = until && new LinearMap(until);
+      const ended = (x) => {
+        const found = new Float64Array(1);
+        row.addTo(found, x);
+        return found[0] >= 0.5;
+      };
+      for (let number = 1; number <= (times2 ?? MOST_PASSES); number++) {
+        pass();
+        if (row && streams.every(ended)) return;
+      }
+      if (times2 === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most`);
+    }
   };
+  var MOST_PASSES = 1e4;
   function wholeRun(decoder, tokens, watches = /* @__PURE__ */ new Map()) {
     return new Whole(decoder).run(tokens, watches);
   }
@@ -744,9 +785,13 @@
     const stages2 = [];
     const watch = (i) => {
       let number = 0;
+      const shown = /* @__PURE__ */ new Map();
       return {
         stage(layer, part, x) {
-          (stages2[number++] ??= { layer, part, streams: [] }).streams[i] = x.slice();
+          const again = decoder.loops.some(({ first, last }) => first <= layer + 1 && layer < last);
+          const pass = (shown.get(`${layer} ${part}`) ?? 0) + 1;
+          shown.set(`${layer} ${part}`, pass);
+          (stages2[number++] ??= { layer, part, pass: again ? pass : 0, streams: [] }).streams[i] = x.slice();
         },
         head(layer, head, look) {
           const [start2, end] = inSight(decoder.layers[layer].heads[head].mask, i, given.length);
@@ -811,11 +856,11 @@
     const starts = [0];
     for (const { labels } of subspaces) starts.push(starts.at(-1) + (labels ? labels.length : 1));
     const part = (x, n) => (x ?? new Float64Array(starts.at(-1))).subarray(starts[n], starts[n + 1]);
-    return all.map(({ layer, part: named, streams }, number) => {
+    return all.map(({ layer, part: named, pass, streams }, number) => {
       const before = all[number - 1];
       const differs = (n) => streams.some((x, i) => part(x, n).some((value, k) => value !== part(before?.streams[i], n)[k]));
       const changed = Array.from(subspaces.keys()).filter(differs);
-      const where = number === 0 ? "embedding" : `layer ${layer + 1}, ${named.replace("_", "-")}`;
+      const where = number === 0 ? "embedding" : `layer ${layer + 1}, ${pass ? `pass ${pass}, ` : ""}${named.replace("_", "-")}`;
       const summary = el("summary", {}, changed.length ? `${where}: ${counted(changed.length, "subspace")}` : `${where}: nothing changes`);
       if (!changed.length) return el("details", { open: number === 0 }, summary);
       const rows = streams.map((x, i) => el("tr", {}, el("th", { scope: "row" }, String(i)), ...changed.map((n) => el("td", {}, content(subspaces[n].labels, part(x, n))))));

@@ -7,7 +7,6 @@ the weights. Every operation is there in the earliest layer that it can be.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -34,6 +33,7 @@ from tm2tfr.sources.sequence.compiler.framed.matching import (
     per,
     squared,
 )
+from tm2tfr.sources.sequence.compiler.framed.naming import FramedNames
 from tm2tfr.sources.sequence.compiler.framed.nearest import Attending, Sought
 from tm2tfr.sources.sequence.compiler.stream import TOKEN, StreamPlan
 from tm2tfr.transformer.claims import Output
@@ -88,7 +88,7 @@ def compile_framed(
         else:
             outputs.append(found)
     lowering.heads.claim()
-    return lowering.stream.weights(outputs, provenance or {}), tuple(left)
+    return lowering.named(lowering.stream.weights(outputs, provenance or {})), tuple(left)
 
 
 class _Framed:
@@ -96,7 +96,7 @@ class _Framed:
         self._graph, self._options = graph, options
         tokens = tuple(map(seq.text_of, graph.alphabet))
         vocabulary = (BOS, *tokens, EOS) if options.ahead else (BOS, *tokens)
-        self.stream = StreamPlan(vocabulary, None, "future", source="logic.compile", shown=_Shown(graph))
+        self.stream = StreamPlan(vocabulary, None, "future", source="logic.compile")
         self._bits = BitPlan(self.stream, eos=options.ahead)
         self.heads = HeadPlan(self.stream)
         self._counting = Counting(self._bits, self.heads)
@@ -112,6 +112,16 @@ class _Framed:
         self._finite: dict[seq.Operation, Finite] = {}
         self._amounts: dict[seq.Operation, Counted] = {}
         self._connectives = Connectives(self._bits, self._finite)
+
+    def named(self, decoder: Decoder) -> Decoder:
+        """Return the weights with names for people."""
+        nodes = [node for node in seq.ordered(node for _, node in self._graph.outputs) if node.name]
+        own: dict[str, str] = {}
+        for node in nodes:
+            truth = self._finite[node].truth.form if node in self._finite else {}
+            if len(truth) == 1 and set(truth.values()) == {1}:
+                own.setdefault(next(iter(truth)), node.name)
+        return FramedNames({node.key: node.name for node in nodes}).named(decoder, own)
 
     # ── operations ──────────────────────────────────────────────────────────────────────────────────────────
     def add(self, node: seq.Operation) -> None:
@@ -275,25 +285,3 @@ class _Framed:
             return Output(name, (FALSE, TRUE)), [added([{"1": 1}, truth], times=[1, -1]), truth]
         labels = {seq.text_of(value): bit.form for value, bit in bits.items()}
         return Output(name, (NOTHING, *labels), whole=whole_numbers(tuple(bits))), [self._bits.ends, *labels.values()]
-
-
-class _Shown:
-    """Says claims in the names of nodes, short, and without the brackets that labels stand in."""
-
-    def __init__(self, graph: seq.SequenceGraph) -> None:
-        names = {node.key: node.name for node in seq.ordered(node for _, node in graph.outputs) if node.name}
-        self._names = {key: _cut(name, MOST_LETTERS) for key, name in names.items()}
-
-    def __call__(self, claim: str) -> str:
-        text = _KEY.sub(lambda found: self._names.get(found[0], found[0]), claim)
-        return text.replace("[", "(").replace("]", ")")
-
-
-_KEY = re.compile(r"\bs\d+\b")
-MOST_LETTERS = 40
-"""Of the name of a node, in the names of heads and subspaces."""
-
-
-def _cut(text: str, most: int) -> str:
-    """Return a text, or how it begins."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -74,7 +73,7 @@ class HeadPlan:
         scores = tuple((tuple(sorted(q.items())), tuple(sorted(k.items()))) for q, k in gaze.scores)
         key = (depth, gaze.mask, scores)
         if key not in self._heads:
-            looking = Looking(title(gaze.attends), gaze.attends, list(gaze.scores), mask=gaze.mask, source=gaze.source)
+            looking = Looking(gaze.attends, gaze.attends, list(gaze.scores), mask=gaze.mask, source=gaze.source)
             self._stream.head(depth, looking)
             self._heads[key] = FramedHead(gaze, depth, looking)
         return self._heads[key]
@@ -107,32 +106,6 @@ class HeadPlan:
             margin = head.margin if head.margin > 1 else None
             claim = Claim(attends=gaze.attends, gap=gaze.gap, over=gaze.over, margin=margin, degree=head.degree)
             head.looking.claim = claim
-
-
-TITLES = (
-    (r"all future", "mean of j ≤ i"),
-    (r"all past", "mean of j ≥ i"),
-    (r"all none", "mean of all j"),
-    (r"back", "j = i-1"),
-    (r"ahead", "j = i+1"),
-    (r"parity 0", "latest even j"),
-    (r"parity 1", "latest odd j"),
-    (r"lookup \w+ number (\w+)", r"look up \1"),
-    (r"lookup \w+ positive (\w+)", r"look up max(0, \1)"),
-    (r"lookup \w+ negative (\w+)", r"look up max(0, -\1)"),
-    (r"lookup \w+ quotient (\d+) \+ (\w+)", r"look up max(0, \2) // \1"),
-    (r"lookup \w+ quotient (\d+) - (\w+)", r"look up max(0, -\2) // \1"),
-    (r"latest \w+ (\w+) .*", r"▶ \1"),
-    (r"earliest \w+ (\w+) .*", r"◀ \1"),
-    (r"sign (-?\d+) (\w+)", r"sign of \2 (\1)"),
-)
-"""What a head claims -> what people call it."""
-
-
-def title(claim: str) -> str:
-    """Return a name for a head, by its claim."""
-    found = (match.expand(name) for pattern, name in TITLES if (match := re.fullmatch(pattern, claim)))
-    return next(found, claim)
 
 
 def uniform(mask: Mask) -> Aim:
