@@ -85,7 +85,10 @@ def described(argument: str, automaton: Automaton, *, as_json: bool) -> Iterator
     if len(automaton.states) <= _MOST_SHOWN:
         yield from map(visible, aligned(list(_table(automaton))))
         yield ""
-    if known.cascade is not None:
+    if known.cascade is not None and not known.small:
+        yield f"star-free, but its cascade is large, of {known.images:,} images"
+        yield f"it is compiled by {rasp_way(automaton)} in RASP, for words up to --max-length, or with --by star-free"
+    elif known.cascade is not None:
         yield "star-free: it is compiled by its cascade in B-RASP, for words of any length"
         yield from _formula(short_formula_of(automaton))
     elif known.counter is not None:
@@ -103,7 +106,7 @@ def described(argument: str, automaton: Automaton, *, as_json: bool) -> Iterator
     yield ""
     yield styled("Try", "bold")
     shown = [["trace", argument, "--input", own_word(automaton)], ["check", argument]]
-    shown += [["convert", argument, "--to", "srasp" if known.cascade is not None else "rasp"]]
+    shown += [["convert", argument, "--to", "srasp" if known.small else "rasp"]]
     for words in shown:
         yield "  " + " ".join(["tm2tfr", *map(quoted, words)])
 

@@ -63,6 +63,8 @@ def compile_automaton(automaton: Automaton, options: AutomatonOptions) -> Decode
             cause = str(error.typed).splitlines()[0].rpartition(".rasp:")[2]
             remedy = "use a smaller --max-length, or an automaton with fewer states"
             raise CompileError(f"{problem} ({cause}): {remedy}") from None
+        if options.by is None and known.cascade is not None:
+            notes.append(f"it is star-free, but its cascade is large, of {known.images:,} images: it is compiled by {way}")
         if known.counter is not None:
             notes.append(f"it is not star-free: {shown_counter(known.counter)}")
     said = provenance.stated(AUTOMATON, source=native.write(automaton), name=automaton.name, options=stated)

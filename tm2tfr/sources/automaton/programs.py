@@ -24,6 +24,8 @@ LENGTH = 10
 STAR_FREE: AutomatonWay = "star-free"
 SCAN: AutomatonWay = "scan"
 STEPS: AutomatonWay = "steps"
+MOST_IN_CASCADE = 150
+"""The most images of a cascade that is compiled if nothing else is asked for: that takes seconds, more take minutes."""
 MOST_BY_DEFAULT = 5
 """The most states of an automaton that is scanned if nothing else is asked for."""
 
@@ -37,28 +39,39 @@ class Decided:
         counter: what counts in the minimal automaton; None: it is aperiodic, or was not looked at.
         open: whether this is not decided, because there are too many images.
         merged: whether the cascade is of the minimal automaton, because the given one counts.
+        images: the number of images of the cascade's automaton.
     """
 
     cascade: Automaton | None
     counter: Counter | None = None
     open: bool = False
     merged: bool = False
+    images: int = 0
+
+    @property
+    def small(self) -> bool:
+        """Whether there is a cascade, and it is compiled if nothing else is asked for."""
+        return self.cascade is not None and self.images <= MOST_IN_CASCADE
 
 
 @lru_cache(maxsize=256)
 def decided(automaton: Automaton) -> Decided:
     """Return whether the language of an automaton is star-free: whether its minimal automaton is aperiodic."""
     try:
-        if Images(automaton).counter() is None:
-            return Decided(automaton)
+        images = Images(automaton)
+        if images.counter() is None:
+            return Decided(automaton, images=len(images.all))
     except TooManyImagesError:
         pass
     minimal = minimised(automaton)
     try:
-        counter = Images(minimal).counter()
+        images = Images(minimal)
+        counter = images.counter()
     except TooManyImagesError:
         return Decided(None, open=True)
-    return Decided(minimal, merged=True) if counter is None else Decided(None, counter)
+    if counter is not None:
+        return Decided(None, counter)
+    return Decided(minimal, merged=True, images=len(images.all))
 
 
 def shown_counter(counter: Counter) -> str:
@@ -87,7 +100,7 @@ def way_of(automaton: Automaton, options: AutomatonOptions) -> AutomatonWay:
                 f"{name}: whether it is star-free is not decided, since more than {MOST_IMAGES:,} sets of states are images"
             )
         raise CompileError(f"{problem}: omit --by, or use --by scan or --by steps")
-    way = options.by or (rasp_way(automaton) if found.cascade is None else STAR_FREE)
+    way = options.by or (STAR_FREE if found.small else rasp_way(automaton))
     if way == STAR_FREE and options.max_length is not None:
         problem = f"{name} is star-free, and compiled for words of any length"
         raise CompileError(f"{problem}: omit --max-length, or use --by scan as well")
