@@ -38,11 +38,11 @@ started = time.process_time()
 try:
     decoder = compile_graph(lowered(program, [(program.chosen, program.sop)]), length=length)
 except Tm2tfrError as error:
-    print("refused after", f"{time.process_time() - started:.2f}", "s", "-", "-")
+    print(f"refused after {time.process_time() - started:.2f}", "–", "–", "–", sep="\\t")
 else:
     seconds, most = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     units = sum(len(layer.feed_forward.units) for layer in decoder.layers if layer.feed_forward is not None)
-    print(f"{seconds:.2f}", f"{most:.0f}", units, decoder.layout.width, sep=" ")
+    print(f"{seconds:.2f}", f"{most:.0f}", units, decoder.layout.width, sep="\\t")
 """
 
 
@@ -50,7 +50,7 @@ def measured(package: Path, file: Path, length: int, alphabet: str) -> list[str]
     """Return seconds, megabytes, hidden units and the width of the residual stream, as texts."""
     command = [sys.executable, "-c", ONE, str(file), str(length), alphabet]
     run = subprocess.run(command, cwd=package, capture_output=True, text=True, check=True)  # ``-c`` imports from there
-    return run.stdout.split()
+    return run.stdout.rstrip("\n").split("\t")
 
 
 def _folder(text: str) -> Path:
