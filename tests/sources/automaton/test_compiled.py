@@ -37,13 +37,28 @@ def test_random_automata_on_all_short_words() -> None:
 
 
 @pytest.mark.slow
-def test_two_hundred_random_automata_on_all_words_to_length_8() -> None:
-    cells = 0
-    for automaton in random_automata(2026, tries(200)):
+def test_random_star_free_automata_on_all_words_to_length_8() -> None:
+    left, cells = tries(200), 0
+    for automaton in random_automata(7, 10 * left):
+        if decided(automaton).cascade is None or not left:
+            continue
         found = compared(automaton, 8)
         assert found.failure is None, (automaton.transitions, found.failure)
-        cells += found.cells
-    assert cells > tries(200) * 5_000
+        left, cells = left - 1, cells + found.cells
+    assert left == 0
+    assert cells > tries(200) * 50_000
+
+
+@pytest.mark.slow
+def test_other_random_automata_on_all_words_to_length_6() -> None:
+    left = tries(40)
+    for automaton in random_automata(8, 10 * left):
+        if decided(automaton).cascade is not None or not left:
+            continue
+        found = compared(automaton, 6, AutomatonOptions(by="scan" if left % 2 else "steps", max_length=6))
+        assert found.failure is None, (automaton.transitions, found.failure)
+        left -= 1
+    assert left == 0
 
 
 @pytest.mark.parametrize("name", shipped())

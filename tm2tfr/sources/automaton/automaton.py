@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tm2tfr.base.errors import CompileError, did_you_mean
+from tm2tfr.base.errors import CompileError, counted, did_you_mean
 
 STATE, ACCEPTS = "state", "accepts"
 """What the weights of automata answer at each token: the state after it, and whether that accepts."""
@@ -56,6 +56,10 @@ class Automaton:
     made: str = ""
     trap: str = ""
     pattern: str = ""
+
+    def __repr__(self) -> str:
+        tokens = ", ".join(self.alphabet[:8]) + (", …" if len(self.alphabet) > 8 else "")
+        return f"<Automaton {self.name}: {counted(len(self.states), 'state')} over {tokens}>"
 
     def __post_init__(self) -> None:
         for what, names in (("state", self.states), ("token", self.alphabet)):
