@@ -28,6 +28,7 @@ from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.elaborate import Elaborator
 from tm2tfr.sources.rasp.language.parse import parse
+from tm2tfr.sources.rasp.language.repeating import assigned_in
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.read import elaborated, read
 from tm2tfr.sources.rasp.sops import Atom, Node, Selector, SOp
@@ -38,6 +39,7 @@ WELCOME = "RASP\nrunning example is: hello"
 PROMPTS = re.compile(r"^(>>|\.\.) ?")
 """The prompts of a session that is pasted or read from a file: of a statement, and of a line that continues one."""
 _SETTINGS = re.compile(r"(set|show|examples|full seq display|exit|quit)\b")
+_BLOCK = re.compile(r"(def|for)\s|repeat\s+\w")
 _TEXT_OR_COMMENT = re.compile(r'"[^"\n]*"|#[^\n]*')
 _LARGE = 10**30
 """Numbers from this on are shown with their exponent: Python writes no whole number of over 4,300 digits."""
@@ -53,7 +55,7 @@ def is_complete(text: str) -> bool:
     bare = _TEXT_OR_COMMENT.sub("", text).strip()
     if not bare or bare.startswith(":") or _SETTINGS.match(bare):
         return True
-    if bare.startswith(("def ", "for ")):
+    if _BLOCK.match(bare):
         return bare.count("{") <= bare.count("}") and bare.endswith(("}", ";"))
     return bare.endswith(";")
 
@@ -184,7 +186,7 @@ class RaspPrompt:
             return
         for name in [name for name, value in self._scope.names.items() if value is names.BROKEN]:
             del self._scope.names[name]  # what a loaded file could not define
-        if isinstance(statement, s.Assignment | s.Definition | s.Loop | s.Loading):
+        if isinstance(statement, s.Assignment | s.Definition | s.Loop | s.Repetition | s.Loading):
             text = statement.source.text[statement.start : statement.end]
             self.statements.append(f'load "{statement.file}";\n' if isinstance(statement, s.Loading) else f"{text}\n")
         match statement:
@@ -195,6 +197,10 @@ class RaspPrompt:
             case s.Assignment():
                 for variable in statement.names:
                     yield from self._named(variable.name, self._scope.names[variable.name])
+            case s.Repetition():
+                for name in dict.fromkeys(variable.name for variable in assigned_in(statement.body)):
+                    if name in self._scope.names:
+                        yield from self._named(name, self._scope.names[name])
             case s.Definition():
                 yield from self._named(statement.name.name, self._scope.names[statement.name.name])
             case s.Loading():
