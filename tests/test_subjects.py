@@ -467,7 +467,8 @@ def test_a_length_beside_a_temperature_is_refused() -> None:
 
 def test_errors_say_what_to_do() -> None:
     with pytest.raises(
-        NotFoundError, match=r"3 \(int\) is not a machine, circuit, program, formula or decoder, nor the name of one: use"
+        NotFoundError,
+        match=r"3 \(int\) is not a machine, circuit, program, formula, automaton or decoder, nor the name of one: use",
     ):
         tm2tfr.check(3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="an input word must be text, not 11: write for example '11'"):

@@ -102,6 +102,7 @@ class SequenceOp:
     __sub__, __rsub__ = _binary("-"), _binary("-", swapped=True)
     __mul__, __rmul__ = _binary("*"), _binary("*", swapped=True)
     __truediv__, __rtruediv__ = _binary("/"), _binary("/", swapped=True)
+    __floordiv__, __rfloordiv__ = _binary("//"), _binary("//", swapped=True)
     __mod__, __rmod__ = _binary("%"), _binary("%", swapped=True)
     __pow__, __rpow__ = _binary("^"), _binary("^", swapped=True)
     __and__, __rand__ = _binary("and"), _binary("and", swapped=True)
@@ -114,6 +115,10 @@ class SequenceOp:
 
     def __init__(self, node: SOp) -> None:
         self.node = node
+
+    def __abs__(self) -> Any:
+        """Return the s-op without its sign."""
+        return maximum(self, -self)
 
     def __eq__(self, other: object) -> Any:
         """Return the s-op that says where the two are equal."""
@@ -181,16 +186,47 @@ class SelectorOp:
 _EQUAL = _binary("==")
 
 
-def select(key: Any, query: Any, relation: Relation) -> SelectorOp:
+def select(
+    key: Any, query: Any, relation: Relation | Callable[[Any, Any], Any], *, values: Iterable[Any] | None = None
+) -> SelectorOp:
     """Return the selector of the positions whose key stands in a relation to the query.
+
+    Args:
+        relation: one of six, or any function of the value of a key and that of a query.
+        values: of a function, the values of keys and queries that it is asked of; others select nothing, nor are selected.
 
     Raises:
         CompileError: for another relation, or for what is not an s-op or a single value.
     """
+    if callable(relation):
+        _check(key, query)
+        return _select_by(key, query, relation, values)
     if relation not in ("==", "!=", "<", "<=", ">", ">="):
         raise CompileError(f"{relation!r} is not a relation: use one of ==, !=, <, <=, >, >=")
     _check(key, query)
     return SelectorOp(_MAKE.select(_plain(key), _plain(query), relation))
+
+
+def _select_by(key: Any, query: Any, relation: Callable[[Any, Any], Any], values: Iterable[Any] | None) -> SelectorOp:
+    """Return the selector of a function: for each set of queries that some keys satisfy, those keys and these queries."""
+    if values is None:
+        raise CompileError(
+            "a relation that is a function needs the values that it is asked of: use for example values='abc'"
+        )
+    asked = list(dict.fromkeys(_atom(value, "a value of 'select'") for value in values))
+    keys, queries = (_plain(each) for each in (key, query))
+    satisfied: dict[tuple[Any, ...], list[Any]] = {}
+    for own in asked:
+        chosen = tuple(other for other in asked if relation(own, other))
+        satisfied.setdefault(chosen, []).append(own)
+    found: Any = None
+    for chosen, group in satisfied.items():
+        if chosen:
+            sides = [operators.contained(side, listed, _MAKE) for side, listed in ((keys, group), (queries, list(chosen)))]
+            parts = _MAKE.select(sides[0], True, "=="), _MAKE.select(True, sides[1], "==")
+            both = _MAKE.combined("and", *parts)
+            found = both if found is None else _MAKE.combined("or", found, both)
+    return SelectorOp(_MAKE.select(0, 1, "==") if found is None else found)
 
 
 def aggregate(selector: SelectorOp, values: Any, default: Any = 0) -> SequenceOp:

@@ -96,7 +96,8 @@ def test_check_up_to_a_length_shows_the_gap_of_each_head(capsys: pytest.CaptureF
     assert lines[2:] == [
         "ok    the best score of 2 heads is ahead of the next by what is claimed, γ:",
         "      layer 1, head 1 (j = i-1): claimed γ with γ = 1; measured γ = 1 at the least",
-        "      layer 3, head 1 (since once (Q(a) & prev Q(b))): claimed γ/(i+1) with γ = 0.5; measured γ = 1 at the least",
+        "      layer 3, head 1 (decision of once (Q[a] & prev Q[b])): "
+        "claimed γ/(i+1) with γ = 0.5; measured γ = 1 at the least",
         "proved for all inputs of up to 3 tokens, and not proved beyond",
     ]
 

@@ -91,9 +91,9 @@ def test_the_same_as_markdown_and_as_json(capsys: pytest.CaptureFixture[str]) ->
             "since-b",
             {
                 "(Q[a] | Q[b]) since Q[b]": "(Q[a] | Q[b]) since Q[b]",
-                "Q[a] | Q[b], seen by (…) … Q[b]": "Q[a] | Q[b] at the j of (Q[a] | Q[b]) since Q[b]",
+                "Q[a] | Q[b], seen by (… Q[b]) since Q[b]": "(Q[a] | Q[b]) at the j of (Q[a] | Q[b]) since Q[b]",
             },
-            {"since s5": "latest j ≤ i: not Q[a] | Q[b], or Q[b]; or an end"},
+            {"since s5": "latest j ≤ i: not (Q[a] | Q[b]), or Q[b]; or an end"},
         ),
         (
             "hop-1",

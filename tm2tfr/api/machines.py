@@ -145,9 +145,9 @@ def explain(subject: Given) -> Explained:
     >>> import tm2tfr
     >>> found = tm2tfr.explain("full-adder")
     >>> found.by_name["y"].formula, found.layer_of(found.by_name["y"])
-    ('y = t[x_a x_b x_c]', '1 (gate), feed-forward')
-    >>> tm2tfr.explain("since-b").by_name["is s5"].formula
-    's5 = s3 since Q[b]'
+    ('y = t[x_a x_b x_c]', 'layer 1 (gate), feed-forward')
+    >>> tm2tfr.explain("since-b").by_name["(Q[a] | Q[b]) since Q[b]"].meaning
+    'whether (Q[a] | Q[b]) since Q[b] holds'
 
     Args:
         subject: see `Subject.of`.

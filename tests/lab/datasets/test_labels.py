@@ -243,7 +243,7 @@ def test_the_longest_word_to_train_on_is_all_that_has_to_be_said(tmp_path: Path)
     assert spec.pieces()[0].runs == 126 + 1_000  # all words of up to 6 tokens are fewer than are wanted
     (job,) = spec.jobs()
     assert sum(part.runs for part in pickle.loads(pickle.dumps(job)).work) == spec.pieces()[0].runs
-    refused = "a longest word to train on is that of a program or a formula: omit max_length"
+    refused = "a longest word to train on is that of a program, a formula or an automaton: omit max_length"
     with pytest.raises(DatasetError, match=refused):
         load_spec("chapter", max_length=3)
     with pytest.raises(DatasetError, match="a spec says its lengths itself: omit max_length"):

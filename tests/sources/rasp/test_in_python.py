@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
+import tm2tfr
 from tm2tfr import rasp
 from tm2tfr.base.errors import CompileError
 from tm2tfr.rasp import (
@@ -43,6 +45,8 @@ BOTH: dict[str, tuple[Callable[[], SequenceOp], str]] = {
     "sort": (lambda: sort(tokens, tokens), "sort(tokens, tokens)"),
     "arithmetic": (lambda: (2 * indices + 1 - indices / 2) ** 2 % 3, "(2 * indices + 1 - indices / 2) ^ 2 % 3"),
     "swapped": (lambda: 1 - 2 / (indices + 1) + 7 % (indices + 1), "1 - 2 / (indices + 1) + (7 % (indices + 1))"),
+    "whole quotients": (lambda: (indices - 3) // 2 + 7 // (indices + 1), "(indices - 3) // 2 + 7 // (indices + 1)"),
+    "absolute values": (lambda: abs(indices - 2), "max(indices - 2, -(indices - 2))"),
     "float": (lambda: indices * 0.1, "indices * 0.1"),
     "round": (lambda: round(indices / 2), "round(indices / 2)"),
     "logic": (
@@ -78,6 +82,37 @@ def test_python_says_what_rasp_says(name: str) -> None:
         assert evaluate(ours, word).values[ours.sop] == want
         assert evaluate(again, word).values[again.sop] == want
     assert analyse(ours).heads == analyse(theirs).heads == analyse(again).heads
+
+
+@pytest.mark.parametrize(
+    ("key", "query", "relation"),
+    [
+        (indices, indices, lambda k, q: (k + q) % 3 == 1),
+        (tokens, tokens, lambda k, q: k + q in ("he", "lo", "ll")),
+        (indices // 2, 2, lambda k, q: k * k < q),
+        (1, indices, lambda k, q: k in (q, q * q)),
+        (indices, indices, lambda k, q: False),
+    ],
+)
+def test_a_relation_may_be_any_function(key: Any, query: Any, relation: Callable[[Any, Any], bool]) -> None:
+    values = "helo" if key is tokens else range(6)
+    made = program("width", {
+        "keys": key + indices * 0 if isinstance(key, int) else key,
+        "queries": query + indices * 0 if isinstance(query, int) else query,
+        "width": selector_width(select(key, query, relation, values=values)),
+    })  # fmt: skip
+    again = read(made.text, file="x.rasp").program
+    for word in ("hello", "h", "oleh"):
+        found = evaluate(list(made.sops.values()), word).values
+        keys, queries, widths = (found[made.sops[name]] for name in ("keys", "queries", "width"))
+        assert list(widths) == [sum(relation(k, q) for k in keys) for q in queries]
+        assert evaluate(again, word).values[again.sop] == widths
+
+
+def test_values_that_are_not_listed_select_nothing() -> None:
+    near = select(indices, indices, lambda k, q: abs(k - q) <= 1, values=range(3))
+    made = program("near", selector_width(near), alphabet="ab")
+    assert tm2tfr.check(made, "ababa").result.values == ("2", "3", "2", "0", "0")
 
 
 def test_a_program_has_the_text_of_what_was_written() -> None:

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.strategies import tries
+from tm2tfr.sources.rasp.program import digits
 from tm2tfr.sources.rasp.values import BINARY, CONVERSIONS, UNARY, ValueRefused
 from tm2tfr.sources.rasp.values import RELATIONS as ASKED
 from tm2tfr.sources.sequence.functions import RELATIONS, NoValueError, applied, is_number, whole
@@ -103,3 +104,14 @@ def test_whole_numbers_are_never_fractions() -> None:
     assert is_number(half)
     assert not is_number(True)
     assert not is_number("1")
+
+
+@pytest.mark.parametrize(("exponent", "shift"), [(0, -1), (0, -8), (4000, 0), (8001, -1), (12345, 17)])
+def test_numbers_are_written_out_however_long(exponent: int, shift: int) -> None:
+    for number in (10**exponent + shift, -(10**exponent) - shift):
+        sign, text = (-1, digits(number)[1:]) if number < 0 else (1, digits(number))
+        value = 0
+        for start in range(0, len(text), 1000):
+            value = value * 10 ** len(text[start : start + 1000]) + int(text[start : start + 1000])
+        assert sign * value == number
+        assert not text.startswith("0") or text == "0"

@@ -90,7 +90,7 @@ class LabelSpec(DatasetSpec):
         """Yield the program's name, what is to be told of it, what has labels, what is compiled."""
         program, key = self.program, self.labeller.key
         told = {self.noun: program.name, **self.labeller.listed(program), key: list(self.forms)}
-        yield {**told, "chosen": self.labeller.names(program)[-1]}
+        yield {**told, "chosen": program.chosen}
 
     def about(self, tally: Tally, made: str) -> str:
         return f"{self.labeller.about}, {made}: {tally.runs:,} inputs, {tally.cells:,} labels"

@@ -77,6 +77,11 @@ class Automaton:
             problem = f"no transition from the state {missing[0]!r} reads {missing[1]!r}"
             raise CompileError(f"{self.name}: {problem}: add it, or use completed()")
 
+    @property
+    def chosen(self) -> str:
+        """The output that the verdict is read from."""
+        return ACCEPTS
+
     @cached_property
     def reachable(self) -> tuple[str, ...]:
         """The states that some word leads to, in the order in which a search from the start state meets them."""

@@ -62,7 +62,7 @@ class RaspPasses:
         how = f"{' at most' if until and how else ''}{how}{' until its condition holds' if until else ''}"
         if self.first > self.last:
             return f"a loop without attention is run{how}"
-        block = f"layer {self.first} is" if self.first == self.last else f"layers {self.first} to {self.last} are"
+        block = f"depth {self.first} is" if self.first == self.last else f"depths {self.first} to {self.last} are"
         return f"{block} run{how}"
 
 

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.values import shown
+from tm2tfr.sources.rasp.values import shown as written
 from tm2tfr.sources.rasp.write import CALLED, applied
 from tm2tfr.sources.sequence.naming import MOST, shortened, unique
 
@@ -157,7 +157,7 @@ class RaspNames:
             return self._plainly(value) if value in self._names else "…"
         if isinstance(value, list | tuple):
             return f"({', '.join(map(self._argument, value))})"
-        return shown(value) if isinstance(value, str | bool | int | Fraction) else getattr(value, "name", "…")
+        return _shown(value) if isinstance(value, str | bool | int | Fraction) else getattr(value, "name", "…")
 
     # ── how a node is made
     def referred(self, nodes: Iterable[rasp.Node], more: Collection[int] = ()) -> set[int]:
@@ -201,13 +201,13 @@ class RaspNames:
     def _made(self, node: rasp.Node, refer: Refer) -> str:
         """Return how a node is made."""
         if isinstance(node, rasp.Constant):
-            return shown(node.value)
+            return _shown(node.value)
         if isinstance(node, rasp.Tokens | rasp.Indices):
             return f"tokens_{node.conversion}" if isinstance(node, rasp.Tokens) else "indices"
         parts = rasp.made_of(node)
         if isinstance(node, rasp.Aggregate):
             usual = type(node.default) is int and node.default == 0
-            return f"aggregate({', '.join(map(refer, parts))}{'' if usual else f', {shown(node.default)}'})"
+            return f"aggregate({', '.join(map(refer, parts))}{'' if usual else f', {_shown(node.default)}'})"
         if isinstance(node, rasp.Select):
             return f"select({', '.join(map(refer, parts))}, {node.relation})"
         if isinstance(node, rasp.Combined):
@@ -224,7 +224,7 @@ class RaspNames:
             return f"the loop of {', '.join(map(refer, node.states))}"
         if not isinstance(node, rasp.Elementwise):
             raise TypeError(f"{type(node).__name__} is not a node of a program")
-        entries = [shown(k) + (f": {shown(v)}" if node.operator == "table" else "") for k, v in node.entries]
+        entries = [_shown(k) + (f": {_shown(v)}" if node.operator == "table" else "") for k, v in node.entries]
         if len(entries) > MOST_ENTRIES + 1:
             entries = [*entries[:MOST_ENTRIES], f"… {len(entries) - MOST_ENTRIES} more"]
         alone, first = node.operator in (*CALLED, "table"), node.arguments[0]
@@ -253,6 +253,14 @@ def _continues(first: rasp.Node, operator: str) -> bool:
     if isinstance(first, rasp.Elementwise):
         return len(first.arguments) == 2 and {first.operator, operator} <= {"+", "-"}
     return isinstance(first, rasp.Combined) and first.operator == operator != "not"
+
+
+def _shown(value: rasp.Atom) -> str:
+    """Return a value as RASP text writes it, of a number with thousands of digits a sign that there is one."""
+    try:
+        return written(value)
+    except ValueError:
+        return "…"
 
 
 def _needs_brackets(node: rasp.Node) -> bool:

@@ -87,9 +87,20 @@ def shown_atom(value: Atom) -> str:
     """Return a value as tables show it: text as it is, T and F, whole numbers, and fractions as a/b."""
     if isinstance(value, bool):
         return "T" if value else "F"
-    if isinstance(value, Fraction) and value.denominator == 1:
-        return str(value.numerator)
-    return str(value)
+    if isinstance(value, Fraction) and value.denominator != 1:
+        return f"{digits(value.numerator)}/{digits(value.denominator)}"
+    return value if isinstance(value, str) else digits(value.numerator)
+
+
+_AT_ONCE = 4_000
+
+
+def digits(number: int) -> str:
+    """Return a whole number in decimal, also one of more digits than Python writes out."""
+    if number.bit_length() < 3 * _AT_ONCE:
+        return str(number)
+    above, below = divmod(abs(number), 10**_AT_ONCE)
+    return f"{'-' if number < 0 else ''}{digits(above)}{str(below).rjust(_AT_ONCE, '0')}"
 
 
 # ── The comments at the beginning of a program that say more about it, all optional.

@@ -21,7 +21,7 @@ Conversion = Literal["str", "int", "float", "bool", "asis"]
 """What ``tokens_str``, ``tokens_int``, … make of each token of the input."""
 Relation = Literal["==", "!=", "<", "<=", ">", ">="]
 Operator = Literal[
-    "+", "-", "*", "/", "^", "%", "==", "<=", ">=", "<", ">", "and", "or",
+    "+", "-", "*", "/", "//", "^", "%", "==", "<=", ">=", "<", ">", "and", "or",
     "not", "neg", "pos", "round", "indicator",  # of one argument
     "if",  # (then, condition, else): both branches are evaluated
     "in", "table",  # of one argument, with `Elementwise.entries`

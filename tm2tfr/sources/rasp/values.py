@@ -3,7 +3,8 @@
 As in Python, on which the authors' interpreter stands: a truth value counts as 0 or 1 in arithmetic, ``==`` between values
 of different kinds is false and ``<`` between text and number is refused, ``/`` always gives a float, `round` takes halves
 to the even neighbour, and ``not``, ``and``, ``or``, ``if`` and ``indicator`` take the empty text and 0 as false. Unlike it:
-floats are exact (``0.1 + 0.2 == 0.3``), a power that is not rational is refused, and ``%`` does not format text.
+floats are exact (``0.1 + 0.2 == 0.3``), a power that is not rational is refused, and ``%`` does not format text. It has no
+``//``, which is Python's: the largest whole number that is not larger than the quotient.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from tm2tfr.sources.rasp.program import shown_atom
+from tm2tfr.sources.rasp.program import digits, shown_atom
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Constant, Conversion, Elementwise, Looped, SOp, State, Tokens
 
 _Number = int | Fraction
@@ -35,17 +36,17 @@ def shown(value: Atom) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, bool | int):
-        return str(value)
+        return str(value) if isinstance(value, bool) else digits(value)
     if value.denominator == 1:
-        return f"{value.numerator}.0"
+        return f"{digits(value.numerator)}.0"
     twos, rest = 0, value.denominator
     while rest % 10 in (0, 2, 4, 5, 6, 8) and rest > 1 and twos < 60:
         rest //= math.gcd(rest, 10)
         twos += 1
     if rest != 1:
-        return str(value)
-    digits = str(abs(value.numerator) * 10**twos // value.denominator).rjust(twos + 1, "0")
-    return f"{'-' if value < 0 else ''}{digits[:-twos]}.{digits[-twos:]}"
+        return shown_atom(value)
+    decimal = digits(abs(value.numerator) * 10**twos // value.denominator).rjust(twos + 1, "0")
+    return f"{'-' if value < 0 else ''}{decimal[:-twos]}.{decimal[-twos:]}"
 
 
 def kind(value: Atom) -> str:
@@ -99,6 +100,14 @@ def _divide(a: Atom, b: Atom) -> Atom:
     if right == 0:
         raise ValueRefused("division by zero")
     return Fraction(left) / Fraction(right)
+
+
+def _floor(a: Atom, b: Atom) -> Atom:
+    left, right = _two("//", a, b)
+    if right == 0:
+        raise ValueRefused("division by zero")
+    whole = left // right
+    return whole if isinstance(a, int) and isinstance(b, int) else Fraction(whole)
 
 
 def _modulo(a: Atom, b: Atom) -> Atom:
@@ -172,6 +181,7 @@ BINARY: dict[str, Callable[[Atom, Atom], Atom]] = {
     "-": _subtract,
     "*": _multiply,
     "/": _divide,
+    "//": _floor,
     "^": _power,
     "%": _modulo,
     "==": operator.eq,

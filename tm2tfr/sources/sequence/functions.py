@@ -111,6 +111,11 @@ def _divided(left: Item, right: Item) -> Fraction:
     return _rational(left) / _rational(right)
 
 
+def _floor(left: Item, right: Item) -> Item:
+    above, below = _rational(left), _rational(right)
+    return (above.numerator * below.denominator) // (above.denominator * below.numerator)
+
+
 def _power(base: Item, exponent: Item) -> Item:
     below, power = _rational(base), _rational(exponent)
     bits = max(abs(below.numerator), below.denominator).bit_length()
@@ -198,6 +203,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Item]] = {
     "-": _difference,
     "*": _product,
     "/": _divided,
+    "//": _floor,
     "^": _power,
     "%": _remainder,
     "and": lambda *parts: all(parts),

@@ -128,7 +128,7 @@ def test_passes_are_counted_and_a_loop_is_looked_at_after_any_pass() -> None:
     assert halfway.passes == {loop: 2}
     assert halfway.values[loop.nexts[1]] == (True, True, True, False)
     (found,) = analyse(program).loops
-    assert (found.first, found.last, found.said) == (1, 1, "layer 1 is run until its condition holds")
+    assert (found.first, found.last, found.said) == (1, 1, "depth 1 is run until its condition holds")
 
 
 @pytest.mark.parametrize(

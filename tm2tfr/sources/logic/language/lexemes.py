@@ -175,7 +175,7 @@ ELSEWHERE = {
     "G": "always", "sum": "psum_j", "AND": "&", "OR": "|", "NOT": "!", "xor": "!=", "iff": "<->", "implies": "->",
 }  # fmt: skip
 """What other languages call an operator -> what it is here."""
-FUNCTIONS = ("count", "count_right", "odd", "even", "prime", "square", "power_of_2", "mod", "min", "max")
+FUNCTIONS = ("count", "count_right", "odd", "even", "prime", "square", "power_of_2", "mod", "min", "max", "abs")
 """What is written with brackets."""
 OPERAND_ENDS = frozenset({
     "NAME", "LETTER", "STRING", "INT", "TRUE", "FALSE", "CLOSE", "CLOSE_SQUARE", "CLOSE_BRACE",

@@ -196,7 +196,7 @@ class Names(Worker):
 
     def check_names(self, phrase: Phrase, parameters: set[str]) -> None:
         """Complain of the unknown names in a macro, also if nobody calls it."""
-        waiting, known = [phrase], {*self.meanings, *parameters, *BUILT_IN}
+        waiting, known = [phrase], {*self.meanings, *parameters, *BUILT_IN, *FUNCTIONS}
         refused = False
         while waiting:
             part = waiting.pop()

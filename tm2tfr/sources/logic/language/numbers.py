@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tm2tfr.sources.logic.language.lexemes import Phrase
 from tm2tfr.sources.logic.language.names import Affine, Amount, Branch, Context, Names
 from tm2tfr.sources.logic.nodes import (
+    Always,
     And,
     Comparison,
     CountLeft,
@@ -27,10 +28,12 @@ PREDICATES: dict[str, dict[str, str | int]] = {
     "power_of_2": {"predicate": "power of 2"},
     "mod": {"predicate": "mod"},
 }
-EXTREMES = {"min": "<=", "max": ">="}
-"""What is the first of two numbers where it stands in this relation to the second."""
+EXTREMES = {"min": "<=", "max": ">=", "abs": ">="}
+"""What is the first of two numbers where it stands in this relation to the second, which for ``abs`` is 0."""
 COUNTS: dict[str, type[CountLeft | CountRight]] = {"count": CountLeft, "count_left": CountLeft, "count_right": CountRight}
 MOST_CASES = 64
+MOST_MODULUS = 16
+"""Of the remainder of a sum, which takes a bit for each pair of remainders."""
 
 
 class Numbers(Names):
@@ -77,11 +80,30 @@ class Numbers(Names):
         return self._few(found, phrase)
 
     def extreme(self, phrase: Phrase, context: Context) -> Amount:
-        """``min(a, b)``, ``max(a, b)``."""
+        """``min(a, b)``, ``max(a, b)``, ``abs(a)``."""
+        if phrase.text == "abs":
+            return self._absolute(phrase, context)
         if len(phrase.parts) != 2:
             raise self.refuse(phrase, f"{phrase.text!r} takes 2 in its brackets", f"write {phrase.text}(a, b)")
         left, right = self.each(self.cases, phrase.parts, context)
         return self.in_cases(phrase, self.compared(phrase, left, right, EXTREMES[phrase.text]), (left, right))
+
+    def _absolute(self, phrase: Phrase, context: Context) -> Amount:
+        """``abs(a)``: a where that is 0 or more, and -a elsewhere."""
+        if len(phrase.parts) != 1:
+            raise self.refuse(phrase, "'abs' takes one number", "write abs(a)")
+        found, (part,) = self.cases(phrase.parts[0], context), phrase.parts
+        return tuple(
+            Branch(Affine().plus(case.linear, sign), (*case.guards, (self._from_0(case.linear, part), sign > 0)))
+            for case in found
+            for sign in (1, -1)
+        )
+
+    def _from_0(self, linear: Affine, phrase: Phrase) -> Node:
+        """Return the bit that says whether a sum is 0 or more."""
+        left, right = self.number(linear, phrase), self.number(Affine(), phrase)
+        node: Node = self.make(Comparison, phrase, left=left, relation=">=", right=right)
+        return node
 
     def number(self, linear: Affine, phrase: Phrase) -> Node:
         """Return the node of a sum; of one number alone, that number."""
@@ -136,6 +158,8 @@ class Numbers(Names):
         cases = self.cases(phrase.parts[0], context)
 
         def made(n: int) -> Node:
+            if "modulus" in fields and _is_sum(cases[n].linear):
+                return self._remainder(cases[n].linear, int(fields["modulus"]), int(fields["remainder"]), phrase)
             of = self.number(cases[n].linear, phrase.parts[0])
             if not isinstance(of, CountLeft | CountRight | Place):
                 what = f"{phrase.text!r} takes a single count or the position, and this is {_kind(of)}"
@@ -144,6 +168,46 @@ class Numbers(Names):
             return node
 
         return self._guarded(cases, made, phrase)
+
+    def _remainder(self, linear: Affine, modulus: int, remainder: int, phrase: Phrase) -> Node:
+        """Return whether a sum has a remainder: the remainders of its terms say so, one term after the other."""
+        if modulus > MOST_MODULUS:
+            what = f"the remainder of a sum by {modulus:,}, which is more than {MOST_MODULUS}"
+            raise self.refuse(phrase, what, "take the remainder of a single count, or a smaller one")
+        plain = self._plain(linear, phrase)
+        known: dict[int, Node] = {plain.constant % modulus: self.always(value=True)}
+        for term, factor in plain.terms.items():
+            found: dict[int, list[Node]] = {}
+            for own, holds in known.items():
+                for left, is_left in self._remainders(term, modulus, phrase):
+                    both = is_left if isinstance(holds, Always) else self.make(And, phrase, parts=(holds, is_left))
+                    found.setdefault((own + factor * left) % modulus, []).append(both)
+            known = {
+                total: ways[0] if len(ways) == 1 else self.make(Or, phrase, parts=tuple(ways))
+                for total, ways in found.items()
+            }
+        return known[remainder] if remainder in known else self.always(value=False)
+
+    def _remainders(self, term: Node, modulus: int, phrase: Phrase) -> list[tuple[int, Node]]:
+        """Return each remainder that a count, the position or a bit can have, with the bit that says whether it has it."""
+        if term.kind == "bit":
+            return [(1 % modulus, term), (0, self.make(Not, phrase, of=term))]
+        fields = {"of": term, "predicate": "mod", "modulus": modulus}
+        return [(r, self.make(Predicate, phrase, **fields, remainder=r)) for r in range(modulus)]
+
+    def _plain(self, linear: Affine, phrase: Phrase) -> Affine:
+        """Return a sum as one of counts, the position and bits, where names of sums are replaced by these."""
+        total = Affine(constant=linear.constant)
+        for node, factor in linear.terms.items():
+            if isinstance(node, Sum):
+                inner = Affine({term: times for times, term in node.terms}, node.constant)
+                total = total.plus(self._plain(inner, phrase), factor)
+            elif isinstance(node, CountLeft | CountRight | Place) or node.kind == "bit":
+                total = total.plus(Affine({node: 1}), factor)
+            else:
+                what = "the remainder of a sum is of counts, the position and truth values"
+                raise self.refuse(phrase, what, "write for example mod(count(Q[a]) - count(Q[b]), 3, 1)")
+        return total
 
     def counted(self, phrase: Phrase, context: Context) -> Node:
         """``count(f)``, ``count_right(f)``."""
@@ -205,6 +269,11 @@ class Numbers(Names):
             what = f"these conditions make more than {MOST_CASES} cases"
             raise self.refuse(phrase, what, "compare parts of it one by one")
         return cases
+
+
+def _is_sum(linear: Affine) -> bool:
+    """Return whether a number is neither a whole number nor one count, position or truth value."""
+    return bool(linear.terms) and (list(linear.terms.values()) != [1] or bool(linear.constant))
 
 
 def _kind(number: Node) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -125,9 +126,12 @@ class _Described:
         node = self._nodes[literal.node]
         if literal.label is not None:
             return f"{self._of(node)} {'=' if literal.true else '!='} {self._printer.style.label(literal.label)}"
+        return self._of(node) if literal.true else f"!{self._operand(node)}"
+
+    def _operand(self, node: Node) -> str:
+        """Return a node as something that follows another word."""
         text = self._of(node)
-        simple = node in self._written or _written_out(node)
-        return text if literal.true else f"!{text}" if simple else f"!({text})"
+        return text if node in self._written or _written_out(node) else f"({text})"
 
     # ── subspaces
     def _subspace(self, what: str, space: Subspace, own: Mapping[str, Node]) -> tuple[str, str]:
@@ -173,6 +177,11 @@ class _Described:
             case MeanClaim():
                 return "what the head brings"
 
+    def _part(self, claim: SubspaceClaim) -> str:
+        """Return what a subspace with this claim holds, as a part of an expression."""
+        text = self._value(claim)
+        return f"({text})" if isinstance(claim, BitClaim) and re.search(r" [&|=] ", text) else text
+
     def _value(self, claim: SubspaceClaim) -> str:  # noqa: PLR0911, PLR0912
         """Return what a subspace with this claim holds, as an expression."""
         match claim:
@@ -207,9 +216,9 @@ class _Described:
             case ShareClaim():
                 return f"({self._value(claim.of)})/(i+1)"
             case MeanClaim() if claim.head.kind == "all":
-                return f"mean of {self._value(claim.of)} over {_SIGHT[claim.head.mask]}"
+                return f"mean of {self._part(claim.of)} over {_SIGHT[claim.head.mask]}"
             case MeanClaim():
-                return f"{self._value(claim.of)} at {self._where(claim.head)}"
+                return f"{self._part(claim.of)} at {self._where(claim.head)}"
 
     # ── heads
     def _where(self, head: HeadClaim) -> str:
@@ -252,7 +261,7 @@ class _Described:
         if head.kind in ("since", "until"):
             when, of = ("latest", "so far") if head.kind == "since" else ("earliest", "from here on")
             if isinstance(node, logic.Since | logic.Until):
-                fails = "" if isinstance(node.left, logic.Always) else f"not {self._of(node.left)}, or "
+                fails = "" if isinstance(node.left, logic.Always) else f"not {self._operand(node.left)}, or "
                 ends = fails + self._of(node.right)
             else:
                 ends = self._condition(head.node)

@@ -266,8 +266,8 @@ def _misread(left: s.Expression, right: s.Expression, operator: str) -> Iterator
     if operator in COMPARISONS and before in COMPARISONS:
         what = f"comparisons are not chained: this is ({first}) {operator} {second}"
         yield what, "write a < b and b < c with brackets: (a < b) and (b < c)"
-    if operator == "%" and behind in ("*", "/"):
-        yield f"'*' and '/' bind tighter than '%': this is {first} % ({second})", around
+    if operator == "%" and behind in ("*", "/", "//"):
+        yield f"'*', '/' and '//' bind tighter than '%': this is {first} % ({second})", around
     if operator == "in":
         for side, found in ((left, before), (right, behind)):
             if found in ("and", "or", *COMPARISONS) or isinstance(side, s.Ternary):

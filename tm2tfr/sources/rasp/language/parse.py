@@ -119,10 +119,10 @@ def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | No
         return span, "'=' assigns and cannot stand in an expression", "write '==' to compare"
     pair = before.type + " " + token.type if before.end == token.start else ""
     if pair in ("STAR STAR", "SLASH SLASH"):
-        known = {"STAR STAR": ("'**' is not an operator", "write '^' for a power"), "SLASH SLASH": _FLOOR}
+        known = {"STAR STAR": ("'**' is not an operator", "write '^' for a power")}
         return span, *known[pair]
     if (before.type == "PLUS" and token.type == "ASSIGN") or (
-        token.type == "ASSIGN" and before.type in ("MINUS", "STAR", "SLASH")
+        token.type == "ASSIGN" and before.type in ("MINUS", "STAR", "SLASH", "SLASHES")
     ):
         return span, f"'{before}=' is not an assignment", f"write x = x {before} …"
     if token.type in ("EQ", "LT", "GT", "LE", "GE", "NE") and before.type == "COMMA" and "ID" in expected:
@@ -130,12 +130,9 @@ def _operator(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | No
         if number and str(tokens[number - 1]) == "select":
             return _span(tokens[number - 1]), "'select' and its bracket belong together", "write select( without a blank"
         return span, f"{str(token)!r} can only be the third argument of 'select'", "write select(keys, queries, relation)"
-    if token.type in ("STAR", "SLASH", "PERCENT", "CARET", "EQ", "LE", "GE", "LT", "GT") and "ID" in expected:
+    if token.type in ("STAR", "SLASH", "SLASHES", "PERCENT", "CARET", "EQ", "LE", "GE", "LT", "GT") and "ID" in expected:
         return span, f"the left side of {str(token)!r} is missing", "write a value before it"
     return None
-
-
-_FLOOR = ("'//' is not an operator", "write (a - a % b) / b")
 
 
 def token_none() -> Lexeme:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tm2tfr.sources.sequence.compiler.stream import TOKEN
-from tm2tfr.sources.sequence.naming import ended, role, shortened, unique
+from tm2tfr.sources.sequence.naming import MOST, ended, role, shortened, unique
 from tm2tfr.transformer.matrix import Matrix
 from tm2tfr.transformer.residual import Residual, Subspace
 from tm2tfr.transformer.weights import Decoder, FeedForward, Layer
@@ -129,7 +129,11 @@ class FramedNames:
         inner = self.space(what)
         if head in _MEANS:
             return role(_MEANS[head], inner)
-        return ended(inner, _PLACES.get(head) or f", seen by {self._looked_for(head)}")
+        if head in _PLACES:
+            return ended(inner, _PLACES[head])
+        start = ", seen by "
+        by = shortened(self._looked_for(head), max(MOST - len(inner) - len(start), MOST // 4))
+        return f"{shortened(inner, MOST - len(start) - len(by))}{start}{by}"
 
     def _literals(self, text: str) -> Iterator[str]:
         """Yield the alternatives that a claim says, in pieces."""
