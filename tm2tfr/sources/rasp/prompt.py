@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -194,15 +194,9 @@ class RaspPrompt:
                 read = statement.expression
                 name = read.name if isinstance(read, s.Variable) else "" if isinstance(worker.last, Node) else "out"
                 yield from self._named(name, worker.last)
-            case s.Assignment():
-                for variable in statement.names:
-                    yield from self._named(variable.name, self._scope.names[variable.name])
-            case s.Repetition():
-                for name in dict.fromkeys(variable.name for variable in assigned_in(statement.body)):
-                    if name in self._scope.names:
-                        yield from self._named(name, self._scope.names[name])
-            case s.Definition():
-                yield from self._named(statement.name.name, self._scope.names[statement.name.name])
+            case s.Assignment() | s.Definition() | s.Repetition():
+                for name in _defined(statement, self._scope):
+                    yield from self._named(name, self._scope.names[name])
             case s.Loading():
                 shows, self.shows = self.shows, set()
                 for name, value in loaded.items():
@@ -298,11 +292,20 @@ class RaspPrompt:
 
 def _noted(loaded: dict[str, names.Meta], statement: s.Statement, scope: names.Scope) -> None:
     """Note what a statement of a loaded file has defined, in the place of what an earlier one did."""
-    assigned = statement.names if isinstance(statement, s.Assignment) else ()
-    defined = (statement.name,) if isinstance(statement, s.Definition) else assigned
-    for name in (variable.name for variable in defined if not variable.name.startswith("_")):
-        loaded.pop(name, None)
-        loaded[name] = scope.names[name]
+    for name in _defined(statement, scope):
+        if not name.startswith("_"):
+            loaded.pop(name, None)
+            loaded[name] = scope.names[name]
+
+
+def _defined(statement: s.Statement, scope: names.Scope) -> list[str]:
+    """Return the names that a statement has defined, in its order; what stays within a loop is not among them."""
+    found: Iterable[s.Variable] = statement.names if isinstance(statement, s.Assignment) else ()
+    if isinstance(statement, s.Definition):
+        found = (statement.name,)
+    if isinstance(statement, s.Repetition):
+        found = assigned_in(statement.body)
+    return [variable.name for variable in found if variable.name in scope.names]
 
 
 def _evaluated(node: SOp | Selector, word: Word, full: bool) -> list[str]:
