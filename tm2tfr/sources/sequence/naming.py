@@ -7,6 +7,7 @@ is added elsewhere. So a long text is shortened by itself alone, and of two thin
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 MOST = 40
 """The most characters of a name."""
@@ -28,6 +29,12 @@ def shortened(text: str, most: int = MOST) -> str:
     >>> shortened("the_number_of_tokens_that_are_like_this_one_or_another")
     'the_number_of_tokens_that…one_or_another'
     """
+    return _cut(text, most)
+
+
+@lru_cache(maxsize=1 << 12)
+def _cut(text: str, most: int) -> str:
+    """Return what `shortened` does: hidden units of one table all ask for the same."""
     text = " ".join(text.split())
     while len(text) > most:
         start, end = _innermost(text)
