@@ -142,7 +142,7 @@ def _words(inputs: Iterable[str]) -> tuple[str, ...]:
         InputError: if they are a text, or nothing that can be gone through.
     """
     if isinstance(inputs, str) or not isinstance(inputs, Iterable):
-        raise InputError(f"inputs must be a list of words, not {inputs!r}: write {[inputs]!r}")
+        raise InputError(f"inputs must be a list of words, not {inputs!r}: write {[str(inputs)]!r}")
     return tuple(inputs)
 
 

@@ -10,7 +10,7 @@ from tm2tfr.base.errors import CompileError, EngineError, Tm2tfrError
 from tm2tfr.runs.plan import HARD, MAX_STEPS, Soft, check_engine, check_steps, needed_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tm2tfr.api.subject import Given
@@ -293,7 +293,6 @@ def labelled(
     what = "the page shows every pair of positions"
     trace, tokens, seen = observed(found, word, machine, dtype, most=MOST_IN_A_PAGE, what=what)
     drawings: list[tuple[str, Callable[[], str]]] = []
-    names: Mapping[tuple[int, int], str] = {}
     fed: Sequence[str] | None = tokens
     if found.program is not None:
         if found.kind.draw_run is not None:
@@ -301,10 +300,8 @@ def labelled(
             fed = None  # the drawing of the run has them
         if found.kind.picture is not None and program:
             drawings.append(found.kind.picture(found.program, found.decoder))
-        if found.kind.head_names is not None:
-            names = found.kind.head_names(found.program, found.decoder)
     drawn, ends = [(heading, _drawn(draw)) for heading, draw in drawings], _ends(found, trace.input)
-    return labeller_page(trace, found.decoder, seen, drawn, tokens=fed, ends=ends, called=names, live=live)
+    return labeller_page(trace, found.decoder, seen, drawn, tokens=fed, ends=ends, live=live)
 
 
 def _ends(found: Subject, word: str) -> tuple[Sequence[str], Sequence[str]]:

@@ -62,6 +62,24 @@ class CausalRun:
     unanswered: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
 
 
+class ReadOff(Protocol):
+    """A value that no subspace holds: what needs it reads it from variables, and by these it is set."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The variables."""
+
+    def at(self, position: int) -> CausalValue:
+        """Return it at a position of the run without any intervention."""
+
+    def settings(self, value: CausalValue, position: int, where: str) -> Settings:
+        """Return the settings of its variables that give it a value.
+
+        Raises:
+            UsageError: if it cannot have that value.
+        """
+
+
 class CausalModel(Protocol):
     """A run on one input, as equations: see the module."""
 
@@ -76,6 +94,10 @@ class CausalModel(Protocol):
     @property
     def opposites(self) -> Mapping[str, str]:
         """The names of truth values that variables are the opposites of: name -> variable; which is 1 where it is 0."""
+
+    @property
+    def read_off(self) -> Mapping[str, ReadOff]:
+        """The values that are set by other variables, by their names."""
 
     @property
     def fixed(self) -> Mapping[str, str]:
@@ -259,6 +281,7 @@ class ModelRuns:
     def __init__(self, model: SourceModel, prompt: Sequence[str], decoder: Decoder) -> None:
         self._model, self._prompt, self.aliases = model, tuple(prompt), model.aliases
         self.opposites: Mapping[str, str] = {}
+        self.read_off: Mapping[str, ReadOff] = {}
         subspaces = {subspace.holds: subspace for subspace in decoder.layout.subspaces}
         self.variables: Mapping[str, ModelVariable] = {
             variable.name: replace(variable, labels=subspaces[variable.name].labels or ())

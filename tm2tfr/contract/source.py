@@ -300,7 +300,6 @@ class Source(Generic[_Program]):
         draw_run: (program, input, the weights and where their heads look, or None) -> a run as SVG; None: none is drawn.
         draw_requests: (program, the file that it is from) -> the runs that its text asks to draw, as SVG; None: none.
         picture: (program, decoder) -> a heading, and the function that draws the program as SVG, for a labeller's page.
-        head_names: (program, decoder) -> layer and head of the weights, from 0 -> the name of that head in its drawings.
         exported: (decoder, source, program) -> its own `ExportReference`; None: nothing is special.
         canonical: (decoder, program) -> the weights as they are exported; None: as they are.
         split: (text of a prompt, vocabulary) -> its tokens, where the prompt begins with a program; None: it does not.
@@ -360,7 +359,6 @@ class Source(Generic[_Program]):
     draw_run: Callable[[_Program, str, tuple[Decoder, AttentionOf] | None], str] | None = None
     draw_requests: Callable[[_Program, str], str | None] | None = None
     picture: Callable[[_Program, Decoder], tuple[str, Callable[[], str]]] | None = None
-    head_names: Callable[[_Program, Decoder], Mapping[tuple[int, int], str]] | None = None
     # exports
     exported: Callable[[Decoder, Any, _Program], Any] | None = None
     canonical: Callable[[Decoder, _Program], Decoder] | None = None

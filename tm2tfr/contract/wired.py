@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
 from tm2tfr.contract.model import EMBEDDING, ModelVariable
-from tm2tfr.contract.modelled import CausalRun, CausalValue, Settings
+from tm2tfr.contract.modelled import CausalRun, CausalValue, ReadOff, Settings
 from tm2tfr.contract.specification import STAGES
 from tm2tfr.transformer.claims import Output
 from tm2tfr.transformer.listing import Wire, wiring
@@ -208,6 +208,7 @@ class WiredCausal:
         started: settings -> the run in which variables have these values.
         fixed: what else has a name and cannot be set, with why it is so.
         opposites: name -> the variable whose opposite it is.
+        read_off: the values that are set by other variables, by their names.
     """
 
     def __init__(
@@ -218,7 +219,9 @@ class WiredCausal:
         started: Callable[[Settings], WiredRun],
         fixed: Mapping[str, str] = MappingProxyType({}),
         opposites: Mapping[str, str] = MappingProxyType({}),
+        read_off: Mapping[str, ReadOff] = MappingProxyType({}),
     ) -> None:
+        self.read_off = read_off
         self.variables, self.aliases, self.opposites = variables, aliases, opposites
         self.fixed: Mapping[str, str] = {what: PLACE for what in weights.spaces if what not in variables} | {**fixed}
         self._outputs, self._started = weights.decoder.outputs, started

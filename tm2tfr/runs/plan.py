@@ -195,7 +195,7 @@ class Plan(RunOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.inputs, str) or not isinstance(self.inputs, Iterable):
-            raise InputError(f"inputs must be a list of words, not {self.inputs!r}: write {[self.inputs]!r}")
+            raise InputError(f"inputs must be a list of words, not {self.inputs!r}: write {[str(self.inputs)]!r}")
         object.__setattr__(self, "inputs", tuple(self.inputs))
         if not isinstance(self.soft, tuple) or len(self.soft) != len(HARD):
             raise UsageError(f"soft must be a Soft, not {self.soft!r}: use tm2tfr.Soft('softmax')")

@@ -262,7 +262,7 @@ def test_the_report_has_margins_and_what_is_needed_by_length(capsys: pytest.Capt
     code, lines = tm2tfr_here(capsys, "soften", *SINCE, "--temperature", "local")
     assert code == 0
     assert lines[2].startswith(
-        "  since (Q(a) | Q(b)) since Q(b)  gap at least 0.125; smallest found 0.125; one position has the best score;"
+        "  decision of (Q[a] | Q[b]) since Q[b]  gap at least 0.125; smallest found 0.125; one position has the best score;"
     )
     assert lines[2].endswith("; margin 4: 1/τ ≥ 11.09")
     assert any(line.startswith("0.0901684 ") and line.endswith("all 16 right") for line in lines)  # 1/(8·ln 4)
@@ -308,7 +308,7 @@ def test_no_temperature_is_for_steep_queries(capsys: pytest.CaptureFixture[str])
         main(["check", *SINCE, *SOFT, *none])
     assert end.value.code == 2
     assert (
-        "head 'since (Q(a) | Q(b)) since Q(b)': its gap shrinks with the position, so softmax needs a temperature: use"
+        "head 'decision of (Q[a] | Q[b]) since Q[b]': its gap shrinks with the position, so softmax needs a temperature: use"
         in (capsys.readouterr().err)
     )
 

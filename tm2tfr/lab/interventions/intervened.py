@@ -96,9 +96,20 @@ class Base:
             return found
         if why or name in model.fixed:
             raise UsageError(f"{where}: {asked} cannot be set: {model.fixed.get(name) or why}")
-        known = [*model.variables, *(alias for alias, meant in model.aliases.items() if meant in model.variables)]
+        known = [
+            *model.read_off,
+            *model.variables,
+            *(alias for alias, meant in model.aliases.items() if meant in model.variables),
+        ]
         what = f"{where}: {self.name} has no variable {asked!r}{did_you_mean(asked, [*known, *self.columns()])}"
-        raise UsageError(f"{what}: use one of {listing(list(model.variables), most=MOST_NAMED)}{self._more()}")
+        raise UsageError(
+            f"{what}: use one of {listing([*model.read_off, *model.variables], most=MOST_NAMED)}{self._more()}"
+        )
+
+    def reads_off(self, asked: str) -> bool:
+        """Return whether a name is that of a value that is set by the variables from which it is read."""
+        model = self.model
+        return asked in model.read_off and asked not in model.variables and asked not in model.aliases
 
     def opposite(self, asked: str) -> bool:
         """Return whether a name is that of a truth value of which a variable is the opposite."""
@@ -229,12 +240,14 @@ class VariableList:
 
     Args:
         fixed: what cannot be set, with why it is so; opposites: name -> the variable whose opposite it is.
+        read_off: name -> the variables from which it is read, and by which it is set.
     """
 
     subject: str
     variables: tuple[ListedVariable, ...]
     fixed: Mapping[str, str]
     opposites: Mapping[str, str]
+    read_off: Mapping[str, tuple[str, ...]]
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
@@ -244,6 +257,7 @@ class VariableList:
             "variables": [each.as_dict() for each in self.variables],
             "fixed": dict(self.fixed),
             "opposites": dict(self.opposites),
+            "read_off": {name: list(parts) for name, parts in self.read_off.items()},
         }
 
     def __str__(self) -> str:
@@ -258,6 +272,9 @@ class VariableList:
                 "",
                 *(f"{visible(name)} is set as the opposite of {visible(o)}" for name, o in self.opposites.items()),
             ]
+        if self.read_off:
+            named = {visible(name): " and ".join(map(visible, parts)) for name, parts in self.read_off.items()}
+            lines += ["", *(f"{name} is read from {parts}, and set by that" for name, parts in named.items())]
         if self.fixed:
             lines += ["", *(f"{visible(name)} cannot be set: {why}" for name, why in self.fixed.items())]
         return "\n".join(lines)
@@ -275,4 +292,5 @@ def listed(base: Base) -> VariableList:
         aliases = tuple(alias for alias, meant in model.aliases.items() if meant == variable.name and alias not in own)
         subspace = variable.subspace or base.decoder.layout.holder(variable.name).name
         found.append(ListedVariable(variable, subspace, own, aliases))
-    return VariableList(base.name, tuple(found), model.fixed, model.opposites)
+    read_off = {name: each.parts for name, each in model.read_off.items()}
+    return VariableList(base.name, tuple(found), model.fixed, model.opposites, read_off)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ class VariableSetting:
         value: what it is set to.
         before: what it is without that.
         origin: of an interchange, the input and the position that the value is from; otherwise None.
+        meant: what was asked for, where `variable` is one of those by which that is set; empty: it is set itself.
     """
 
     variable: str
@@ -41,11 +42,22 @@ class VariableSetting:
     value: CausalValue
     before: CausalValue
     origin: tuple[str, int] | None = None
+    meant: str = ""
 
     def __str__(self) -> str:
+        if self.meant:
+            return f"{self.asking}, by {self.variable} = {text_of_cell(self.value)}"
         named = self.variable if self.asked == self.variable else f"{self.asked} ({self.variable})"
-        taken = "" if self.origin is None else f", as in {self.origin[0]!r} at {self.origin[1]}"
-        return f"{named} at {self.position} = {text_of_cell(self.value)}{taken}"
+        return f"{named} at {self.position} = {text_of_cell(self.value)}{self._taken}"
+
+    @property
+    def asking(self) -> str:
+        """What was asked for, where it is set by others."""
+        return f"{self.asked} at {self.position} = {self.meant}{self._taken}"
+
+    @property
+    def _taken(self) -> str:
+        return "" if self.origin is None else f", as in {self.origin[0]!r} at {self.origin[1]}"
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
@@ -208,7 +220,7 @@ def _cell(cell: Cell) -> dict[str, object]:
 
 # ── as text ─────────────────────────────────────────────────────────────────────────────────────────────────
 def _lines(found: Intervention) -> list[str]:
-    lines = [f"{found.subject} on {found.input!r}: set {'; '.join(map(str, found.settings))}", ""]
+    lines = [f"{found.subject} on {found.input!r}: set {'; '.join(_set(found.settings))}", ""]
     lines += aligned(_table(found))
     lines.append("")
     if found.first is not None:
@@ -234,6 +246,16 @@ def _lines(found: Intervention) -> list[str]:
             for c in found.wrong[:MOST_CELLS]
         ]
     return lines
+
+
+def _set(settings: Sequence[VariableSetting]) -> Iterator[str]:
+    """Yield what is set in words; what is set by several variables is said once."""
+    for n, each in enumerate(settings):
+        again = n > 0 and bool(each.meant) and settings[n - 1].asking == each.asking
+        if again:
+            continue
+        own = [other for other in settings[n + 1 :] if each.meant and other.asking == each.asking]
+        yield " and ".join([str(each), *(f"{other.variable} = {text_of_cell(other.value)}" for other in own)])
 
 
 def _table(found: Intervention) -> list[list[str]]:

@@ -11,7 +11,7 @@ from typing import Any
 from tm2tfr.base.errors import UsageError
 from tm2tfr.contract.model import ModelVariable
 from tm2tfr.lab.interventions.intervened import Base
-from tm2tfr.lab.interventions.intervention import VariableSetting
+from tm2tfr.lab.interventions.intervention import VariableSetting, text_of_cell
 
 _AT = r"\s*(?P<name>.+?)\s*@\s*(?P<at>\d{1,9})"
 _KEY, _VALUE, _FROM = (
@@ -85,6 +85,9 @@ def settings_of(base: Base, asked: AskedSettings, other: Any) -> list[VariableSe
     for key, value in asked.items():
         name, position = _key(key, base)
         where = f"{name}@{position}"
+        if base.reads_off(name):
+            found += _read_off(base, name, position, value, other)
+            continue
         variable = base.variable(name, where)
         before = base.at(variable.name, position, where)
         origin = None
@@ -107,6 +110,27 @@ def settings_of(base: Base, asked: AskedSettings, other: Any) -> list[VariableSe
     if twice := next((key for n, key in enumerate(keys) if key in keys[:n]), None):
         raise UsageError(f"{twice[0]} is set twice at {twice[1]}: set it once")
     return found
+
+
+def _read_off(base: Base, name: str, position: int, value: Any, other: Any) -> list[VariableSetting]:
+    """Return the settings of the variables that a value is read from, which give it this value, or that in another run."""
+    where, origin, held = f"{name}@{position}", None, value
+    for part in base.model.read_off[name].parts:
+        base.at(part, position, where)
+    if isinstance(value, From):
+        source = base if value.input is None else other(value.input)
+        at = position if value.position is None else value.position
+        taken, origin = value.variable or name, (source.input, at)
+        if source.reads_off(taken):
+            source.at(source.model.read_off[taken].parts[0], at, where)
+            held = source.model.read_off[taken].at(at)
+        else:
+            held = source.at(source.variable(taken, where).name, at, where)
+    settings = base.model.read_off[name].settings(held, position, where)
+    meant = text_of_cell(held)
+    return [
+        VariableSetting(what, name, i, new, base.at(what, i, where), origin, meant) for (what, i), new in settings.items()
+    ]
 
 
 def _settable(base: Base) -> tuple[str, int, str] | None:

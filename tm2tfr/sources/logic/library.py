@@ -22,8 +22,8 @@ KINDS = (resources.FORMULAS, resources.ATTENTION_PROGRAMS)
 ENDINGS = tuple(kind.endings[0] for kind in KINDS)
 STDIN = "<stdin>"
 _OURS = frozenset({"LETTER", "COUNT", "HASH", "ATTEND", "PSUM", "TEMPORAL"})
-_FOREIGN = frozenset({"INPUT", "OUTPUT"})
-"""What a list of gates begins with."""
+_FOREIGN = frozenset({"INPUT", "OUTPUT", "repeat"})
+"""What a list of gates, or a loop of RASP, begins with."""
 
 
 def shipped() -> tuple[str, ...]:

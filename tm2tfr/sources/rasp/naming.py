@@ -24,7 +24,7 @@ from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.program import Program
 from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.rasp.write import CALLED, applied
-from tm2tfr.sources.sequence.naming import MOST, shortened, unique
+from tm2tfr.sources.sequence.naming import MOST, marked, shortened
 
 EMBEDDED = ("token", "position", "1", "i", "i^2", "1/(i+1)")
 """What subspaces of the embedding are called."""
@@ -60,11 +60,13 @@ class RaspNames:
         self._tops = {name for name, _ in tops}
         own = [node for name, node in tops if not isinstance(program, Program) or name not in program.library]
         first_nodes = rasp.needed(own if isinstance(program, Program) else [program])
-        rest = [node for node in rasp.needed(node for _, node in tops) if node not in {*first_nodes}]
+        needed = {*first_nodes}
+        rest = [node for node in rasp.needed(node for _, node in tops) if node not in needed]
         self.nodes = (*first_nodes, *rest)
         self._same = rasp.made_alike(self.nodes)
         self._names: dict[rasp.Node, str] = {}
         self._written: dict[rasp.Node, str] = {}
+        self._marks: dict[str, int] = {}
         self._owners: dict[str, rasp.Node | None] = dict.fromkeys(EMBEDDED)
         self.own: set[int] = set()
         loops = [node for node in self.nodes if isinstance(node, rasp.Repeat)]
@@ -99,10 +101,18 @@ class RaspNames:
     def _give(self, node: rasp.Node, names: Sequence[str]) -> None:
         """Give a node the first of some names that is free, or has been given to one that is made in the same way."""
         same = self._same[node]
-        short = [shortened(name.translate(_ROUND)) for name in names]
-        name = next((each for each in short if self._owners.get(each, same) is same), None)
-        name = name or unique(short[0], self._owners)
+        short = (shortened(name.translate(_ROUND)) for name in names)
+        free = next((each for each in short if self._owners.get(each, same) is same), None)
+        name = free or self._marked(shortened(names[0].translate(_ROUND)))
         self._owners[name], self._names[node] = same, name
+
+    def _marked(self, name: str) -> str:
+        """Return a name with marks that is not taken: there may be thousands of one name."""
+        found = name
+        while found in self._owners:
+            self._marks[name] = self._marks.get(name, 0) + 1
+            found = marked(name, self._marks[name])
+        return found
 
     def _name(self, node: rasp.Node) -> None:
         own = [*self._called(node)]
@@ -156,7 +166,8 @@ class RaspNames:
         if isinstance(value, rasp.Node):
             return self._plainly(value) if value in self._names else "…"
         if isinstance(value, list | tuple):
-            return f"({', '.join(map(self._argument, value))})"
+            more = ["…"] if len(value) > MOST_ENTRIES else []
+            return f"({', '.join([*map(self._argument, value[:MOST_ENTRIES]), *more])})"
         return shown(value) if isinstance(value, str | bool | int | Fraction) else getattr(value, "name", "…")
 
     # ── how a node is made

@@ -1,4 +1,4 @@
-"""What pages show of a RASP program: its runs, the flow of its computation, and the names of heads."""
+"""What pages show of a RASP program: its runs and the flow of its computation."""
 
 from __future__ import annotations
 
@@ -49,13 +49,6 @@ def draw_requests(program: Program, file: str) -> str | None:
 def picture(program: Program, decoder: Decoder) -> tuple[str, Callable[[], str]]:
     """Return the drawing of the flow of its computation, with the numbers of the weights' heads, under its heading."""
     return "The flow of the computation", lambda: render(program, "svg", places=_places(program, decoder)).decode()
-
-
-def head_names(program: Program, decoder: Decoder) -> Mapping[tuple[int, int], str]:
-    """Return (layer, head) of the weights, both from 0 -> the name of that head in the drawings."""
-    drawn = flow(program)
-    names = {place: drawn.layers[n].heads[k].name for (n, k), place in heads_of(decoder, drawn).items()}
-    return {(layer - 1, head): name for (layer, head), name in names.items() if name}
 
 
 def tried(program: Program, examples: Sequence[Example]) -> Iterable[str]:

@@ -86,7 +86,6 @@ SOURCE = Source(
     draw_run=later(_PAGE, "draw_run"),
     draw_requests=later(_PAGE, "draw_requests"),
     picture=later(_PAGE, "picture"),
-    head_names=later(_PAGE, "head_names"),
     prepare=_prepare,
     restore=_prepare,
     fed=_fed,

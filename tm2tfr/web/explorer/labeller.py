@@ -7,7 +7,7 @@ without a script. The script runs other inputs, with the weights in the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -55,7 +55,6 @@ def labeller_page(
     *,
     tokens: Sequence[str] | None = None,
     ends: tuple[Sequence[str], Sequence[str]] = ((), ()),
-    called: Mapping[tuple[int, int], str] | None = None,
     live: bool = True,
 ) -> Explorer:
     """Return the page.
@@ -64,7 +63,6 @@ def labeller_page(
         seen: what there is at each position of the run, the one of the trace.
         tokens: what is fed at each position, shown beside its number where heads look; by default the number is alone.
         ends: the tokens that are fed before and after those of any input.
-        called: (layer, head), both from 0 -> the name of that head in the drawings; by default its own.
         live: whether the page has the weights and a script, so that it can run another input.
         pictures: headings, each with a drawing as SVG, or with the reason why there is none as text.
 
@@ -77,7 +75,7 @@ def labeller_page(
             raise ShapeError(f"the page of {visible(trace.machine)}: {rows} and {many} {what}: give those of one run")
     names = [*map(str, range(len(seen)))] if tokens is None else [f"{n} {visible(t)}" for n, t in enumerate(tokens)]
     name = visible(title(trace))
-    layers = [_named(n, layer, called or {}) for n, layer in enumerate(decoder.layers)]
+    layers = [_named(n, layer) for n, layer in enumerate(decoder.layers)]
     script = _script(trace, decoder, ends, layers, named=tokens is not None) if live else ""
     drawings = "".join(f"<h2>{escape(heading)}</h2>\n{_picture(drawn)}" for heading, drawn in pictures)
     html = f"""<!doctype html>
@@ -146,11 +144,11 @@ class _Named(NamedTuple):
     heads: list[str]
 
 
-def _named(n: int, layer: Layer, called: Mapping[tuple[int, int], str]) -> _Named:
+def _named(n: int, layer: Layer) -> _Named:
     """Return the names of a layer and of its heads, without generated names."""
     heading = f"layer {n + 1}" + (f" ({visible(layer.name)})" if layer.name else "")
     own = ["" if re.fullmatch(r"c\d+", head.name) else head.name for head in layer.heads]
-    names = [visible(called.get((n, k), name)) for k, name in enumerate(own)]
+    names = [visible(name) for name in own]
     return _Named(heading, [f"head {k}: {name}" if name else f"head {k}" for k, name in enumerate(names, start=1)])
 
 

@@ -13,6 +13,7 @@ from tm2tfr.base.text.words import all_words, alphabet_of, shown_word, written
 from tm2tfr.contract.options import MOST_LENGTH, RaspOptions
 from tm2tfr.sources.rasp.compiler.lower import lowered
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
+from tm2tfr.sources.rasp.naming import RaspNames
 from tm2tfr.sources.rasp.program import Program, Word, headers, shown_atom
 from tm2tfr.sources.rasp.read import read
 from tm2tfr.sources.rasp.sops import Aggregate, Atom, Node, Selector, SOp, needed
@@ -236,8 +237,7 @@ class _Attempt:
 
     def _refusal(self, found: Ahead) -> CompileError:
         selector = found.selector
-        name = f"the selector {selector.name!r}" if selector.name else "this selector"
-        name += "" if selector.span else " of the library"
+        name = f"the selector {RaspNames(self._program)[selector]!r}{'' if selector.span else ' of the library'}"
         where = f"position {found.query} selects position {found.key}"
         what = f"{name} looks ahead: on the input {shown_word(found.word)}, {where}"
         remedy = "omit --mask future, or select only keys up to the query with 'and select(indices, indices, <=)'"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 from tm2tfr.base.errors import CompileError
 from tm2tfr.contract.modelled import CausalValue, Settings
@@ -36,6 +37,7 @@ from tm2tfr.sources.rasp.model.claims import (
     look,
 )
 from tm2tfr.sources.rasp.model.columns import thresholds
+from tm2tfr.sources.rasp.model.spread import spread
 from tm2tfr.sources.rasp.model.weights import RaspReads, RaspWeights
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
 from tm2tfr.sources.rasp.truth import plain_value, refuse_loops
@@ -63,6 +65,9 @@ class RaspRun(WiredRun):
             if what not in self._about.fixed:
                 for i in range(len(self.tokens)):
                     self.held(what, i)
+        for output in self._about.answered:
+            for i in range(len(self.tokens)):
+                self.noted(partial(self.answered, output, i))
 
     def answered(self, output: Output, i: int) -> CausalValue:
         sop = self._about.answered[output]
@@ -73,6 +78,8 @@ class RaspRun(WiredRun):
     def seen(self, sop: rasp.SOp, i: int, reads: RaspReads, *, but: str = "") -> rasp.Atom:  # noqa: PLR0911
         """Return the value of an s-op at position `i` for what reads these variables; `but` is not one of them."""
         node = self._about.same[sop]
+        if self._about.learning and not but:
+            self._about.readers.setdefault(node, {})[reads] = None
         known = self._about.atoms[node]
         if len(known) == 1:
             return next(iter(known.values()))
@@ -319,7 +326,9 @@ def _learned(program: Program, decoder: Decoder) -> RaspWeights:
     about = RaspWeights(program, decoder)
     try:
         for stages in about.evaluated():
-            RaspRun(about, stages.word, {}).learn()
+            run = RaspRun(about, stages.word, {})
+            run.learn()
+            about.learned.append((stages.values, run))
     except (KeyError, TypeError) as error:
         what = f"{program.name}: the weights are not wired as compiled ones are (what brings {error.args[0]!r}?)"
         raise CompileError(f"{what}: see what is wrong with them with 'tm2tfr check'") from error
@@ -339,7 +348,14 @@ def causal_model(program: Program, word: str, decoder: Decoder) -> WiredCausal:
     about = latest(_LAST, program, decoder, lambda: _learned(program, decoder))
     variables = about.variables()
     held = {claim.sop: what for what, claim in about.claims.items() if isinstance(claim, ValueOf)}
-    known = {name: about.same[sop].number for name, sop in program.sops.items() if sop in about.same}
+    every = {**{name: sop for name, sop in program.library.items() if sop in about.same}, **program.sops}
+    known = {name: about.same[sop].number for name, sop in every.items() if sop in about.same}
     aliases = {name: held[number] for name, number in known.items() if number in held}
-    aliases["tokens"] = about.token
-    return WiredCausal(about, variables, aliases, lambda settings: RaspRun(about, tokens, settings))
+    aliases.setdefault("tokens", about.token)
+    others = {name: sop for name, sop in every.items() if name not in (*aliases, *variables)}
+
+    def started(settings: Settings) -> RaspRun:
+        return RaspRun(about, tokens, settings)
+
+    read_off, fixed = spread(about, others, started)
+    return WiredCausal(about, variables, aliases, started, fixed, read_off=read_off)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tm2tfr.base.errors import CompileError, Tm2tfrError
 from tm2tfr.base.text.words import all_words
 from tm2tfr.contract.model import ModelVariable
-from tm2tfr.contract.wired import WiredWeights
+from tm2tfr.contract.wired import WiredRun, WiredWeights
 from tm2tfr.sources.rasp.evaluate import Stages, evaluate
-from tm2tfr.sources.rasp.model.claims import ClassOf, GivenOf, Literals, MeanOf, RaspClaim, SopNumbers
+from tm2tfr.sources.rasp.model.claims import ClassOf, GivenOf, Literals, MeanOf, RaspClaim, SopNumbers, ValueOf
 from tm2tfr.sources.rasp.model.columns import RaspClaims
 from tm2tfr.sources.rasp.naming import RaspNames
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
@@ -53,7 +53,12 @@ class RaspReads:
 
 
 class RaspWeights(WiredWeights[Program]):
-    """What is the same for all runs of a program's weights: its s-ops, where they are kept, and what occurs in runs."""
+    """What is the same for all runs of a program's weights: its s-ops, where they are kept, and what occurs in runs.
+
+    Attributes:
+        readers: s-op -> the variables from which it is known to each of those that read it.
+        learned: what s-ops are in some runs, and the variables there.
+    """
 
     def __init__(self, program: Program, decoder: Decoder) -> None:
         super().__init__(program, decoder, by_name=True)
@@ -74,6 +79,8 @@ class RaspWeights(WiredWeights[Program]):
         self.atoms: dict[SOp, dict[str, Atom]] = {}
         self.tokens = {shown_atom(token): token for token in reversed(program.alphabet)}
         self.empties: set[int] = set()
+        self.readers: dict[SOp, dict[RaspReads, None]] = {}
+        self.learned: list[tuple[Mapping[SOp, Sequence[Atom]], WiredRun]] = []
         self._reads: dict[frozenset[str], RaspReads] = {}
 
     def reads(self, names: Iterable[str]) -> RaspReads:
@@ -109,6 +116,18 @@ class RaspWeights(WiredWeights[Program]):
         chance = random.Random(0)
         for _ in range(LONG + left):
             yield tuple(chance.choices(alphabet, k=chance.randint(min(length, most), most)))
+        for n in range(length, most + 1, max(1, most // 10)):  # counts are large where all tokens are the same
+            yield from ((token,) * n for token in alphabet[:2])
+
+    def instead_of(self, sop: SOp) -> str:
+        """Return what can be set instead of an s-op, in words: the first variable that is made of it, or the token."""
+        made = (
+            what
+            for what, claim in self.claims.items()
+            if isinstance(claim, ValueOf) and any(self.same.get(node) is sop for node in needed([self.sops[claim.sop]]))  # type: ignore[call-overload]
+        )
+        found = next(made, None)
+        return f"set {self.token}" if found is None else f"set {found}, which is made of it"
 
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by the names of their subspaces."""
