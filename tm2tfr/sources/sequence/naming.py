@@ -32,6 +32,12 @@ def shortened(text: str, most: int = MOST) -> str:
     >>> shortened("the_number_of_tokens_that_are_like_this_one_or_another")
     'the_number_of_tokens_that…one_or_another'
     """
+    return _cut(text, most)
+
+
+@lru_cache(maxsize=1 << 12)
+def _cut(text: str, most: int) -> str:
+    """Return what `shortened` does: hidden units of one table all ask for the same."""
     text = " ".join(text.split())
     if len(text) > 2 * LONG:  # every choice of words is tried below
         text = f"{text[:LONG]}{CUT}{text[-LONG:]}"
