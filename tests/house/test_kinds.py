@@ -33,11 +33,11 @@ KINDS = {
 NOUNS = {"machine", "circuit", "program", "formula", "automaton"}
 """What programs are called: a comparison with one of these asks for a kind as well."""
 SOURCES = {
-    "api": 29,
+    "api": 32,
     "cli": 41,
     "explorer": 1,
-    "lab": 65,
-    "playground": 6,
+    "lab": 72,
+    "playground": 7,
     "runs": 3,
     "slides": 1,
     "tables": 8,

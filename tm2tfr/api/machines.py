@@ -129,12 +129,14 @@ def automaton(given: object, *, alphabet: str | Sequence[str] | None = None, nam
         SpecError: with every error of the text, or for an object of another class.
         CompileError: if it reads a token that is not in the alphabet.
     """
-    from tm2tfr.contract.options import AutomatonOptions, read_options
+    from tm2tfr.base.text.words import alphabet_of
+    from tm2tfr.contract.options import AutomatonOptions
     from tm2tfr.sources.automaton.compiler import prepared
     from tm2tfr.sources.automaton.formats import automata_lib, regex
 
-    found = regex.of_text(given) if isinstance(given, str) else automata_lib.of_object(given)
-    program = prepared(found.program, read_options(AutomatonOptions, {"alphabet": alphabet}))
+    tokens = None if alphabet is None else tuple(map(str, alphabet_of(alphabet)))
+    found = regex.of_text(given, tokens) if isinstance(given, str) else automata_lib.of_object(given)
+    program = prepared(found.program, AutomatonOptions(alphabet=tokens))
     issue(tuple(map(str, found.warnings)))
     return program if name is None else replace(program, name=name)
 

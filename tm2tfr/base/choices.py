@@ -76,9 +76,10 @@ LogicVariant = Literal["ours", "paper"]
 
 AUTOMATON = "automaton"
 """The construction that compiles finite automata, as the provenance of weights names it."""
-AutomatonWay = Literal["star-free", "scan"]
+AutomatonWay = Literal["star-free", "scan", "steps"]
 AUTOMATON_WAYS: tuple[AutomatonWay, ...] = get_args(AutomatonWay)
-"""How an automaton is compiled: by the cascade of a star-free one, in B-RASP, or by a scan, in RASP."""
+"""How an automaton is compiled: by the cascade of a star-free one, in B-RASP; in RASP by a scan, whose layers grow with the
+logarithm of the longest word; or step by step, with a layer for each token."""
 
 TABLES: tuple[str, ...] = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
 """The formats of a table."""

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Literal
 
 from tm2tfr.base.choices import (
+    AUTOMATON_WAYS,
     CIRCUIT_VARIANTS,
     DTYPES,
     ENGINES,
@@ -99,7 +100,18 @@ def for_command_line() -> Iterator[None]:
 _PARAMETERS = {"input": "word", "from": "format", "output": "out", "all": "every", "set": "settings"}
 """The options that are not called as their parameters."""
 _WORDS = "|".join(
-    ("future", *ENGINES, *DTYPES, *WEIGHTINGS, *TEMPERATURES, *CIRCUIT_VARIANTS, *HALT_VERDICTS, *LOGIC_COMPARE, *TARGETS)
+    (
+        "future",
+        *ENGINES,
+        *DTYPES,
+        *WEIGHTINGS,
+        *TEMPERATURES,
+        *CIRCUIT_VARIANTS,
+        *HALT_VERDICTS,
+        *LOGIC_COMPARE,
+        *TARGETS,
+        *AUTOMATON_WAYS,
+    )
 )
 _TYPED = (
     r"^tm2tfr [\w-]+: "  # the command, which is not what was called

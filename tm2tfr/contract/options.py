@@ -304,15 +304,15 @@ class AutomatonOptions:
 
     Args:
         by: ``star-free``: by its cascade in B-RASP, for words of any length; ``scan``: by composing the maps of tokens in
-            RASP, for words of limited length. None: ``star-free`` where it is.
+            RASP, for words of limited length; ``steps``: likewise, a layer a token. None: the first that is possible.
         alphabet: its tokens; None: those that it reads. Others lead to a trap state; a regular expression is read anew.
-        max_length: of a scan, the longest word.
+        max_length: of a scan, or of steps, the longest word.
     """
 
     by: Annotated[
         AutomatonWay | None,
         OptionHelp(
-            "Automata: star-free (default, where it is: B-RASP, any length), or scan (RASP, up to --max-length).",
+            "Automata: star-free (default, where it is: B-RASP), or in RASP, up to --max-length: scan, or steps.",
             "the way is that of a finite automaton",
             AUTOMATA,
             noun="way to compile an automaton",
@@ -321,7 +321,7 @@ class AutomatonOptions:
     alphabet: _Alphabet = None
     max_length: Annotated[
         int | None,
-        OptionHelp("The longest word of a scan. Default: 10.", _LONGEST, PROGRAMS, most=MOST_LENGTH),
+        OptionHelp("The longest word of a scan, or of steps. Default: 10.", _LONGEST, PROGRAMS, most=MOST_LENGTH),
     ] = None
 
 

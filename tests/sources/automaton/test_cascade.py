@@ -21,6 +21,7 @@ from tm2tfr.sources.rasp.evaluate import evaluate as evaluated_rasp
 from tm2tfr.sources.rasp.read import read as read_rasp
 
 SCAN = AutomatonOptions(by="scan", max_length=5)
+STEPS = AutomatonOptions(by="steps", max_length=5)
 
 
 def words(automaton: Automaton, longest: int) -> list[tuple[str, ...]]:
@@ -64,9 +65,10 @@ def test_a_star_free_automaton_is_its_b_rasp_program_and_its_formula() -> None:
     assert tried > tries(300) // 3
 
 
-def test_any_automaton_is_its_scan() -> None:
-    for automaton in random_automata(3, tries(100)):
-        program = read_rasp(text_of(automaton, SCAN), file="x.rasp").program
+@pytest.mark.parametrize("options", [SCAN, STEPS], ids=["scan", "steps"])
+def test_any_automaton_is_its_rasp_program(options: AutomatonOptions) -> None:
+    for automaton in random_automata(3, tries(60)):
+        program = read_rasp(text_of(automaton, options), file="x.rasp").program
         sops = (program.sops["state"], program.sops["accepts"])
         for word in words(automaton, 5 if len(automaton.alphabet) == 2 else 4):
             states = run(automaton, word)[1:]
@@ -126,4 +128,6 @@ def test_too_many_images_are_not_decided_and_scanned() -> None:
     assert (known.cascade, known.counter, known.open) == (None, None, True)
     with pytest.raises(CompileError, match="is not decided"):
         text_of(automaton, AutomatonOptions(by="star-free"))
-    assert "_map_0_13" in text_of(automaton, AutomatonOptions())
+    assert "_state_10 = _after[_before_10 + tokens];" in text_of(automaton, AutomatonOptions())
+    with pytest.raises(CompileError, match="use by='steps'"):
+        text_of(automaton, AutomatonOptions(by="scan"))

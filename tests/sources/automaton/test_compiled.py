@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -13,12 +15,16 @@ from tm2tfr.base.errors import CompileError, InputError
 from tm2tfr.contract.options import AutomatonOptions
 from tm2tfr.sources.automaton.automaton import Automaton
 from tm2tfr.sources.automaton.compiler import compile_automaton
+from tm2tfr.sources.automaton.evaluate import accepts
+from tm2tfr.sources.automaton.formats import native
 from tm2tfr.sources.automaton.formats.regex import of_text
+from tm2tfr.sources.automaton.formats.registry import read
 from tm2tfr.sources.automaton.library import load, shipped
 from tm2tfr.sources.automaton.programs import decided
 from tm2tfr.sources.automaton.truth import AutomatonTruth
 
 SCAN = AutomatonOptions(by="scan", max_length=4)
+STEPS = AutomatonOptions(by="steps", max_length=4)
 
 
 def test_random_automata_on_all_short_words() -> None:
@@ -31,13 +37,28 @@ def test_random_automata_on_all_short_words() -> None:
 
 
 @pytest.mark.slow
-def test_two_hundred_random_automata_on_all_words_to_length_8() -> None:
-    cells = 0
-    for automaton in random_automata(2026, tries(200)):
+def test_random_star_free_automata_on_all_words_to_length_8() -> None:
+    left, cells = tries(200), 0
+    for automaton in random_automata(7, 10 * left):
+        if decided(automaton).cascade is None or not left:
+            continue
         found = compared(automaton, 8)
         assert found.failure is None, (automaton.transitions, found.failure)
-        cells += found.cells
-    assert cells > tries(200) * 5_000
+        left, cells = left - 1, cells + found.cells
+    assert left == 0
+    assert cells > tries(200) * 50_000
+
+
+@pytest.mark.slow
+def test_other_random_automata_on_all_words_to_length_6() -> None:
+    left = tries(40)
+    for automaton in random_automata(8, 10 * left):
+        if decided(automaton).cascade is not None or not left:
+            continue
+        found = compared(automaton, 6, AutomatonOptions(by="scan" if left % 2 else "steps", max_length=6))
+        assert found.failure is None, (automaton.transitions, found.failure)
+        left -= 1
+    assert left == 0
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -45,7 +66,7 @@ def test_shipped_ones(name: str) -> None:
     automaton = load(name).program
     assert len(automaton.examples) > 2
     assert 22 <= len(automaton.title) <= 112
-    for options in (AutomatonOptions(), SCAN):
+    for options in (AutomatonOptions(), SCAN, STEPS):
         found = compared(automaton, 4, options)
         assert found.failure is None, found.failure
         assert found.runs == 30
@@ -56,7 +77,7 @@ def test_constant_verdicts_and_single_states(text: str) -> None:
     own = of_text(text, "ab").program
     for accepting in dict.fromkeys([own.accepting, own.states, ()]):
         automaton = replace(own, accepting=accepting, pattern="")
-        for options in (AutomatonOptions(), SCAN):
+        for options in (AutomatonOptions(), SCAN, STEPS):
             found = compared(automaton, 3, options)
             assert found.failure is None, found.failure
 
@@ -64,18 +85,53 @@ def test_constant_verdicts_and_single_states(text: str) -> None:
 ODD = ('"', "'", " ", "§", "\\", "⊤", "BOS!", "ü", "-", "#", "\n")
 
 
-def test_tokens_and_states_of_any_characters() -> None:
-    states = ("a b", '"', "T", "⊥", "-", "", "{x}", "\n")
-    table = {(q, a): states[(i * 3 + j) % len(states)] for i, q in enumerate(states) for j, a in enumerate(ODD)}
-    automaton = Automaton(name="odd", states=states, alphabet=ODD, transitions=table, start="a b", accepting=('"', "-", ""))
-    if decided(automaton).cascade is not None:
-        found = compared(automaton, 2)
-        assert found.failure is None, found.failure
+ODD_STATES = ("a b", '"', "⊥", "-", "{x}", "\n")
+
+
+@pytest.mark.parametrize("resets", [True, False])
+def test_tokens_and_states_of_any_characters(resets: bool) -> None:
+    places = {(q, a): j if resets else 3 * i + j for i, q in enumerate(ODD_STATES) for j, a in enumerate(ODD)}
+    table = {key: ODD_STATES[place % len(ODD_STATES)] for key, place in places.items()}
+    automaton = Automaton(
+        name="odd", states=ODD_STATES, alphabet=ODD, transitions=table, start="a b", accepting=('"', "-", "{x}")
+    )
+    assert read(native.write(automaton), file="x.yaml", format="yaml").program == automaton
+    assert (decided(automaton).cascade is not None) == resets
+    if resets:
+        assert compared(automaton, 2).failure is None
     some = replace(automaton, alphabet=ODD[:5], transitions={(q, a): r for (q, a), r in table.items() if a in ODD[:5]})
-    found = compared(some, 2, AutomatonOptions(by="scan", max_length=2))
-    assert found.failure is None, found.failure
-    with pytest.raises(CompileError, match="no escapes"):
-        compile_automaton(automaton, SCAN)
+    assert compared(some, 2, AutomatonOptions(by="scan", max_length=2)).failure is None
+    for options in (SCAN, STEPS):
+        with pytest.raises(CompileError, match="no escapes"):
+            compile_automaton(automaton, options)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_what_is_written_reads_back(name: str) -> None:
+    automaton = load(name).program
+    for format in ("yaml", "jflap"):
+        assert read(tm2tfr.convert(automaton, format), file="x", format=format).program == automaton
+
+
+def test_objects_of_automata_lib() -> None:
+    dfa = pytest.importorskip("automata.fa.dfa", reason="automata-lib is not installed: pip install automata-lib")
+    nfa = pytest.importorskip("automata.fa.nfa", reason="automata-lib is not installed: pip install automata-lib")
+    for text in ("(ab)*", "a*b?", "(a|b)*abb", "(aa)*b"):
+        ours = tm2tfr.automaton(text, alphabet="ab")
+        other = nfa.NFA.from_regex(text, input_symbols={"a", "b"})
+        with pytest.warns(tm2tfr.SpecWarning, match="nondeterministic"):
+            theirs = tm2tfr.automaton(other)
+        assert len(ours.states) == len(theirs.states)
+        for word in ("", "a", "b", "ab", "aab", "abab", "aba", "babb", "bb"):
+            assert accepts(ours, word) == accepts(theirs, word) == other.accepts_input(word)
+    assert tm2tfr.automaton(dfa.DFA.from_nfa(other), name="mine").name == "mine"
+
+
+def test_expressions_beside_the_library_of_python() -> None:
+    for text in ("(ab)*", "a*b*|c", ".*aa.*", "[^a]{2,3}a?", "(a|b){2,}c", "((a|b)(a|b))*", "()|a+", "[a-b]c?", "a{0}b"):
+        automaton = tm2tfr.automaton(text, alphabet="abc")
+        for word in (word for n in range(5) for word in product("abc", repeat=n)):
+            assert accepts(automaton, word) == (re.fullmatch(text, "".join(word)) is not None), (text, word)
 
 
 def test_weights_restore_their_automaton(tmp_path: pytest.TempPathFactory) -> None:

@@ -28,6 +28,7 @@ def heading(automaton: Automaton, decoder: Decoder) -> str:
     from tm2tfr.transformer.provenance import notes, option
 
     by = {"star-free": "its cascade, as a B-RASP program", "scan": "a scan, as a RASP program"}
+    by["steps"] = "steps, a layer a token, as a RASP program"
     way = option(decoder.provenance, "by") or ""
     lines = [
         _about(automaton),
@@ -68,7 +69,7 @@ def _facts(automaton: Automaton) -> dict[str, object]:
 def described(argument: str, automaton: Automaton, *, as_json: bool) -> Iterator[str]:
     """Yield the lines that describe an automaton, given as `argument`; as JSON, one object."""
     from tm2tfr.base.text.words import written
-    from tm2tfr.sources.automaton.programs import decided, short_formula_of, shown_counter
+    from tm2tfr.sources.automaton.programs import decided, rasp_way, short_formula_of, shown_counter
     from tm2tfr.sources.automaton.words import own_word
 
     known = decided(automaton)
@@ -84,14 +85,18 @@ def described(argument: str, automaton: Automaton, *, as_json: bool) -> Iterator
     if len(automaton.states) <= _MOST_SHOWN:
         yield from map(visible, aligned(list(_table(automaton))))
         yield ""
-    if known.cascade is not None:
+    if known.cascade is not None and not known.small:
+        yield f"star-free, but its cascade is large, of {known.images:,} images"
+        yield f"it is compiled by {rasp_way(automaton)} in RASP, for words up to --max-length, or with --by star-free"
+    elif known.cascade is not None:
         yield "star-free: it is compiled by its cascade in B-RASP, for words of any length"
         yield from _formula(short_formula_of(automaton))
     elif known.counter is not None:
         yield visible(f"not star-free: {shown_counter(known.counter)}")
-        yield "it is compiled by a scan in RASP, for words up to --max-length"
+        yield f"it is compiled by {rasp_way(automaton)} in RASP, for words up to --max-length"
     else:
-        yield "whether it is star-free is not decided: it has too many images; it is compiled by a scan in RASP"
+        yield "whether it is star-free is not decided: it has too many images"
+        yield f"it is compiled by {rasp_way(automaton)} in RASP, for words up to --max-length"
     if automaton.examples:
         yield ""
         yield styled("Examples", "bold")
@@ -101,7 +106,7 @@ def described(argument: str, automaton: Automaton, *, as_json: bool) -> Iterator
     yield ""
     yield styled("Try", "bold")
     shown = [["trace", argument, "--input", own_word(automaton)], ["check", argument]]
-    shown += [["convert", argument, "--to", "srasp" if known.cascade is not None else "rasp"]]
+    shown += [["convert", argument, "--to", "srasp" if known.small else "rasp"]]
     for words in shown:
         yield "  " + " ".join(["tm2tfr", *map(quoted, words)])
 

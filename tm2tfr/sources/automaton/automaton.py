@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tm2tfr.base.errors import CompileError, did_you_mean
+from tm2tfr.base.errors import CompileError, counted, did_you_mean
 
 STATE, ACCEPTS = "state", "accepts"
 """What the weights of automata answer at each token: the state after it, and whether that accepts."""
@@ -57,6 +57,10 @@ class Automaton:
     trap: str = ""
     pattern: str = ""
 
+    def __repr__(self) -> str:
+        tokens = ", ".join(self.alphabet[:8]) + (", …" if len(self.alphabet) > 8 else "")
+        return f"<Automaton {self.name}: {counted(len(self.states), 'state')} over {tokens}>"
+
     def __post_init__(self) -> None:
         for what, names in (("state", self.states), ("token", self.alphabet)):
             if not names:
@@ -64,6 +68,8 @@ class Automaton:
             twice = next((name for n, name in enumerate(names) if name in names[:n]), None)
             if twice is not None:
                 raise CompileError(f"{self.name}: the {what} {twice!r} is there twice: rename one of them")
+        if "" in self.states:
+            raise CompileError(f"{self.name}: a state has no name: name it")
         token = next((token for token in self.alphabet if token in RESERVED_TOKENS or not token), None)
         if token is not None:
             problem = f"the token {token!r} is reserved" if token else "a token is empty"
@@ -75,7 +81,7 @@ class Automaton:
         missing = next(((q, a) for q in self.states for a in self.alphabet if (q, a) not in self.transitions), None)
         if missing is not None:
             problem = f"no transition from the state {missing[0]!r} reads {missing[1]!r}"
-            raise CompileError(f"{self.name}: {problem}: add it, or use completed()")
+            raise CompileError(f"{self.name}: {problem}: add it, since there is one for each state and token")
 
     @property
     def chosen(self) -> str:

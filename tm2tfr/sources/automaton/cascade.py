@@ -17,7 +17,7 @@ exactly them by Yang, Chiang and Angluin (2024), who use such cascades.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,7 +79,10 @@ class Images:
         self.automaton, self._table = automaton, automaton.table
         self.whole: Image = frozenset(range(len(automaton.reachable)))
         self.all = self._found()
-        self._classes()
+        inner = nx.DiGraph((image, after) for image, after in self._steps() if len(after) > 1)
+        inner.add_nodes_from(image for image in self.all if len(image) > 1)
+        self._parts: nx.DiGraph[int] = nx.condensation(inner)
+        self.part: Mapping[Image, int] = self._parts.graph["mapping"]
 
     def after(self, image: Image, token: int) -> Image:
         """Return the image of an image."""
@@ -99,31 +102,37 @@ class Images:
                     waiting.append(after)
         return tuple(dict.fromkeys([*found, *(frozenset([q]) for q in self.whole)]))
 
-    def _classes(self) -> None:
-        steps: nx.DiGraph[Image] = nx.DiGraph()
-        steps.add_nodes_from(image for image in self.all if len(image) > 1)
+    def _steps(self) -> Iterator[tuple[Image, Image]]:
+        """Yield each image of several states with what each letter maps it to."""
+        for image in self.all:
+            if len(image) > 1:
+                yield from ((image, self.after(image, token)) for token in range(len(self._table)))
+
+    @cached_property
+    def tiles(self) -> Mapping[Image, tuple[Image, ...]]:
+        """Image of several states -> the maximal images within it."""
+        found: dict[Image, tuple[Image, ...]] = {}
         by_size = sorted(self.all, key=len, reverse=True)
-        self.tiles: dict[Image, tuple[Image, ...]] = {}
-        for image in steps:
+        for image in self.part:
             within: list[Image] = []
             for other in by_size:
                 if other < image and not any(other < tile for tile in within):
                     within.append(other)
-            self.tiles[image] = tuple(sorted(within, key=sorted))
-        edges = [(image, self.after(image, token)) for image in steps for token in range(len(self._table))]
-        inner = nx.DiGraph((a, b) for a, b in edges if len(b) > 1)
-        inner.add_nodes_from(steps)
-        parts: nx.DiGraph[int] = nx.condensation(inner)
-        self.part: Mapping[Image, int] = parts.graph["mapping"]
-        below: nx.DiGraph[int] = nx.DiGraph(parts.edges)
-        below.add_nodes_from(parts)
+            found[image] = tuple(sorted(within, key=sorted))
+        return found
+
+    @cached_property
+    def height(self) -> Mapping[Image, int]:
+        """The height of each image: 0 of one state, and otherwise larger than those of its tiles and of lower classes."""
+        below: nx.DiGraph[int] = nx.DiGraph(self._parts.edges)
+        below.add_nodes_from(self._parts)
         below.add_edges_from(
-            (self.part[image], self.part[tile]) for image in steps for tile in self.tiles[image] if len(tile) > 1
+            (self.part[image], self.part[tile]) for image in self.part for tile in self.tiles[image] if len(tile) > 1
         )
         heights: dict[int, int] = {}
         for part in reversed(list(nx.topological_sort(below))):
             heights[part] = 1 + max((heights[other] for other in below[part]), default=0)
-        self.height: dict[Image, int] = {image: 0 if len(image) == 1 else heights[self.part[image]] for image in self.all}
+        return {image: 0 if len(image) == 1 else heights[self.part[image]] for image in self.all}
 
     @cached_property
     def along(self) -> tuple[Mapping[Image, Mapping[int, int]], Mapping[Image, tuple[int, ...]]]:

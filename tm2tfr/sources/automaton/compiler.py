@@ -59,10 +59,12 @@ def compile_automaton(automaton: Automaton, options: AutomatonOptions) -> Decode
         try:
             decoder = compile_rasp(program, RaspOptions(max_length=length))  # type: ignore[arg-type]
         except CompileError as error:
-            problem = f"{visible(automaton.name)}: its scan for words of up to {length} tokens cannot be compiled"
+            problem = f"{visible(automaton.name)}: its {way} for words of up to {length} tokens cannot be compiled"
             cause = str(error.typed).splitlines()[0].rpartition(".rasp:")[2]
             remedy = "use a smaller --max-length, or an automaton with fewer states"
             raise CompileError(f"{problem} ({cause}): {remedy}") from None
+        if options.by is None and known.cascade is not None:
+            notes.append(f"it is star-free, but its cascade is large, of {known.images:,} images: it is compiled by {way}")
         if known.counter is not None:
             notes.append(f"it is not star-free: {shown_counter(known.counter)}")
     said = provenance.stated(AUTOMATON, source=native.write(automaton), name=automaton.name, options=stated)

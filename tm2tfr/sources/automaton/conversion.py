@@ -11,7 +11,7 @@ from tm2tfr.contract.options import AutomatonOptions
 from tm2tfr.sources.automaton.automaton import Automaton
 from tm2tfr.sources.automaton.drawing import to_dot, to_mermaid
 from tm2tfr.sources.automaton.formats import registry
-from tm2tfr.sources.automaton.programs import LENGTH, SCAN, STAR_FREE, decided, formula_of, shown_counter, text_of
+from tm2tfr.sources.automaton.programs import LENGTH, STAR_FREE, decided, formula_of, rasp_way, shown_counter, text_of
 
 _ENDINGS = {
     ".jff": "jflap",
@@ -39,7 +39,7 @@ _WRITERS: dict[str, Callable[[Automaton], str]] = {
     "jflap": lambda automaton: registry.write(automaton, "jflap"),
     "srasp": lambda automaton: text_of(automaton, AutomatonOptions(by=STAR_FREE)),
     "tl": formula_of,
-    "rasp": lambda automaton: text_of(automaton, AutomatonOptions(by=SCAN)),
+    "rasp": lambda automaton: text_of(automaton, AutomatonOptions(by=rasp_way(automaton))),
     "dot": to_dot,
     "mermaid": to_mermaid,
 }

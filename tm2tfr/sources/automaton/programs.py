@@ -1,4 +1,4 @@
-"""Which program an automaton is compiled by: B-RASP where it is star-free, otherwise the scan in RASP."""
+"""Which program an automaton is compiled by: B-RASP where it is star-free, otherwise a scan or steps in RASP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tm2tfr.contract.options import AutomatonOptions
 from tm2tfr.sources.automaton.automaton import Automaton, minimised
 from tm2tfr.sources.automaton.cascade import MOST_IMAGES, Counter, Images, TooManyImagesError
 from tm2tfr.sources.automaton.to_logic import to_brasp, to_formula
-from tm2tfr.sources.automaton.to_rasp import to_scan
+from tm2tfr.sources.automaton.to_rasp import to_scan, to_steps
 
 if TYPE_CHECKING:
     from tm2tfr.sources.logic.program import LogicProgram
@@ -23,6 +23,11 @@ LENGTH = 10
 """The longest word of a scan where no option says it."""
 STAR_FREE: AutomatonWay = "star-free"
 SCAN: AutomatonWay = "scan"
+STEPS: AutomatonWay = "steps"
+MOST_IN_CASCADE = 150
+"""The most images of a cascade that is compiled if nothing else is asked for: that takes seconds, more take minutes."""
+MOST_BY_DEFAULT = 5
+"""The most states of an automaton that is scanned if nothing else is asked for."""
 
 
 @dataclass(frozen=True)
@@ -34,34 +39,50 @@ class Decided:
         counter: what counts in the minimal automaton; None: it is aperiodic, or was not looked at.
         open: whether this is not decided, because there are too many images.
         merged: whether the cascade is of the minimal automaton, because the given one counts.
+        images: the number of images of the cascade's automaton.
     """
 
     cascade: Automaton | None
     counter: Counter | None = None
     open: bool = False
     merged: bool = False
+    images: int = 0
+
+    @property
+    def small(self) -> bool:
+        """Whether there is a cascade, and it is compiled if nothing else is asked for."""
+        return self.cascade is not None and self.images <= MOST_IN_CASCADE
 
 
 @lru_cache(maxsize=256)
 def decided(automaton: Automaton) -> Decided:
     """Return whether the language of an automaton is star-free: whether its minimal automaton is aperiodic."""
     try:
-        if Images(automaton).counter() is None:
-            return Decided(automaton)
+        images = Images(automaton)
+        if images.counter() is None:
+            return Decided(automaton, images=len(images.all))
     except TooManyImagesError:
         pass
     minimal = minimised(automaton)
     try:
-        counter = Images(minimal).counter()
+        images = Images(minimal)
+        counter = images.counter()
     except TooManyImagesError:
         return Decided(None, open=True)
-    return Decided(minimal, merged=True) if counter is None else Decided(None, counter)
+    if counter is not None:
+        return Decided(None, counter)
+    return Decided(minimal, merged=True, images=len(images.all))
 
 
 def shown_counter(counter: Counter) -> str:
     """Return what counts, in words: ``the word 'a' leads from q0 to q1 and back``."""
     around = " to ".join(visible(state) for state in counter.states)
     return f"the word {written(counter.word)!r} leads from {around} and back to {visible(counter.states[0])}"
+
+
+def rasp_way(automaton: Automaton) -> AutomatonWay:
+    """Return the way in which an automaton becomes a RASP program if nothing else is asked for: the scan if it is small."""
+    return SCAN if len(automaton.reachable) <= MOST_BY_DEFAULT else STEPS
 
 
 def way_of(automaton: Automaton, options: AutomatonOptions) -> AutomatonWay:
@@ -78,8 +99,8 @@ def way_of(automaton: Automaton, options: AutomatonOptions) -> AutomatonWay:
             problem = (
                 f"{name}: whether it is star-free is not decided, since more than {MOST_IMAGES:,} sets of states are images"
             )
-        raise CompileError(f"{problem}: omit --by, or use --by scan")
-    way = options.by or (SCAN if found.cascade is None else STAR_FREE)
+        raise CompileError(f"{problem}: omit --by, or use --by scan or --by steps")
+    way = options.by or (STAR_FREE if found.small else rasp_way(automaton))
     if way == STAR_FREE and options.max_length is not None:
         problem = f"{name} is star-free, and compiled for words of any length"
         raise CompileError(f"{problem}: omit --max-length, or use --by scan as well")
@@ -92,9 +113,10 @@ def text_of(automaton: Automaton, options: AutomatonOptions) -> str:
     Raises:
         CompileError: see `way_of`.
     """
-    if way_of(automaton, options) == STAR_FREE:
+    way = way_of(automaton, options)
+    if way == STAR_FREE:
         return to_brasp(decided(automaton).cascade or automaton)
-    return to_scan(automaton, options.max_length or LENGTH)
+    return (to_scan if way == SCAN else to_steps)(automaton, options.max_length or LENGTH)
 
 
 def formula_of(automaton: Automaton) -> str:

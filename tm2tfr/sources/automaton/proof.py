@@ -46,6 +46,8 @@ def prove(decoder: Decoder, automaton: Automaton) -> AutomatonProof:
         CompileError: if they are those of a scan.
     """
     if not starred(decoder):
-        what = f"{visible(automaton.name)}: there are no certificates of scans, which no theorem covers for all words"
+        what = (
+            f"{visible(automaton.name)}: there are no certificates of RASP programs, which no theorem covers for all words"
+        )
         raise CompileError(f"{what}: run every word up to a length with 'tm2tfr check --all-up-to N'")
     return AutomatonProof(decoder, inner(automaton, decoder), automaton)

@@ -1,8 +1,9 @@
-"""Any automaton as a RASP program for words of limited length: the scan, with log N rounds of composition.
+"""Any automaton as a RASP program for words of limited length: the scan, with log N rounds of composition; or N steps.
 
 Each position begins with the map of states of its own token, an s-op for each state. In a round a position composes its
 map with that of the position 1, 2, 4, … before it, so that after the rounds its map is that of the whole prefix. All s-ops
-of a round are read by one head.
+of a round are read by one head. The tables of a scan grow with the number of maps; beyond a few states, steps are smaller:
+in each round a position takes the step from the state that the position before it had in the round before.
 
 Source: Hillis and Steele, Data Parallel Algorithms (1986); Weiss, Goldberg and Yahav, Thinking Like Transformers (2021).
 """
@@ -15,6 +16,9 @@ from tm2tfr.base.errors import CompileError, visible
 from tm2tfr.sources.automaton.automaton import ACCEPTS, STATE, Automaton
 from tm2tfr.sources.automaton.to_logic import headers
 
+MOST_SCANNED = 6
+"""The most states of a scan: its tables grow with the number of maps of states, and so does the time that they take."""
+
 
 def to_scan(automaton: Automaton, length: int) -> str:
     """Return an automaton as a RASP program for words of up to `length` tokens, with the s-ops `STATE` and `ACCEPTS`.
@@ -24,6 +28,9 @@ def to_scan(automaton: Automaton, length: int) -> str:
     """
     states, lines = automaton.reachable, [*headers(automaton)[:-1], f"# length: {length}", f"# sop: {ACCEPTS}", ""]
     many = len(states)
+    if many > MOST_SCANNED:
+        problem = f"a scan of {many:,} states takes too long to compile, and at most {MOST_SCANNED} are scanned"
+        raise CompileError(f"{visible(automaton.name)}: {problem}: use --by steps")
     needed = [{0}]  # the states from which a round's map is asked, from the last round to the first
     rounds = max(0, (length - 1).bit_length())
     needed += [set(range(many))] * rounds
@@ -45,6 +52,35 @@ def to_scan(automaton: Automaton, length: int) -> str:
     lines.append(f"{STATE} = {{{named}}}[{last}];")
     good = [q for q, state in enumerate(states) if state in set(automaton.accepting)]
     lines.append(f"{ACCEPTS} = {last} in [{', '.join(map(str, good))}];" if good else f"{ACCEPTS} = {last} == {many};")
+    return "\n".join([*lines, ""])
+
+
+def to_steps(automaton: Automaton, length: int) -> str:
+    """Return an automaton as a RASP program that takes one step a round: after round r, r + 1 positions have their state.
+
+    Raises:
+        CompileError: if RASP cannot write one of its tokens.
+    """
+    places = {state: place for place, state in enumerate(automaton.reachable)}
+    hard = next((token for token in automaton.alphabet if '"' in token or not token.isprintable()), None)
+    if hard is not None:
+        problem = f"the texts of RASP have no escapes, so that it cannot write the token {visible(repr(hard))}"
+        raise CompileError(f"{visible(automaton.name)}: {problem}: rename it")
+    after = ", ".join(
+        f'"{places[state]} {token}": "{places[automaton.transitions[state, token]]} "'
+        for state in places
+        for token in automaton.alphabet
+    )
+    lines = [*headers(automaton)[:-1], f"# length: {length}", f"# sop: {ACCEPTS}", ""]
+    lines += [f"_after = {{{after}}};", "_behind = select(indices, indices - 1, ==);", '_state_1 = _after["0 " + tokens];']
+    for r in range(2, length + 1):
+        lines.append(f'_before_{r} = aggregate(_behind, _state_{r - 1}, "0 ");')
+        lines.append(f"_state_{r} = _after[_before_{r} + tokens];")
+    named = ", ".join(f'"{place} ": "{automaton.labels[state]}"' for state, place in places.items())
+    good = ", ".join(f'"{places[state]} "' for state in automaton.accepting if state in places)
+    last = f"_state_{length}"
+    lines.append(f"{STATE} = {{{named}}}[{last}];")
+    lines.append(f"{ACCEPTS} = {last} in [{good}];" if good else f'{ACCEPTS} = {last} == "";')
     return "\n".join([*lines, ""])
 
 

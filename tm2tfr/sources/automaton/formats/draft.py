@@ -113,9 +113,9 @@ class AutomatonDraft(Reading):
         for token in alphabet:
             if token in RESERVED_TOKENS:
                 self.error(self.where, f"the token {token!r} is reserved", "rename it")
-        if not alphabet:
+        if not alphabet and not self.log.broken:
             problem = "no transition reads a token, and no alphabet is given"
-            self.error(self.where, problem, "say which tokens there are: see 'alphabet' in the documentation of automata")
+            self.error(self.where, problem, "list its tokens: <!-- alphabet: ab --> in JFLAP, alphabet: [a, b] in YAML")
         if len(alphabet) > MOST_LETTERS:
             problem = f"the alphabet has {len(alphabet):,} tokens, and at most {MOST_LETTERS:,} are read"
             self.error(self.where, problem, "use fewer tokens")

@@ -87,6 +87,8 @@ def _table(draft: AutomatonDraft, node: Node) -> None:
     rows = draft.entries(node, "state")
     draft.states = {key.text: key for key, _ in rows}
     for state, row in rows:
+        if not state.text:
+            draft.error(state, "a state has no name", "name it")
         if isinstance(row, Scalar) and row.empty:
             continue
         if not isinstance(row, Map):

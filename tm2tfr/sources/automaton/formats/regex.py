@@ -283,7 +283,7 @@ def _made(
     if lost is not None:
         log.add(None, f"the expression has {visible(repr(lost))}, which is not in the alphabet", "add it to the alphabet")
     if not tokens:
-        log.add(None, "the expression names no tokens", "give the alphabet: --alphabet ab, or '# alphabet: ab'")
+        log.add(None, "the expression names no tokens", "name them, as in [ab]*, or write '# alphabet: ab' in its file")
     log.conclude()
     try:
         made = _Thompson(tokens)
