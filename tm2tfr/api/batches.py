@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 from tm2tfr.api.subject import Subject, judged
 from tm2tfr.base.choices import AUTO
 from tm2tfr.base.errors import CompileError, EngineError, InputError
-from tm2tfr.runs.plan import MAX_STEPS, RunOptions, check_engine, is_count, path
+from tm2tfr.runs.plan import MAX_STEPS, RunOptions, as_list, check_engine, is_count, path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,7 +142,7 @@ def _words(inputs: Iterable[str]) -> tuple[str, ...]:
         InputError: if they are a text, or nothing that can be gone through.
     """
     if isinstance(inputs, str) or not isinstance(inputs, Iterable):
-        raise InputError(f"inputs must be a list of words, not {inputs!r}: write {[str(inputs)]!r}")
+        raise InputError(f"inputs must be a list of words, not {inputs!r}: {as_list(inputs)}")
     return tuple(inputs)
 
 

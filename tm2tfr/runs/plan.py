@@ -114,6 +114,11 @@ def check_steps(max_steps: object) -> None:
     raise EngineError(f"max_steps must be a whole number of steps, not {max_steps!r}: use for example 10_000, or None")
 
 
+def as_list(inputs: object) -> str:
+    """Return how what is not a list of words is written as one."""
+    return f"write {[inputs]!r}" if isinstance(inputs, str) else "write words as text in a list"
+
+
 def is_count(number: object, least: int = 0) -> bool:
     """Return whether `number` is a whole number from `least` on."""
     return isinstance(number, int) and not isinstance(number, bool) and number >= least
@@ -195,7 +200,7 @@ class Plan(RunOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.inputs, str) or not isinstance(self.inputs, Iterable):
-            raise InputError(f"inputs must be a list of words, not {self.inputs!r}: write {[str(self.inputs)]!r}")
+            raise InputError(f"inputs must be a list of words, not {self.inputs!r}: {as_list(self.inputs)}")
         object.__setattr__(self, "inputs", tuple(self.inputs))
         if not isinstance(self.soft, tuple) or len(self.soft) != len(HARD):
             raise UsageError(f"soft must be a Soft, not {self.soft!r}: use tm2tfr.Soft('softmax')")

@@ -22,9 +22,9 @@ from typing import Protocol
 
 from tm2tfr.sources.rasp import sops as rasp
 from tm2tfr.sources.rasp.program import Program
-from tm2tfr.sources.rasp.values import shown as written
+from tm2tfr.sources.rasp.values import shown
 from tm2tfr.sources.rasp.write import CALLED, applied
-from tm2tfr.sources.sequence.naming import MOST, shortened, unique
+from tm2tfr.sources.sequence.naming import MOST, marked, shortened
 
 EMBEDDED = ("token", "position", "1", "i", "i^2", "1/(i+1)")
 """What subspaces of the embedding are called."""
@@ -60,11 +60,13 @@ class RaspNames:
         self._tops = {name for name, _ in tops}
         own = [node for name, node in tops if not isinstance(program, Program) or name not in program.library]
         first_nodes = rasp.needed(own if isinstance(program, Program) else [program])
-        rest = [node for node in rasp.needed(node for _, node in tops) if node not in {*first_nodes}]
+        needed = {*first_nodes}
+        rest = [node for node in rasp.needed(node for _, node in tops) if node not in needed]
         self.nodes = (*first_nodes, *rest)
         self._same = rasp.made_alike(self.nodes)
         self._names: dict[rasp.Node, str] = {}
         self._written: dict[rasp.Node, str] = {}
+        self._marks: dict[str, int] = {}
         self._owners: dict[str, rasp.Node | None] = dict.fromkeys(EMBEDDED)
         self.own: set[int] = set()
         loops = [node for node in self.nodes if isinstance(node, rasp.Repeat)]
@@ -99,10 +101,18 @@ class RaspNames:
     def _give(self, node: rasp.Node, names: Sequence[str]) -> None:
         """Give a node the first of some names that is free, or has been given to one that is made in the same way."""
         same = self._same[node]
-        short = [shortened(name.translate(_ROUND)) for name in names]
-        name = next((each for each in short if self._owners.get(each, same) is same), None)
-        name = name or unique(short[0], self._owners)
+        short = (shortened(name.translate(_ROUND)) for name in names)
+        free = next((each for each in short if self._owners.get(each, same) is same), None)
+        name = free or self._marked(shortened(names[0].translate(_ROUND)))
         self._owners[name], self._names[node] = same, name
+
+    def _marked(self, name: str) -> str:
+        """Return a name with marks that is not taken: there may be thousands of one name."""
+        found = name
+        while found in self._owners:
+            self._marks[name] = self._marks.get(name, 0) + 1
+            found = marked(name, self._marks[name])
+        return found
 
     def _name(self, node: rasp.Node) -> None:
         own = [*self._called(node)]
@@ -156,8 +166,9 @@ class RaspNames:
         if isinstance(value, rasp.Node):
             return self._plainly(value) if value in self._names else "…"
         if isinstance(value, list | tuple):
-            return f"({', '.join(map(self._argument, value))})"
-        return _shown(value) if isinstance(value, str | bool | int | Fraction) else getattr(value, "name", "…")
+            more = ["…"] if len(value) > MOST_ENTRIES else []
+            return f"({', '.join([*map(self._argument, value[:MOST_ENTRIES]), *more])})"
+        return shown(value) if isinstance(value, str | bool | int | Fraction) else getattr(value, "name", "…")
 
     # ── how a node is made
     def referred(self, nodes: Iterable[rasp.Node], more: Collection[int] = ()) -> set[int]:
@@ -201,13 +212,13 @@ class RaspNames:
     def _made(self, node: rasp.Node, refer: Refer) -> str:
         """Return how a node is made."""
         if isinstance(node, rasp.Constant):
-            return _shown(node.value)
+            return shown(node.value)
         if isinstance(node, rasp.Tokens | rasp.Indices):
             return f"tokens_{node.conversion}" if isinstance(node, rasp.Tokens) else "indices"
         parts = rasp.made_of(node)
         if isinstance(node, rasp.Aggregate):
             usual = type(node.default) is int and node.default == 0
-            return f"aggregate({', '.join(map(refer, parts))}{'' if usual else f', {_shown(node.default)}'})"
+            return f"aggregate({', '.join(map(refer, parts))}{'' if usual else f', {shown(node.default)}'})"
         if isinstance(node, rasp.Select):
             return f"select({', '.join(map(refer, parts))}, {node.relation})"
         if isinstance(node, rasp.Combined):
@@ -224,7 +235,7 @@ class RaspNames:
             return f"the loop of {', '.join(map(refer, node.states))}"
         if not isinstance(node, rasp.Elementwise):
             raise TypeError(f"{type(node).__name__} is not a node of a program")
-        entries = [_shown(k) + (f": {_shown(v)}" if node.operator == "table" else "") for k, v in node.entries]
+        entries = [shown(k) + (f": {shown(v)}" if node.operator == "table" else "") for k, v in node.entries]
         if len(entries) > MOST_ENTRIES + 1:
             entries = [*entries[:MOST_ENTRIES], f"… {len(entries) - MOST_ENTRIES} more"]
         alone, first = node.operator in (*CALLED, "table"), node.arguments[0]
@@ -253,14 +264,6 @@ def _continues(first: rasp.Node, operator: str) -> bool:
     if isinstance(first, rasp.Elementwise):
         return len(first.arguments) == 2 and {first.operator, operator} <= {"+", "-"}
     return isinstance(first, rasp.Combined) and first.operator == operator != "not"
-
-
-def _shown(value: rasp.Atom) -> str:
-    """Return a value as RASP text writes it, of a number with thousands of digits a sign that there is one."""
-    try:
-        return written(value)
-    except ValueError:
-        return "…"
 
 
 def _needs_brackets(node: rasp.Node) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -28,6 +28,7 @@ from tm2tfr.sources.rasp.language import scope as names
 from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.elaborate import Elaborator
 from tm2tfr.sources.rasp.language.parse import parse
+from tm2tfr.sources.rasp.language.repeating import assigned_in
 from tm2tfr.sources.rasp.program import Program, Word
 from tm2tfr.sources.rasp.read import elaborated, read
 from tm2tfr.sources.rasp.sops import Atom, Node, Selector, SOp
@@ -38,6 +39,7 @@ WELCOME = "RASP\nrunning example is: hello"
 PROMPTS = re.compile(r"^(>>|\.\.) ?")
 """The prompts of a session that is pasted or read from a file: of a statement, and of a line that continues one."""
 _SETTINGS = re.compile(r"(set|show|examples|full seq display|exit|quit)\b")
+_BLOCK = re.compile(r"(def|for)\s|repeat\s+\w")
 _TEXT_OR_COMMENT = re.compile(r'"[^"\n]*"|#[^\n]*')
 _LARGE = 10**30
 """Numbers from this on are shown with their exponent: Python writes no whole number of over 4,300 digits."""
@@ -53,7 +55,7 @@ def is_complete(text: str) -> bool:
     bare = _TEXT_OR_COMMENT.sub("", text).strip()
     if not bare or bare.startswith(":") or _SETTINGS.match(bare):
         return True
-    if bare.startswith(("def ", "for ")):
+    if _BLOCK.match(bare):
         return bare.count("{") <= bare.count("}") and bare.endswith(("}", ";"))
     return bare.endswith(";")
 
@@ -184,7 +186,7 @@ class RaspPrompt:
             return
         for name in [name for name, value in self._scope.names.items() if value is names.BROKEN]:
             del self._scope.names[name]  # what a loaded file could not define
-        if isinstance(statement, s.Assignment | s.Definition | s.Loop | s.Loading):
+        if isinstance(statement, s.Assignment | s.Definition | s.Loop | s.Repetition | s.Loading):
             text = statement.source.text[statement.start : statement.end]
             self.statements.append(f'load "{statement.file}";\n' if isinstance(statement, s.Loading) else f"{text}\n")
         match statement:
@@ -192,11 +194,9 @@ class RaspPrompt:
                 read = statement.expression
                 name = read.name if isinstance(read, s.Variable) else "" if isinstance(worker.last, Node) else "out"
                 yield from self._named(name, worker.last)
-            case s.Assignment():
-                for variable in statement.names:
-                    yield from self._named(variable.name, self._scope.names[variable.name])
-            case s.Definition():
-                yield from self._named(statement.name.name, self._scope.names[statement.name.name])
+            case s.Assignment() | s.Definition() | s.Repetition():
+                for name in _defined(statement, self._scope):
+                    yield from self._named(name, self._scope.names[name])
             case s.Loading():
                 shows, self.shows = self.shows, set()
                 for name, value in loaded.items():
@@ -292,11 +292,20 @@ class RaspPrompt:
 
 def _noted(loaded: dict[str, names.Meta], statement: s.Statement, scope: names.Scope) -> None:
     """Note what a statement of a loaded file has defined, in the place of what an earlier one did."""
-    assigned = statement.names if isinstance(statement, s.Assignment) else ()
-    defined = (statement.name,) if isinstance(statement, s.Definition) else assigned
-    for name in (variable.name for variable in defined if not variable.name.startswith("_")):
-        loaded.pop(name, None)
-        loaded[name] = scope.names[name]
+    for name in _defined(statement, scope):
+        if not name.startswith("_"):
+            loaded.pop(name, None)
+            loaded[name] = scope.names[name]
+
+
+def _defined(statement: s.Statement, scope: names.Scope) -> list[str]:
+    """Return the names that a statement has defined, in its order; what stays within a loop is not among them."""
+    found: Iterable[s.Variable] = statement.names if isinstance(statement, s.Assignment) else ()
+    if isinstance(statement, s.Definition):
+        found = (statement.name,)
+    if isinstance(statement, s.Repetition):
+        found = assigned_in(statement.body)
+    return [variable.name for variable in found if variable.name in scope.names]
 
 
 def _evaluated(node: SOp | Selector, word: Word, full: bool) -> list[str]:

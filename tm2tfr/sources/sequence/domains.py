@@ -41,6 +41,7 @@ class _Sets:
     def __init__(self) -> None:
         self._numbers: dict[tuple[frozenset[seq.Item], frozenset[seq.Item]], int] = {}
         self._sets: list[frozenset[seq.Item]] = []
+        self._sizes: list[int] = []
         self._within: dict[tuple[int, int], bool] = {}
 
     def number(self, values: frozenset[seq.Item]) -> int:
@@ -49,6 +50,7 @@ class _Sets:
         if found is None:
             found = self._numbers[typed] = len(self._sets)
             self._sets.append(values)
+            self._sizes.append(len(values))
         return found
 
     def within(self, number: int, other: int) -> bool:
@@ -59,6 +61,10 @@ class _Sets:
             found = own <= others and (_truths(own) == _truths(others) or not (0 in own or 1 in own))
             self._within[number, other] = found
         return found
+
+    def combinations(self, numbers: Iterable[int]) -> int:
+        """Return in how many ways a value of each of some sets can be chosen."""
+        return prod(map(self._sizes.__getitem__, numbers))
 
     def __getitem__(self, number: int) -> frozenset[seq.Item]:
         return self._sets[number]
@@ -173,7 +179,7 @@ class Domains:
 
     def sets_at(self, roots: Sequence[seq.Operation], n: int, i: int) -> tuple[int, ...]:
         """Return the numbers of the sets of `roots` at position i of inputs of length n."""
-        return tuple(self._at[root][n - 1][i] for root in roots)
+        return tuple([self._at[root][n - 1][i] for root in roots])
 
     def together(
         self, nodes: Sequence[seq.Operation], roots: Sequence[seq.Operation], sets: tuple[int, ...]
@@ -198,19 +204,19 @@ class Domains:
         return found
 
     def _is_apart(self, sets: tuple[int, ...]) -> bool:
-        return prod(len(self._sets[number]) for number in sets) > EXACT
+        return self._sets.combinations(sets) > EXACT
 
     def _images_of(
         self, nodes: Sequence[seq.Operation], roots: Sequence[seq.Operation], sets: tuple[int, ...]
     ) -> tuple[int, ...]:
         """Return the number of the set of values of each node where the `roots` of all of them have these sets."""
         at = dict(zip(roots, sets, strict=True))
-        return tuple(self._image_number(node, tuple([at[root] for root in self.function(node).roots])) for node in nodes)
+        return tuple([self._image_number(node, tuple([at[root] for root in self.function(node).roots])) for node in nodes])
 
     def _combined(self, nodes: Sequence[seq.Operation], images: tuple[int, ...]) -> Iterable[Tuple]:
         """Return each combination of values of nodes that have these sets of values; a node may be there twice."""
         own = dict(zip(nodes, images, strict=True))
-        many = prod(len(self._sets[number]) for number in own.values())
+        many = self._sets.combinations(own.values())
         if many > MOST_COMBINATIONS:
             largest = max(own, key=lambda node: len(self._sets[own[node]]))
             what = f"{seq.called(largest)} and what it is combined with have {many:,} combinations of values"
@@ -300,8 +306,7 @@ class Domains:
         roots, found, tried = roots_of(nodes), set[Tuple](), set[tuple[int, ...]]()
         for sets in self._everywhere(roots):
             images = self._images_of(nodes, roots, sets)
-            own = prod(len(self._sets[number]) for number in images)
-            if min(own, prod(len(self._sets[number]) for number in sets)) > most:
+            if min(self._sets.combinations(images), self._sets.combinations(sets)) > most:
                 return most + 1
             self._add_together(found, tried, nodes, roots, sets)
             if len(found) > most:

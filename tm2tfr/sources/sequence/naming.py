@@ -7,15 +7,19 @@ is added elsewhere. So a long text is shortened by itself alone, and of two thin
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 MOST = 40
 """The most characters of a name."""
+LONG = 500
+"""Of a text of more than twice as many characters, the beginning and the end are looked at alone."""
 CUT = "…"
 MARK = "'"
 """What a name gets at its end, once more for each that is taken."""
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
+@lru_cache(maxsize=4_096)
 def shortened(text: str, most: int = MOST) -> str:
     """Return a text in at most `most` characters, on one line.
 
@@ -28,7 +32,15 @@ def shortened(text: str, most: int = MOST) -> str:
     >>> shortened("the_number_of_tokens_that_are_like_this_one_or_another")
     'the_number_of_tokens_that…one_or_another'
     """
+    return _cut(text, most)
+
+
+@lru_cache(maxsize=1 << 12)
+def _cut(text: str, most: int) -> str:
+    """Return what `shortened` does: hidden units of one table all ask for the same."""
     text = " ".join(text.split())
+    if len(text) > 2 * LONG:  # every choice of words is tried below
+        text = f"{text[:LONG]}{CUT}{text[-LONG:]}"
     while len(text) > most:
         start, end = _innermost(text)
         cut = _words(text, start, end, len(text) + len(CUT) - most)
@@ -48,8 +60,13 @@ def unique(name: str, taken: Collection[str], most: int = MOST) -> str:
     found, marks = shortened(name, most), 0
     while found in taken:
         marks += 1
-        found = ended(name, MARK * marks if marks < 4 else f"{MARK}{marks}", most)
+        found = marked(name, marks, most)
     return found
+
+
+def marked(name: str, marks: int, most: int = MOST) -> str:
+    """Return a name with so many marks at its end: from four on, with their number."""
+    return ended(name, MARK * marks if marks < 4 else f"{MARK}{marks}", most)
 
 
 def ended(name: str, end: str, most: int = MOST) -> str:
@@ -92,9 +109,13 @@ def _words(text: str, start: int, end: int, size: int) -> tuple[int, int] | None
 
     Where all of them are fewer, that is all; None: of the whole text, they would leave nothing.
     """
-    firsts = [start, *(n + 1 for n in range(start, end) if text[n] == " ")]
-    lasts = [*(n for n in range(start, end) if text[n] == " "), end]
-    spans = [(a, b) for n, a in enumerate(firsts) for b in lasts[n:] if b - a >= size]
+    blanks = [n for n in range(start, end) if text[n] == " "]
+    lasts, spans, n = [*blanks, end], list[tuple[int, int]](), 0
+    for first in [start, *(blank + 1 for blank in blanks)]:
+        while n < len(lasts) and lasts[n] - first < size:
+            n += 1
+        if n < len(lasts):  # a longer one loses no less
+            spans.append((first, lasts[n]))
     if end - start == len(text):
         spans = [(a, b) for a, b in spans if (a, b) != (start, end)]
         if not spans:

@@ -106,7 +106,7 @@ class Rooted:
             self._known.update((key, self._evaluated(key)) for key in missing)
         else:
             self._known.update(zip(missing, self._evaluated_together(missing), strict=True))
-        return [self._known[key] for key in combinations]
+        return list(map(self._known.__getitem__, combinations))
 
     def _evaluated_together(self, combinations: Sequence[Tuple]) -> list[Item | Nothing]:
         """Return what `_evaluated` does for each, step by step for all of them."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +17,12 @@ import tm2tfr
 from tests.sources.rasp.language.test_loops import PROGRAMS
 from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, Tm2tfrError
+from tm2tfr.engines.dense import DenseDecoder
+from tm2tfr.runs.told import Cause
 from tm2tfr.sources.rasp.evaluate import Undefined, evaluate
 from tm2tfr.sources.rasp.read import read
+from tm2tfr.transformer.matrix import Matrix
+from tm2tfr.transformer.weights import Decoder, matrices, replaced
 
 
 @pytest.mark.slow
@@ -109,3 +115,65 @@ def test_what_does_not_know_loops_says_so(call: Callable[[Subject, Path], object
     made = tm2tfr.Subject.of(read(PROGRAMS["minimum"], file="p.rasp").program, options={"max_length": 3})
     with pytest.raises(Tm2tfrError, match=re.escape(problem)):
         call(made, tmp_path / "x")
+
+
+def cause(decoder: Decoder, word: str) -> Cause:
+    """Return the cause of the first difference on a word, with the program as the reference."""
+    found = tm2tfr.check(decoder, word, machine=read(PROGRAMS["parity"], file="p.rasp").program)
+    assert not found.agrees
+    assert found.divergence is not None
+    assert found.divergence.cause is not None
+    return found.divergence.cause
+
+
+@pytest.mark.slow
+def test_the_cause_of_a_difference_names_the_pass() -> None:
+    program = read(PROGRAMS["parity"], file="p.rasp").program
+    right = tm2tfr.compile(program, max_length=5)
+    right = dataclasses.replace(right, loops=(dataclasses.replace(right.loops[0], times=6),))  # wrong weights may not end
+    path, passes = "layers.2.feed_forward.output", set()
+    matrix = matrices(right)[path]
+    for place in range(0, matrix.nonzero, 2):
+        entries = {(row, column): value for row, column, value in matrix.entries()}
+        entries[list(entries)[place]] = 0.0
+        wrong = replaced(right, {path: Matrix.from_entries(matrix.shape, entries)})
+        if not tm2tfr.check(wrong, "01101", machine=program).agrees:
+            told = cause(wrong, "01101")
+            assert (told.layer, told.part) == (2, "feed_forward")
+            assert f"pass {told.made}, feed-forward" in str(told)
+            assert told.as_dict()["made"] == told.made
+            passes.add(told.made)
+    assert passes >= {1, 2}
+
+
+@pytest.mark.parametrize("until", [{(0, 0): 0.0}, "always"])
+def test_a_loop_that_ends_too_early_or_too_late_is_the_cause(until: Any) -> None:
+    right = tm2tfr.compile(read(PROGRAMS["parity"], file="p.rasp").program, max_length=5)
+    one = right.layout["1"].start
+    row = Matrix.from_entries((1, right.layout.width), {(0, one): 1.0} if until == "always" else until)
+    wrong = dataclasses.replace(right, loops=(dataclasses.replace(right.loops[0], until=row, times=3),))
+    told = cause(wrong, "01101")
+    assert told.subspace == "the passes of loop 1"
+    assert (told.expected, told.found) == ("4", "1" if until == "always" else "3")
+    assert tm2tfr.check(wrong, "0" if until == "always" else "0110", machine=None).agrees
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["looped-parity", "looped-addition"])
+def test_inputs_of_many_lengths_are_answered_right(name: str) -> None:
+    """All lengths to 200 are tried by ``benchmarks/loops.py``; here a few of them, up to 60."""
+    program, rng = tm2tfr.load(name), random.Random(name)
+    decoder = tm2tfr.compile(program, max_length=60)
+    labels = [int(label) for label in decoder.outputs[0].labels or ()]
+    for dtype in ("float64", "float32"):
+        dense = DenseDecoder(decoder, dtype)  # type: ignore[arg-type]
+        for n in (1, 2, 3, 7, 20, 41, 60):
+            plus = rng.randrange(n)
+            bits = "".join(rng.choices("01", k=n))
+            digits = "".join(rng.choices("0123456789", k=plus)) + "+" + "9" * (n - 1 - plus)
+            word = bits if name == "looped-parity" else digits
+            left, _, right = digits.partition("+")
+            total = str(int(left or "0") + int(right or "0")).zfill(n)
+            wanted = [bits[: i + 1].count("1") % 2 for i in range(n)] if word == bits else [*map(int, total)]
+            logits = dense.run([[decoder.numbers[token] for token in word]]).logits[: len(labels), 0]
+            assert [labels[k] for k in logits.argmax(axis=0)] == wanted

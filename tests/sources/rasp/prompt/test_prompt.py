@@ -51,6 +51,9 @@ def test_a_transcript_is_read_and_gives_itself() -> None:
         ("def f(a) {\n  return a;", False),
         ("def f(a) {\n  return a;\n}", True),
         ("for i in [1] {\n}", True),
+        ("repeat 3 {\n  x = x + 1;", False),
+        ("repeat until done {\n  x = x + 1;\n}", True),
+        ("repeat = 2;", True),
         ('d = {"a": 1}', False),
         ('set example "abc"', True),
         ("examples off", True),
@@ -93,3 +96,12 @@ def test_the_scripts_of_the_authors_give_their_values(monkeypatch: pytest.Monkey
         theirs = values(iter((folder / "tgt" / script.name).read_text(encoding="utf-8").splitlines()))
         assert own == theirs, script
     assert len(scripts) == 21
+
+
+def test_a_loop_is_typed_and_shown_with_the_values_of_its_last_pass() -> None:
+    session = RaspPrompt()
+    list(session.answers('set example "aab"'))
+    assert list(session.answers("x = 0;")) == ["     value: x = 0"]
+    shown = list(session.answers("repeat 3 { s = select(indices, x, ==); x = x + indices; }"))
+    assert shown == ["     s-op: x", ' \t Example: x("aab") = [0, 3, 6] (ints)']
+    assert "".join(session.statements).endswith("x = x + indices; }\n")

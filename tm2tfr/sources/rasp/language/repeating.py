@@ -41,7 +41,7 @@ def repeat(worker: _Elaborator, statement: s.Repetition, scope: names.Scope) -> 
         what = "a loop cannot be repeated by another one"
         raise names.StatementRefused(statement, what, "use one loop that does a part of the work in each pass")
     times = None if statement.times is None else _times(worker.value(statement.times, scope), statement.times)
-    assigned = list(dict.fromkeys(_assigned(statement.body)))
+    assigned = list(dict.fromkeys(assigned_in(statement.body)))
     asked, states = len(worker.requests), dict[str, State]()
     for name in assigned:
         if (before := _known(name, scope)) is not None:
@@ -127,7 +127,7 @@ def _times(value: names.Meta, part: s.Expression) -> int:
     return number
 
 
-def _assigned(statements: Sequence[s.Statement]) -> Iterator[s.Variable]:
+def assigned_in(statements: Sequence[s.Statement]) -> Iterator[s.Variable]:
     """Yield the variables that the statements of a block assign, each name once."""
     found: dict[str, s.Variable] = {}
     waiting = list(statements)
