@@ -308,8 +308,6 @@ def test_no_temperature_is_for_steep_queries(capsys: pytest.CaptureFixture[str])
         main(["check", *SINCE, *SOFT, *none])
     assert end.value.code == 2
     refused = "decision of (Q[a] | Q[b]) since Q[b]': its gap shrinks with the position, so softmax needs a temperature"
-        "head 'decision of (Q[a] | Q[b]) since Q[b]': its gap shrinks with the position, so softmax needs a temperature"
-    )
     assert f"{refused}: use" in capsys.readouterr().err
 
 
