@@ -160,11 +160,11 @@ with counting() as show:
 COMPILE = """
 import time
 from tm2tfr.cli import progress
-from tm2tfr.base.native.function import compiling
+from tm2tfr.base.waiting import waiting
 progress.PATIENCE = {patience}
 with progress.telling_of_compiling({arguments}):
     {around}
-        with compiling():
+        with waiting("compiling a thing"):
             time.sleep(0.3)
 """
 
@@ -229,7 +229,14 @@ def test_nothing_is_shown_where_there_is_no_terminal() -> None:
 )
 def test_compiling_is_said_where_it_lasts(patience: float, arguments: list[str], around: str, times: int) -> None:
     written = on_a_terminal(COMPILE.format(patience=patience, arguments=arguments, around=around))
-    assert ("compiling the fast engine, once: this may take a minute or two" in written) is bool(times)
+    assert ("compiling a thing" in written) is bool(times)
+
+
+@pytest.mark.slow
+def test_a_long_compilation_of_weights_is_said() -> None:
+    quickly = "from tm2tfr.cli import main, progress\nprogress.PATIENCE = 0.01"
+    script = f"{quickly}\ntry: main(['compile', 'sort'])\nexcept SystemExit: pass"
+    assert "compiling sort to weights" in on_a_terminal(script)
 
 
 @pytest.mark.slow

@@ -16,7 +16,8 @@ import pytest
 
 from tests.cli.test_commands import ROOT
 from tm2tfr.base.native import folder, function
-from tm2tfr.base.native.function import Caller, KeptFunction, description, noticed, words
+from tm2tfr.base.native.function import COMPILING, Caller, KeptFunction, description, words
+from tm2tfr.base.waiting import noticed
 
 if find_spec("numba") is None:
     pytest.skip("this code is compiled by Numba: install tm2tfr[fast]", allow_module_level=True)
@@ -90,8 +91,8 @@ def test_compiled_kept_loaded_and_what_is_not_loaded(cache: Path) -> None:
     given, told = arguments(), list[str]()
 
     @contextmanager
-    def telling() -> Iterator[None]:
-        told.append("begins")
+    def telling(text: str) -> Iterator[None]:
+        told.append(text)
         yield
         told.append("ends")
 
@@ -99,7 +100,7 @@ def test_compiled_kept_loaded_and_what_is_not_loaded(cache: Path) -> None:
         assert caller(*given) == WANTED
         assert caller(*arguments()) == WANTED
         assert Caller(KeptFunction("summed", made(times)))(*arguments()) == WANTED
-    assert told == ["begins", "ends"]  # where it is compiled, not where it is loaded
+    assert told == [COMPILING, "ends"]  # where it is compiled, not where it is loaded
     given = arguments()
     assert caller(*given) == WANTED
     assert given[0].first.tolist() == [[0, 2, 4], [6, 8, 10]]

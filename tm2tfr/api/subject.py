@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, a_or_an, addressed, did_you_mean
+from tm2tfr.base.errors import CompileError, InputError, SpecWarning, UsageError, a_or_an, addressed, did_you_mean, visible
 from tm2tfr.base.files import is_weights
+from tm2tfr.base.waiting import waiting
 from tm2tfr.contract.keywords import CircuitParameters
 from tm2tfr.contract.options import CircuitOptions, everything, fields_of, option_called
 
@@ -237,7 +238,8 @@ class Subject:
         """
         if self.weights is not None:
             return self.weights
-        return self.kind.compile(self.right, self.options)
+        with waiting(f"compiling {visible(str(self.right.name))} to weights"):
+            return self.kind.compile(self.right, self.options)
 
     @cached_property
     def program(self) -> Any:

@@ -28,9 +28,8 @@ WAITING = " (starting the fast engine; its first use compiles it)"
 """Shown while a run has not begun after a second."""
 
 
-COMPILING = "compiling the fast engine, once: this may take a minute or two"
-"""Shown while code is compiled, once that has taken `PATIENCE` seconds."""
 PATIENCE = 1.5
+"""The seconds after which work that may take long is shown, see `tm2tfr.base.waiting`."""
 RATE = "{task.fields[rate]:,.0f} per second"
 QUIET = {"--quiet", "-q", "--json", "json", "--format=json"}
 """The words of a command line that ask for no progress."""
@@ -254,17 +253,17 @@ def making(things: str, meanwhile: str = "") -> Iterator[Callable[[int, int], No
 
 
 def telling_of_compiling(arguments: Sequence[str]) -> AbstractContextManager[object]:
-    """Return what shows on a terminal that code is being compiled, as long as a command lasts that is not to be quiet."""
+    """Return what shows on a terminal that something is compiled, as long as a command lasts that is not to be quiet."""
     if not sys.stderr.isatty() or QUIET.intersection(arguments):
         return nullcontext()
-    from tm2tfr.base.native.function import noticed
+    from tm2tfr.base.waiting import noticed
 
     return noticed(_compiling)
 
 
 @contextmanager
-def _compiling() -> Iterator[None]:
-    """Show that code is being compiled, once it takes a while: above the line that is there, or in one of its own."""
+def _compiling(text: str) -> Iterator[None]:
+    """Show that something is compiled, once it takes a while: above the line that is there, or in one of its own."""
     own: list[Bar] = []
 
     def show() -> None:
@@ -272,9 +271,9 @@ def _compiling() -> Iterator[None]:
             return  # this line says it
         above = next((bar for bar in _lines if bar.live.is_started), None)
         if above is not None:
-            above.console.print(COMPILING, highlight=False)
+            above.console.print(text, highlight=False)
             return
-        own.append(line(COMPILING))
+        own.append(line(text))
         own[0].add_task("", total=None)
         own[0].start()
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -18,10 +17,13 @@ import numpy as np
 
 from tm2tfr.base.errors import EngineError, required
 from tm2tfr.base.native import folder
+from tm2tfr.base.waiting import waiting
 
 if TYPE_CHECKING:
     from tm2tfr.base.native.loading import MachineCode
 
+COMPILING = "compiling the fast engine, once: this may take a minute or two"
+"""What is said while code is compiled, in whichever thread that is."""
 _MAGIC = b"tm2tfr code 1\n"
 _DIGEST = 64
 """The length of a SHA-256 in hexadecimal."""
@@ -101,7 +103,7 @@ class KeptFunction:
         from tm2tfr.base.native.building import built  # noqa: PLC0415  (Numba takes its time to load)
         from tm2tfr.base.native.loading import MachineCode  # noqa: PLC0415
 
-        with compiling():
+        with waiting(COMPILING):
             found = built(self._made(), arguments)
         if found is None:
             return None
@@ -276,24 +278,3 @@ def _flatten(argument: object, kinds: list[object], found: list[int]) -> None:
 def words(argument: object) -> list[int]:
     """Return an argument as machine words."""
     return flat(argument)[1]
-
-
-# ── Whoever asks for it is told while code is compiled, which may take a minute or more; nobody else is.
-Notice = Callable[[], AbstractContextManager[object]]
-"""Returns what is entered when compiling begins, in whichever thread that is, and left when it ends."""
-_notices: list[Notice] = []
-
-
-@contextmanager
-def noticed(notice: Notice) -> Iterator[None]:
-    """Have `notice` called whenever code is compiled, as long as this lasts."""
-    _notices.append(notice)
-    try:
-        yield
-    finally:
-        _notices.remove(notice)
-
-
-def compiling() -> AbstractContextManager[object]:
-    """Return what is entered while code is compiled."""
-    return _notices[-1]() if _notices else nullcontext()
