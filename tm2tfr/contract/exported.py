@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import ExportError, a_or_an, plural, visible
+from tm2tfr.base.text.words import read_word, written
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import AnyRow, Column, Truth
 from tm2tfr.transformer.residual import Residual
@@ -95,8 +96,12 @@ class ExportReference:
     # ── inputs, and what is right on them ───────────────────────────────────────────────────────────────────
     @property
     def example(self) -> str:
-        """The input that a model card shows, as the model is given it."""
-        return str(self.source.own_input(self.program))
+        """The input that a model card shows, as the model is given it: the program's own, cut where it is too long."""
+        word = str(self.source.own_input(self.program))
+        longest = self.decoder.positions
+        if not self.decoder.labeller or longest is None or (excess := len(self.fed(word)) - longest) <= 0:
+            return word
+        return written(read_word(word)[:-excess])
 
     @property
     def parted(self) -> tuple[str, str]:
