@@ -195,7 +195,8 @@ class ExportReference:
     def origin(self, what: str = LABELLER) -> str:
         """Return the paragraphs of a model card that say where the model comes from; `what` it is."""
         about = f"\n{self.about}" if self.about else ""
-        return f"""A {self.noun} as {what}.
+        noun = a_or_an(self.noun)
+        return f"""{noun[0].upper()}{noun[1:]} as {what}.
 
 This model was not trained: its weights were compiled from {a_or_an(self.noun)} by tm2tfr {__version__}.{about}"""
 
