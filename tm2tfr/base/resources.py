@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from itertools import islice
 from pathlib import Path
 
-from tm2tfr.base.errors import NotFoundError, ReadError, did_you_mean
+from tm2tfr.base.errors import NotFoundError, ReadError, a_or_an, did_you_mean
 from tm2tfr.base.text.source import MACHINE_BYTES, MAX_BYTES
 
 
@@ -118,7 +118,7 @@ def _not_found(kind: ResourceKind, name: str) -> str:
 def _known(kind: ResourceKind) -> str:
     """Return what can be named, as part of a remedy."""
     if kind.command:
-        return f"a {kind.noun} that '{kind.command}' lists"
+        return f"{a_or_an(kind.noun)} that '{kind.command}' lists"
     return f"one of the shipped {kind.noun}s: {', '.join(shipped(kind))}"
 
 

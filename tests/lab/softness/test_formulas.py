@@ -307,9 +307,7 @@ def test_no_temperature_is_for_steep_queries(capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit) as end:
         main(["check", *SINCE, *SOFT, *none])
     assert end.value.code == 2
-    refused = (
-        "head 'decision of (Q[a] | Q[b]) since Q[b]': its gap shrinks with the position, so softmax needs a temperature"
-    )
+    refused = "decision of (Q[a] | Q[b]) since Q[b]': its gap shrinks with the position, so softmax needs a temperature"
     assert f"{refused}: use" in capsys.readouterr().err
 
 

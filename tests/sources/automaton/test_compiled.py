@@ -52,15 +52,19 @@ def test_random_star_free_automata_on_all_words_to_length_8() -> None:
 
 
 @pytest.mark.slow
-def test_other_random_automata_on_all_words_to_length_6() -> None:
-    left = tries(40)
-    for automaton in random_automata(8, 10 * left):
+def test_other_random_automata_on_all_words_to_length_8() -> None:
+    left, cells = tries(200), 0
+    for automaton in random_automata(31, 10 * left):
         if decided(automaton).cascade is not None or not left:
             continue
-        found = compared(automaton, 6, AutomatonOptions(by="scan" if left % 2 else "steps", max_length=6))
+        found = compared(automaton, 8, AutomatonOptions(by="scan", max_length=8))
         assert found.failure is None, (automaton.transitions, found.failure)
-        left -= 1
+        if left % 5 == 0:
+            steps = compared(automaton, 6, AutomatonOptions(by="steps", max_length=6))
+            assert steps.failure is None, (automaton.transitions, steps.failure)
+        left, cells = left - 1, cells + found.cells
     assert left == 0
+    assert cells > tries(200) * 50_000
 
 
 @pytest.mark.parametrize("name", shipped())

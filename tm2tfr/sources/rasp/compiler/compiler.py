@@ -176,7 +176,7 @@ class _Attempt:
 
     def __init__(self, program: Program, text: str, options: RaspOptions) -> None:
         self._program, self._text, self._options = program, text, options
-        self._file = f"{program.name}.rasp"
+        self._file, self._names = f"{program.name}.rasp", RaspNames(program)
         said = headers(Log(SourceText(program.text, f"{program.name}.rasp")))
         self._length = options.max_length or said.length or LENGTH
         self.longest = MOST_LENGTH if options.unbounded else self._length
@@ -196,7 +196,7 @@ class _Attempt:
 
     def _compiled(self, outputs: Sequence[NamedSOp], notes: Sequence[str]) -> Decoder:
         program, limits = self._program, limits_of(self._options)
-        graph = lowered(program, outputs, file=self._file)
+        graph = lowered(program, outputs, file=self._file, names=self._names)
         if self._options.unbounded:
             stated = {"sop": program.chosen, "alphabet": written(program.alphabet), "unbounded": "True", "mask": "none"}
             said = provenance.stated(RASP, source=self._text, name=program.name, options=stated)
@@ -237,7 +237,7 @@ class _Attempt:
 
     def _refusal(self, found: Ahead) -> CompileError:
         selector = found.selector
-        name = f"the selector {RaspNames(self._program)[selector]!r}{'' if selector.span else ' of the library'}"
+        name = f"the selector {self._names[selector]!r}{'' if selector.span else ' of the library'}"
         where = f"position {found.query} selects position {found.key}"
         what = f"{name} looks ahead: on the input {shown_word(found.word)}, {where}"
         remedy = "omit --mask future, or select only keys up to the query with 'and select(indices, indices, <=)'"

@@ -17,10 +17,15 @@ Structure = tuple[object, ...]
 """What a node is made of, apart from its key, name and text."""
 
 
-def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: str = "") -> seq.SequenceGraph:
+def lowered(
+    program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: str = "", names: RaspNames | None = None
+) -> seq.SequenceGraph:
     """Return the graph of a program with these outputs, the answer first.
 
     Two s-ops that are made in the same way become one node; two selectors stay two, as in the authors' interpreter.
+
+    Args:
+        names: those of the program, if they are known.
 
     Raises:
         CompileError: if the alphabet of the program is not known.
@@ -33,7 +38,7 @@ def lowered(program: Program, outputs: Sequence[tuple[str, sops.SOp]], *, file: 
     if equal is not None:
         what = f"{program.name}: the tokens {shown(by_value[equal])} and {shown(equal)} are equal"
         raise CompileError(f"{what}: list one of them in the alphabet")
-    lowering = _Lowering(program.alphabet, RaspNames(program))
+    lowering = _Lowering(program.alphabet, names or RaspNames(program))
     lowering.add([node for _, node in outputs])
     return seq.SequenceGraph(
         name=program.name,

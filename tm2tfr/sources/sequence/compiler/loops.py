@@ -3,8 +3,9 @@
 What is before a loop, what it computes in a pass and what is behind it are sections of the stream's times, one after the
 other. A state has a one-hot subspace. The first layer of a pass, which has no attention, replaces it by the code of what
 it is next, and takes everything away that the last pass has written: all of that is 0 or more, so that a hidden unit
-ReLU(x) takes x away exactly, in floats as well. In the first pass all of it is 0, which tells that pass from the others:
-the state is then the code of its first value. After the last pass, everything is there as that pass has written it.
+ReLU(x) takes x away exactly, in floats as well (Lemma 7). In the first pass all of it is 0, which tells that pass from
+the others: the state is then the code of its first value. After the last pass, everything is there as that pass has
+written it.
 """
 
 from __future__ import annotations
