@@ -100,6 +100,7 @@ def test_the_commands_take_options_and_draw_writes_a_picture(
     lines += [
         ":compile r --max-length 5",
         ":compile --max-length=6 --mask none",
+        ':explain r --alphabet "abc"',
         ":check r --max-lenght 5",
         ":check r --mask",
         ":compile r --max-values 2",
@@ -111,6 +112,8 @@ def test_the_commands_take_options_and_draw_writes_a_picture(
     assert [line for line in out if "draw" in line] == ["     draw: wrote r.svg", "     draw: wrote out.svg"]
     assert "<title>r(&quot;abc&quot;) = cba</title>" in Path("r.svg").read_text(encoding="utf-8").replace('"', "&quot;")
     assert [line.split()[-1] for line in out if line.startswith("positions")] == ["5", "6"]
+    heads = out[out.index(next(line for line in out if line.startswith("heads attend to"))) + 1 :]
+    assert [line.split("  ")[0] for line in heads[:2]] == ["full_s", "r.select(indices, … - indices - 1, ==)"]
     options = "--alphabet, --max-length, --mask, --max-values, --max-units, --unbounded"
     assert [line for line in err.splitlines() if line[:1] != " "] == [
         "drawing tokens: tokens: the input has 41 positions, and at most 40 can be drawn legibly: use a shorter input",

@@ -107,7 +107,7 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Compile Turing machines, Boolean circuits, RASP programs and formulas of temporal logic to transformer weights.
+    """Compile Turing machines, circuits, RASP programs, formulas of temporal logic and automata to transformer weights.
 
     Every token that the weights answer is checked against an independent reference.
     """

@@ -31,6 +31,7 @@ Statements end with a semicolon: tokens;  c = indices + 4;  c("abc");  select(in
   set example "abc"    the input on which values are shown; also: show example, examples off, full seq display on
   draw(s, "abc");      draw a run of an s-op, with every selector as a matrix, to s.svg
   :compile [S-OP]      compile the session's last s-op, or this one, and print its layers
+  :explain [S-OP]      say what each direction of its weights holds, and where each head looks
   :check [S-OP]        compare its weights with the interpreter on the example, at every position
   :explore [S-OP]      write the page of that run to S-OP.html
                        these take the options of 'tm2tfr compile', such as --max-length 20
@@ -105,12 +106,11 @@ def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
 # ── commands of the prompt itself ───────────────────────────────────────────────────────────────────────────
 def _commanded(session: RaspPrompt, line: str) -> Iterator[str]:
     name, _, argument = line[1:].rstrip("; ").partition(" ")
-    argument = argument.strip().strip('"')
     if name in ("quit", "exit", "q"):
         raise Ended
     if name not in COMMANDS:
         raise UsageError(f"there is no command {':' + name!r}{did_you_mean(name, COMMANDS)}: ':help' lists the commands")
-    return COMMANDS[name](session, argument)
+    return COMMANDS[name](session, argument.strip())
 
 
 def _help(session: RaspPrompt, argument: str) -> Iterator[str]:
@@ -121,6 +121,12 @@ def _compile(session: RaspPrompt, argument: str) -> Iterator[str]:
     from tm2tfr.api.runs import summary
 
     yield summary(_subject(session, argument))
+
+
+def _explain(session: RaspPrompt, argument: str) -> Iterator[str]:
+    from tm2tfr.api.machines import explain
+
+    yield str(explain(_subject(session, argument)))
 
 
 def _check(session: RaspPrompt, argument: str) -> Iterator[str]:
@@ -140,9 +146,10 @@ def _explore(session: RaspPrompt, argument: str) -> Iterator[str]:
     yield f"wrote {path}"
 
 
-def _save(session: RaspPrompt, path: str) -> Iterator[str]:
+def _save(session: RaspPrompt, argument: str) -> Iterator[str]:
     from tm2tfr.base.files import write_text
 
+    path = argument.strip('"')
     if not path:
         raise UsageError(":save needs a file: write for example ':save mine.rasp'")
     write_text(path, session.text())
@@ -152,6 +159,7 @@ def _save(session: RaspPrompt, path: str) -> Iterator[str]:
 COMMANDS: Mapping[str, Callable[[RaspPrompt, str], Iterator[str]]] = {
     "help": _help,
     "compile": _compile,
+    "explain": _explain,
     "check": _check,
     "explore": _explore,
     "save": _save,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 from tm2tfr._version import __version__
 from tm2tfr.base.errors import ExportError, a_or_an, plural, visible
+from tm2tfr.base.text.words import read_word, written
 from tm2tfr.contract.shown import PlainData
 from tm2tfr.contract.source import AnyRow, Column, Truth
 from tm2tfr.transformer.residual import Residual
@@ -95,8 +96,12 @@ class ExportReference:
     # ── inputs, and what is right on them ───────────────────────────────────────────────────────────────────
     @property
     def example(self) -> str:
-        """The input that a model card shows, as the model is given it."""
-        return str(self.source.own_input(self.program))
+        """The input that a model card shows, as the model is given it: the program's own, cut where it is too long."""
+        word = str(self.source.own_input(self.program))
+        longest = self.decoder.positions
+        if not self.decoder.labeller or longest is None or (excess := len(self.fed(word)) - longest) <= 0:
+            return word
+        return written(read_word(word)[:-excess])
 
     @property
     def parted(self) -> tuple[str, str]:
@@ -190,7 +195,8 @@ class ExportReference:
     def origin(self, what: str = LABELLER) -> str:
         """Return the paragraphs of a model card that say where the model comes from; `what` it is."""
         about = f"\n{self.about}" if self.about else ""
-        return f"""A {self.noun} as {what}.
+        noun = a_or_an(self.noun)
+        return f"""{noun[0].upper()}{noun[1:]} as {what}.
 
 This model was not trained: its weights were compiled from {a_or_an(self.noun)} by tm2tfr {__version__}.{about}"""
 

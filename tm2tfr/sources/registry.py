@@ -39,8 +39,7 @@ _MODULES = {
     LOGIC: "tm2tfr.sources.logic.source",
     AUTOMATON: "tm2tfr.sources.automaton.source",
 }
-"""The name of a construction, as the provenance of weights has it -> the module with its `Source`; one within the
-package of another comes before it."""
+"""The name of a construction in the provenance of weights -> the module with its `Source`, inner packages first."""
 
 
 def named(name: str | None) -> Source[Any] | None:
@@ -317,8 +316,9 @@ def _is_word(name: str) -> bool:
 def _unknown(name: str) -> NotFoundError:
     """Return the error for a name that nothing has, with the shipped machine, circuit or program that may be meant."""
     kinds, close = "machine, circuit, program, formula or automaton", did_you_mean(name, names.every())
+    expression = "write 'regex:(a|b)*ab' for a regular expression, or " if {*"()[]|*"} & {*name} else ""
     problem = f"{name}: there is no such file, and no {kinds} of that name is shipped{close}"
-    return NotFoundError(f"{problem}: name a file, or what 'tm2tfr list' lists")
+    return NotFoundError(f"{problem}: {expression}name a file, or what 'tm2tfr list' lists")
 
 
 def check_target(output: Path) -> None:

@@ -231,11 +231,13 @@ def names(made: Classifier, stock: Stock) -> PlainData:
 def model_card(made: Classifier, right: ExportReference, stock: Stock) -> str:
     """Return the model card."""
     decoder, recipe = made.decoder, made.recipe
-    (first, *others), cuts = made.outputs, [cut for _, cut in sections(made.outputs)]
     numbers = ", ".join(code(output.name) for output in decoder.outputs if output.labels is None)
     left = f" It has no logits of {numbers}, since a token classifier answers with labels." if numbers else ""
-    beside = [f"{output.name}: logits[..., {cut.start}:{cut.stop}]" for output, cut in zip(others, cuts[1:], strict=True)]
-    more = "".join(f"\n# {line}" for line in beside)
+    printed = "\n".join(
+        f"print([model.config.id2label[{f'{cut.start} + ' if cut.start else ''}n] "
+        f"for n in logits[0, :, {cut.start or ''}:{cut.stop}].argmax(-1).tolist()])  # {output.name}"
+        for output, cut in sections(made.outputs)
+    )
     seen = "Every head sees every position" if stock.mask == "none" else "No head sees a later position"
     front = {"library_name": "transformers", "pipeline_tag": "token-classification"}
     rows = {"architecture": f"`{stock.architecture}`"} | sizes(made) | norm(recipe)
@@ -251,7 +253,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForTokenClassification.from_pretrained(".")
 logits = model(**tokenizer({spaced(prompt(right))!r}, return_tensors="pt")).logits
-print([model.config.id2label[n] for n in logits[0, :, :{cuts[0].stop}].argmax(-1).tolist()])  # {first.name}{more}
+{printed}
 ```
 
 **How far it is right.** {recipe.stated}

@@ -164,9 +164,11 @@ class LayerLoop:
 
     @property
     def said(self) -> str:
-        """It in words: ``layers 3 to 5, at most 200 times, until …``."""
+        """It in words: ``layers 3 to 5 (at most 200 times) until …``."""
         block = f"layer {self.first}" if self.first == self.last else f"layers {self.first} to {self.last}"
-        how = "" if self.times is None else f" {'at most ' if self.until is not None else ''}{counted(self.times, 'time')}"
+        how = (
+            "" if self.times is None else f" ({'at most ' if self.until is not None else ''}{counted(self.times, 'time')})"
+        )
         return f"{block}{how}{'' if self.until is None else ' until its condition holds everywhere'}"
 
 

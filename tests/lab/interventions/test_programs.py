@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,17 @@ def test_what_occurs_in_no_run_is_not_compared_and_said() -> None:
     found = tm2tfr.intervene(subject("dyck-1"), "(())", {("found by is_lost.(up_to_self and …)", 0): 1})
     assert found.agrees
     assert all("as in no run" in why or "comes together in no run" in why for why in found.explained)
+
+
+def test_of_steps_that_change_the_difference_alone_is_shown() -> None:
+    changes = {
+        value: str(tm2tfr.intervene(subject("histogram"), "§abca", {("mean frac_with_0", 1): value})).splitlines()[-2]
+        for value in (Fraction(1, 4), Fraction(1, 2))
+    }
+    assert changes == {
+        Fraction(1, 4): "cells that change: mean frac_with_0@1: 1/3 → 1/4, steps of frac_with_0@1: no longer 9/32..5/16",
+        Fraction(1, 2): "cells that change: mean frac_with_0@1: 1/3 → 1/2, steps of frac_with_0@1: also 3/8..7/16",
+    }
 
 
 @pytest.mark.slow

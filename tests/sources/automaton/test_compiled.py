@@ -11,6 +11,7 @@ import pytest
 import tm2tfr
 from tests.sources.automaton.random_automata import compared, random_automata
 from tests.strategies import tries
+from tm2tfr.api.subject import Subject
 from tm2tfr.base.errors import CompileError, InputError
 from tm2tfr.contract.options import AutomatonOptions
 from tm2tfr.sources.automaton.automaton import Automaton
@@ -22,6 +23,7 @@ from tm2tfr.sources.automaton.formats.registry import read
 from tm2tfr.sources.automaton.library import load, shipped
 from tm2tfr.sources.automaton.programs import decided
 from tm2tfr.sources.automaton.truth import AutomatonTruth
+from tm2tfr.targets.common.reference import reference_of
 
 SCAN = AutomatonOptions(by="scan", max_length=4)
 STEPS = AutomatonOptions(by="steps", max_length=4)
@@ -181,3 +183,10 @@ def test_the_table_has_the_run() -> None:
     trace = tm2tfr.check("mod-3", "1001")
     assert trace.result.outcome == "accept"
     assert [row[-1] for row in trace.rows] == ["1", "2", "1", "0"]
+
+
+def test_a_model_card_begins_with_an_article_that_fits_and_an_example_that_the_model_takes() -> None:
+    subject = Subject.of("mod-3", options={"max_length": 1})
+    reference = reference_of(subject.program, subject.decoder)
+    assert reference.origin().startswith("An automaton as a transformer that labels sequences.\n")
+    assert reference.example == "1"

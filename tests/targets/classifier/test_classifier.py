@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import os
@@ -97,6 +98,20 @@ def test_all_outputs_with_labels_are_answered_side_by_side_and_a_pipeline_reads_
         assert found == [str(value) for value in values], output["name"]
     piped = pipeline("token-classification", model=model.model, tokenizer=model.tokenizer)("§abba")
     assert [token["entity"] for token in piped] == [str(row[2]) for row in rows]
+
+
+def test_the_model_card_prints_every_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = export_to("bert", subject("histogram", max_length=5), tmp_path / "x", verify=False).folder
+    code = (folder / "README.md").read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(folder)
+    capsys.readouterr()
+    exec(code, {})
+    printed = [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()]
+    word = code.partition("tokenizer('")[2].partition("'")[0]
+    histogram, fractions = zip(*(row[2:] for row in tm2tfr.run("histogram", word).rows), strict=True)
+    assert printed == [[*map(str, histogram)], [f"frac_with_0 = {each}" for each in fractions]]
 
 
 def test_sabotaged_weights_give_the_same_wrong_labels(tmp_path: Path) -> None:

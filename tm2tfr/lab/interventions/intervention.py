@@ -196,6 +196,16 @@ def text_of_cell(value: CausalValue) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else shown(value)
 
 
+def _change(before: CausalValue, after: CausalValue) -> str:
+    """Return a change as it is shown: of sets of labels that overlap, such as a thermometer's, the difference alone."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and {1} == {*before.values(), *after.values()}:
+        lost, new = [each for each in before if each not in after], [each for each in after if each not in before]
+        if len(lost) < len(before):
+            parts = [f"{word} {' + '.join(labels)}" for word, labels in (("no longer", lost), ("also", new)) if labels]
+            return " and ".join(parts)
+    return f"{text_of_cell(before)} → {text_of_cell(after)}"
+
+
 def text_of_unknown(run: CausalRun) -> str:
     """Return at which positions it is not known what must be answered."""
     places = [str(i) for i in run.unanswered]
@@ -228,7 +238,7 @@ def _lines(found: Intervention) -> list[str]:
     elif found.why:
         lines.append(f"changes no answer{'' if found.known else ' that is known'}: {found.why}")
     if found.changed:
-        cells = [f"{c.variable}@{c.position}: {text_of_cell(c.before)} → {text_of_cell(c.after)}" for c in found.changed]
+        cells = [f"{c.variable}@{c.position}: {_change(c.before, c.after)}" for c in found.changed]
         more = f", and {len(cells) - MOST_CELLS} more" if len(cells) > MOST_CELLS else ""
         lines.append(f"cells that change: {', '.join(cells[:MOST_CELLS])}{more}")
     lines += [f"not compared: {each}" for each in found.explained[:MOST_CELLS]]

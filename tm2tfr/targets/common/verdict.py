@@ -86,7 +86,7 @@ def given_and_labelled(decoder: Decoder, outputs: Sequence[Output] | None = None
         given = f"{given}, it answers at every position, all at once; w₁ is at position 1"
     else:
         given = f"a sequence of {most}each one of\n{_some(decoder.vocabulary)}, it answers at every position, all at once"
-    return f"""**What is given, and what comes out.** Given {given}:
+    return f"""**Input and output.** Given {given}:
 
 """ + "\n".join(told)
 

@@ -74,7 +74,7 @@ def unexpected(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake:
     token = tokens[at]
     if token.type == "UNREADABLE":
         return character(token)
-    for rule in (_bracket, _operator, _missing_semicolon, _word, _number, _mistaken_statement):
+    for rule in (_loop, _bracket, _operator, _missing_semicolon, _word, _number, _mistaken_statement):
         if (found := rule(tokens, at, expected)) is not None:
             return found
     shown = f"{str(token)!r} cannot stand here"
@@ -89,6 +89,18 @@ def _at_the_end(tokens: list[Lexeme], last: Lexeme, expected: set[str]) -> Mista
     if "SEMICOLON" in expected:
         return _behind(last), "a semicolon is missing behind this statement", "add ';'"
     return _span(last), "the statement is not complete", _wanted(expected)
+
+
+def _loop(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:
+    first, token = str(tokens[0]), tokens[at]
+    if first == "while" and (at == 1 or token.type == "OPEN_BRACE"):
+        return _span(tokens[0]), "there is no 'while'", "write repeat until done { … }, a block that assigns done"
+    if first == "repeat" and (
+        (at == 1 and token.type == "OPEN_BRACE") or (at == 2 and token.type == "ID" and tokens[1].type == "INT")
+    ):
+        what = "'repeat' takes a number of passes, a condition, or both"
+        return _span(tokens[0], token), what, "write repeat 3 { … }, repeat until done { … } or repeat 3 until done { … }"
+    return None
 
 
 def _bracket(tokens: list[Lexeme], at: int, expected: set[str]) -> Mistake | None:
