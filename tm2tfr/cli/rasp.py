@@ -72,7 +72,7 @@ def _content(file: Path | None) -> tuple[str, bytes | str]:
     """Return how a session's file is called, and its content: standard input, a file, or a shipped program."""
     if file is None or str(file) == "-":
         return "<stdin>", standard_input()
-    if not file.exists() and resources.is_shipped(resources.PROGRAMS, str(file)):
+    if resources.is_shipped(resources.PROGRAMS, str(file)):
         return f"{file}.rasp", resources.shipped_text(resources.PROGRAMS, str(file))
     return resources.display(str(file)), resources.contents(resources.PROGRAMS, str(file))
 

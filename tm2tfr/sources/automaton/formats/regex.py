@@ -90,8 +90,10 @@ class _Parser:
         return parts[0] if len(parts) == 1 else RegexPart("chain", tuple(parts))
 
     def times(self) -> RegexPart:
-        found = self.single()
+        found, start = self.single(), self.at
         while (sign := self.next()) and sign in "*+?{":
+            if self.at > start + DEEPEST:
+                raise _Wrong(self.at, f"more than {DEEPEST} signs repeat one part", "use fewer")
             if sign == "{":
                 found = self.braces(found)
                 continue
