@@ -104,13 +104,14 @@ def test_the_commands_take_options_and_draw_writes_a_picture(
         ":check r --mask",
         ":compile r --max-values 2",
         ":compile --unbounded",
+        ':compile r --alphabet "ab" --max-length "7"',
     ]
     Path("a.txt").write_text("\n".join(lines), encoding="utf-8")
     code, out, err = ran(capsys, "a.txt")
     assert code == 2
     assert [line for line in out if "draw" in line] == ["     draw: wrote r.svg", "     draw: wrote out.svg"]
     assert "<title>r(&quot;abc&quot;) = cba</title>" in Path("r.svg").read_text(encoding="utf-8").replace('"', "&quot;")
-    assert [line.split()[-1] for line in out if line.startswith("positions")] == ["5", "6"]
+    assert [line.split()[-1] for line in out if line.startswith("positions")] == ["5", "6", "7"]
     options = "--alphabet, --max-length, --mask, --max-values, --max-units, --unbounded"
     assert [line for line in err.splitlines() if line[:1] != " "] == [
         "drawing tokens: tokens: the input has 41 positions, and at most 40 can be drawn legibly: use a shorter input",

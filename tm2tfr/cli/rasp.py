@@ -105,7 +105,7 @@ def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
 # ── commands of the prompt itself ───────────────────────────────────────────────────────────────────────────
 def _commanded(session: RaspPrompt, line: str) -> Iterator[str]:
     name, _, argument = line[1:].rstrip("; ").partition(" ")
-    argument = argument.strip().strip('"')
+    argument = argument.strip()
     if name in ("quit", "exit", "q"):
         raise Ended
     if name not in COMMANDS:
@@ -143,6 +143,7 @@ def _explore(session: RaspPrompt, argument: str) -> Iterator[str]:
 def _save(session: RaspPrompt, path: str) -> Iterator[str]:
     from tm2tfr.base.files import write_text
 
+    path = path.strip('"')
     if not path:
         raise UsageError(":save needs a file: write for example ':save mine.rasp'")
     write_text(path, session.text())
