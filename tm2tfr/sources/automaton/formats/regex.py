@@ -94,6 +94,9 @@ class _Parser:
         while (sign := self.next()) and sign in "*+?{":
             if self.at > start + DEEPEST:
                 raise _Wrong(self.at, f"more than {DEEPEST} signs repeat one part", "use fewer")
+            if self.at > start and sign in "?+":  # Python's a+? is a+ with fewest letters first, and not (a+)?
+                problem = f"{sign!r} behind another sign that repeats has several meanings elsewhere"
+                raise _Wrong(self.at, problem, f"write (…){sign} with brackets around what it repeats")
             if sign == "{":
                 found = self.braces(found)
                 continue
