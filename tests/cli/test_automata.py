@@ -69,6 +69,11 @@ def test_an_expression_as_text_and_as_a_file(tmp_path: Path, capsys: pytest.Capt
     )
 
 
+def test_an_expression_is_no_name_of_a_kind_or_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    for text, word in (("a", "a"), ("ab_c", "ab_c"), ("a.b", "aab"), ("a" * 300, "a")):
+        assert "all agree" in printed(capsys, "trace", f"regex:{text}", "--input", word), text
+
+
 def test_what_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "list", "automata").splitlines()
     assert [line.split()[0] for line in lines] == list(shipped())

@@ -105,13 +105,14 @@ def test_the_commands_take_options_and_draw_writes_a_picture(
         ":check r --mask",
         ":compile r --max-values 2",
         ":compile --unbounded",
+        ':compile r --alphabet "ab" --max-length "7"',
     ]
     Path("a.txt").write_text("\n".join(lines), encoding="utf-8")
     code, out, err = ran(capsys, "a.txt")
     assert code == 2
     assert [line for line in out if "draw" in line] == ["     draw: wrote r.svg", "     draw: wrote out.svg"]
     assert "<title>r(&quot;abc&quot;) = cba</title>" in Path("r.svg").read_text(encoding="utf-8").replace('"', "&quot;")
-    assert [line.split()[-1] for line in out if line.startswith("positions")] == ["5", "6"]
+    assert [line.split()[-1] for line in out if line.startswith("positions")] == ["5", "6", "7"]
     heads = out[out.index(next(line for line in out if line.startswith("heads attend to"))) + 1 :]
     assert [line.split("  ")[0] for line in heads[:2]] == ["full_s", "r.select(indices, … - indices - 1, ==)"]
     options = "--alphabet, --max-length, --mask, --max-values, --max-units, --unbounded"
@@ -132,7 +133,7 @@ def test_a_shipped_program_and_large_numbers(tmp_path: Path, capsys: pytest.Capt
     assert out[:2] == ["     value: x = 1.000e+5000", "     value: out = 3.333e+4999"]
 
 
-LINES = ("a = (", "a = indices", ">> + 1;", ">> a;", "a;", ":quit")
+LINES = ("a = (", "help", "a = indices", ">> + 1;", ">> a;", "a;", ":quit")
 SHOWN = '     s-op: a\n \t Example: a("hello") = [1, 2, 3, 4, 5] (ints)\n'
 
 
@@ -150,7 +151,7 @@ def test_lines_are_typed_with_the_prompts_of_the_paper(
     monkeypatch.setattr("builtins.input", typed)
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     command._interactive(RaspPrompt())
-    assert asked == [">> ", ".. ", ">> ", ".. ", ">> ", ">> ", ">> "]
+    assert asked == [">> ", ".. ", ">> ", ">> ", ".. ", ">> ", ">> ", ">> "]
     assert capsys.readouterr().out.endswith(3 * SHOWN)
 
 

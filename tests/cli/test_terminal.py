@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.lines import said
 from tests.cli.test_commands import ROOT, tm2tfr_here
-from tm2tfr.base.resources import ATTENTION_PROGRAMS, FORMULAS, PROGRAMS, SPECS, files_of
+from tm2tfr.base.resources import ATTENTION_PROGRAMS, AUTOMATA, FORMULAS, PROGRAMS, SPECS, files_of
 from tm2tfr.cli import main
 from tm2tfr.cli.commands import COMPLETION
 from tm2tfr.sources.circuit.library import GENERATORS
@@ -41,7 +41,7 @@ def test_the_shell_is_offered_machines_specs_and_files(tmp_path: Path) -> None:
     (tmp_path / "palace.yaml").touch()
     (tmp_path / "parts").mkdir()
     (tmp_path / ".hidden").touch()
-    programs = [name for kind in (PROGRAMS, ATTENTION_PROGRAMS, FORMULAS) for name in files_of(kind)]
+    programs = [name for kind in (PROGRAMS, ATTENTION_PROGRAMS, FORMULAS, AUTOMATA) for name in files_of(kind)]
     known = list(dict.fromkeys([*shipped(), *GENERATORS, *programs]))
     names = [name for name in known if name.startswith("pa")]
     assert completed("tm2tfr trace pa", tmp_path) == [*names, "palace.yaml", "parts/"]

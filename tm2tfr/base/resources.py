@@ -70,9 +70,17 @@ def shipped_text(kind: ResourceKind, name: str) -> str:
     return files_of(kind)[name].read_text(encoding="utf-8")
 
 
+def is_file(name: str | Path) -> bool:
+    """Return whether there is a file of this name; of one that is too long for a file there is none."""
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
+
+
 def is_shipped(kind: ResourceKind, name: str) -> bool:
     """Return whether `name`, given by a user, is that of a shipped file; a file of the same name wins."""
-    return name in files_of(kind) and not Path(name).is_file()
+    return name in files_of(kind) and not is_file(name)
 
 
 def display(name: str) -> str:

@@ -73,7 +73,7 @@ def _content(file: Path | None) -> tuple[str, bytes | str]:
     """Return how a session's file is called, and its content: standard input, a file, or a shipped program."""
     if file is None or str(file) == "-":
         return "<stdin>", standard_input()
-    if not file.exists() and resources.is_shipped(resources.PROGRAMS, str(file)):
+    if resources.is_shipped(resources.PROGRAMS, str(file)):
         return f"{file}.rasp", resources.shipped_text(resources.PROGRAMS, str(file))
     return resources.display(str(file)), resources.contents(resources.PROGRAMS, str(file))
 
@@ -92,7 +92,8 @@ def _interactive(session: RaspPrompt) -> None:
 def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
     """Carry out a statement or a command, print its answer or its error, and return whether it ends, and was refused."""
     try:
-        for line in _commanded(session, piece.strip()) if piece.lstrip().startswith(":") else session.answers(piece):
+        typed = ":help" if piece.strip(" ;\n") in ("help", "?") and "help" not in session.known else piece.strip()
+        for line in _commanded(session, typed) if typed.startswith(":") else session.answers(piece):
             write_data(f"{line}\n")
     except Ended:
         return True, False
@@ -106,6 +107,7 @@ def _answered(session: RaspPrompt, piece: str) -> tuple[bool, bool]:
 # ── commands of the prompt itself ───────────────────────────────────────────────────────────────────────────
 def _commanded(session: RaspPrompt, line: str) -> Iterator[str]:
     name, _, argument = line[1:].rstrip("; ").partition(" ")
+    argument = argument.strip()
     if name in ("quit", "exit", "q"):
         raise Ended
     if name not in COMMANDS:
@@ -149,7 +151,7 @@ def _explore(session: RaspPrompt, argument: str) -> Iterator[str]:
 def _save(session: RaspPrompt, argument: str) -> Iterator[str]:
     from tm2tfr.base.files import write_text
 
-    path = argument.strip('"')
+    path = argument.strip().strip('"')
     if not path:
         raise UsageError(":save needs a file: write for example ':save mine.rasp'")
     write_text(path, session.text())

@@ -29,7 +29,12 @@ def names_machine(argument: str) -> bool:
     from tm2tfr.sources.turing.library import shipped
 
     known = argument in shipped() or names.split(argument) is not None or names.is_circuit(argument)
-    return is_argument(argument) or known or Path(argument).suffix != "" or Path(argument).exists()
+    if is_argument(argument) or known or Path(argument).suffix != "":
+        return True
+    try:
+        return Path(argument).exists()
+    except OSError:  # no file has so long a name
+        return False
 
 
 def subject(asked: Asked, *, seeded: bool = False) -> Subject:

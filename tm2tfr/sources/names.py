@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tm2tfr.base.choices import AUTOMATON as AUTOMATA_SOURCE
@@ -18,6 +17,7 @@ from tm2tfr.base.resources import (
     PROGRAMS,
     ResourceKind,
     display,
+    is_file,
     shipped,
     shipped_text,
 )
@@ -37,7 +37,7 @@ TEXTS: dict[str, tuple[tuple[ResourceKind, tuple[str, str]], ...]] = {
     AUTOMATON: ((AUTOMATA, (AUTOMATA_SOURCE, "jflap")),),
 }
 """A kind -> where the texts of its shipped ones are, with their construction and their format; circuits are generated."""
-_PREFIXED = re.compile(r"([A-Za-z]{2,}):([\w.-]+)")
+_PREFIXED = re.compile(r"(?!regex:)([A-Za-z]{2,}):([\w.-]+)")  # regex:ab is a regular expression
 
 
 def of_kind(kind: str) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def homonyms(name: str) -> tuple[str, ...]:
     A file of that name comes before all of them; then, and where there is only one, nothing is returned.
     """
     found = tuple(f"{kind}:{name}" for kind in KINDS if name in of_kind(kind))
-    return found if len(found) > 1 and not Path(name).is_file() else ()
+    return found if len(found) > 1 and not is_file(name) else ()
 
 
 def file_of(kind: str, name: str) -> str:
@@ -85,7 +85,7 @@ def split(given: object) -> tuple[str, str] | None:
         NotFoundError: if there is no such kind, or nothing of that kind and name is shipped.
     """
     found = _PREFIXED.fullmatch(given) if isinstance(given, str) else None
-    if found is None or Path(found[0]).is_file():
+    if found is None or is_file(found[0]):
         return None
     kind, name = found.groups()
     if kind not in KINDS:
@@ -115,7 +115,7 @@ def is_circuit(name: str) -> bool:
     from tm2tfr.sources.turing.library import shipped  # noqa: PLC0415
 
     found = generator_named(name)
-    return found is not None and (found.name != name or (name not in shipped() and not Path(name).is_file()))
+    return found is not None and (found.name != name or (name not in shipped() and not is_file(name)))
 
 
 def generator_named(name: str) -> Generator | None:

@@ -147,3 +147,9 @@ def test_every_named_s_op_has_a_label_column() -> None:
         own = named_sops(program, decoder)
         same = {sop: {name for name, each in own.items() if each is sop} for sop in own.values()}
         assert all(names & columns for names in same.values())
+
+
+def test_where_nothing_can_be_set_no_empty_list_is_offered() -> None:
+    program = read("# alphabet: ab\nx = 7 // 2;\ny = x + indices;\n", file="y.rasp").program
+    with pytest.raises(UsageError, match="has no variable 'x', and no other that can be set: choose another program$"):
+        tm2tfr.intervene(subject(program, max_length=3), "aa", {("x", 1): "1"})

@@ -102,9 +102,10 @@ class Base:
             *(alias for alias, meant in model.aliases.items() if meant in model.variables),
         ]
         what = f"{where}: {self.name} has no variable {asked!r}{did_you_mean(asked, [*known, *self.columns()])}"
-        raise UsageError(
-            f"{what}: use one of {listing([*model.read_off, *model.variables], most=MOST_NAMED)}{self._more()}"
-        )
+        every = [*model.read_off, *model.variables]
+        if not every:
+            raise UsageError(f"{what}, and no other that can be set: choose another program")
+        raise UsageError(f"{what}: use one of {listing(every, most=MOST_NAMED)}{self._more()}")
 
     def reads_off(self, asked: str) -> bool:
         """Return whether a name is that of a value that is set by the variables from which it is read."""

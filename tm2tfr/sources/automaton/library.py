@@ -27,7 +27,7 @@ def is_automaton(given: str | Path, format: str | None = None) -> bool:
         return format == "regex" or (format in registry.FORMATS and _recognised(path) == format)
     if _is_regex(given) or path.suffix.lower() == ".regex":
         return True
-    if isinstance(given, str) and not path.is_file() and path.name == given:
+    if isinstance(given, str) and not resources.is_file(path) and path.name == given:
         return given in shipped() or (path.suffix == _ENDINGS[0] and path.stem in shipped())
     return path.suffix.lower() in (*_ENDINGS, "") and _recognised(path) is not None
 
@@ -42,7 +42,7 @@ def _recognised(path: Path) -> str | None:
 
 
 def _is_regex(given: str | Path) -> bool:
-    return isinstance(given, str) and given.startswith(REGEX) and not Path(given).is_file()
+    return isinstance(given, str) and given.startswith(REGEX) and not resources.is_file(given)
 
 
 def load(where: str | Path, format: str | None = None) -> LoadedAutomaton:
@@ -57,7 +57,7 @@ def load(where: str | Path, format: str | None = None) -> LoadedAutomaton:
     if _is_regex(where):
         return regex.of_text(name.removeprefix(REGEX))
     bare = path.name.removesuffix(_ENDINGS[0]) if name == path.name else ""
-    if format is None and bare in resources.files_of(resources.AUTOMATA) and not path.is_file():
+    if format is None and bare in resources.files_of(resources.AUTOMATA) and not resources.is_file(path):
         text = resources.shipped_text(resources.AUTOMATA, bare)
         return registry.read(text, file=f"{bare}{_ENDINGS[0]}", format="jflap")
     contents = resources.contents(resources.AUTOMATA, name)

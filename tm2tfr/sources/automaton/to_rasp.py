@@ -10,6 +10,7 @@ Source: Hillis and Steele, Data Parallel Algorithms (1986); Weiss, Goldberg and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tm2tfr.base.errors import CompileError, visible
@@ -35,19 +36,23 @@ def to_scan(automaton: Automaton, length: int) -> str:
     rounds = max(0, (length - 1).bit_length())
     needed += [set(range(many))] * rounds
     order = _writable(automaton)
+    plain = all(re.fullmatch(r"[A-Za-z0-9_]+", automaton.labels[state]) for state in states)
+    names = [automaton.labels[state] if plain else str(q) for q, state in enumerate(states)]
     for q in sorted(needed[rounds]):
-        lines.append(f"_map_0_{q} = {_chosen(automaton, order, q)};")
+        lines.append(f"_from_{names[q]}_by_1 = {_chosen(automaton, order, q)};")
     for r in range(rounds):
         distance, asked = 1 << r, sorted(needed[rounds - r - 1])
-        lines.append(f"_behind_{r} = select(indices, indices - {distance}, ==);")
+        lines.append(f"_back_{distance} = select(indices, indices - {distance}, ==);")
         for q in asked:
-            lines.append(f"_before_{r}_{q} = aggregate(_behind_{r}, _map_{r}_{q}, {q});")
+            own = f"_from_{names[q]}_by_{distance}"
+            lines.append(f"_earlier{own} = aggregate(_back_{distance}, {own}, {q});")
         for q in asked:
-            text = f"_map_{r}_{many - 1}"
+            text = f"_from_{names[-1]}_by_{distance}"
             for p in range(many - 2, -1, -1):
-                text = f"(_map_{r}_{p} if _before_{r}_{q} == {p} else {text})"
-            lines.append(f"_map_{r + 1}_{q} = {text.removeprefix('(').removesuffix(')') if many > 1 else text};")
-    last = f"_map_{rounds}_0"
+                text = f"(_from_{names[p]}_by_{distance} if _earlier_from_{names[q]}_by_{distance} == {p} else {text})"
+            text = text.removeprefix("(").removesuffix(")") if many > 1 else text
+            lines.append(f"_from_{names[q]}_by_{2 * distance} = {text};")
+    last = f"_from_{names[0]}_by_{1 << rounds}"
     named = ", ".join(f'{q}: "{automaton.labels[state]}"' for q, state in enumerate(states))
     lines.append(f"{STATE} = {{{named}}}[{last}];")
     good = [q for q, state in enumerate(states) if state in set(automaton.accepting)]

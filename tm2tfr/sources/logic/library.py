@@ -55,7 +55,7 @@ def load(where: str | Path, *, language: Language | None = None) -> LoadedLogic:
     path = Path(where)
     for kind, ending in zip(KINDS, ENDINGS, strict=True):
         bare = path.name.removesuffix(ending) if str(where) == path.name else ""
-        if bare in resources.files_of(kind) and not path.is_file():
+        if bare in resources.files_of(kind) and not resources.is_file(path):
             return read(resources.shipped_text(kind, bare), file=f"{bare}{ending}", language=language)
     kind = KINDS[path.suffix.lower() == ENDINGS[1]]
     return read(resources.contents(kind, str(where)), file=resources.display(str(where)), name=path.stem, language=language)

@@ -48,7 +48,7 @@ def load(where: str | Path) -> LoadedRasp:
 
     path = Path(where)
     name = path.stem if str(where) == path.name else ""
-    if name in shipped() and not path.is_file():
+    if name in shipped() and not resources.is_file(path):
         return read(resources.shipped_text(resources.PROGRAMS, name), file=f"{name}{ENDING}")
     return read(resources.contents(resources.PROGRAMS, str(where)), file=resources.display(str(where)), folder=path.parent)
 

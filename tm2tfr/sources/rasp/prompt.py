@@ -53,7 +53,7 @@ class Ended(Exception):  # noqa: N818  (it is no error)
 def is_complete(text: str) -> bool:
     """Return whether a text ends a statement: a semicolon is last, or of a block the brace that closes it."""
     bare = _TEXT_OR_COMMENT.sub("", text).strip()
-    if not bare or bare.startswith(":") or _SETTINGS.match(bare):
+    if not bare or bare.startswith(":") or bare in ("help", "?") or _SETTINGS.match(bare):
         return True
     if _BLOCK.match(bare):
         return bare.count("{") <= bare.count("}") and bare.endswith(("}", ";"))

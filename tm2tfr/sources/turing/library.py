@@ -77,7 +77,7 @@ def load_list(where: str | Path) -> tuple[ListedMachine, ...] | None:
         SpecError: with every error of the list.
     """
     name = str(where)
-    if name == STDIN or not Path(name).is_file() or is_safetensors(_beginning(name), Path(name).stat().st_size):
+    if name == STDIN or not resources.is_file(name) or is_safetensors(_beginning(name), Path(name).stat().st_size):
         return None
     if not bbchallenge.is_list(_beginning(name).decode(errors="replace").removeprefix("\ufeff")):
         return None

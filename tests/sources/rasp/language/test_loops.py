@@ -150,7 +150,7 @@ def test_inputs_on_which_a_loop_is_undefined(text: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("repeat 0 { x = indices; }", "the number of passes is from 1 to 1,000,000, not 0"),
+        ("repeat 0 { x = indices; }", "the number of passes is from 1 to 10,000, not 0"),
         ("repeat 1.5 { x = indices; }", "the number of passes is a whole number, not a number"),
         ("n = indices;\nrepeat n { x = indices; }", "the number of passes is a whole number, not an s-op"),
         ("x = 1;\nrepeat until 1 { x = x + indices; }", "the condition of a loop is an s-op, not a number"),

@@ -90,8 +90,13 @@ class _Parser:
         return parts[0] if len(parts) == 1 else RegexPart("chain", tuple(parts))
 
     def times(self) -> RegexPart:
-        found = self.single()
+        found, start = self.single(), self.at
         while (sign := self.next()) and sign in "*+?{":
+            if self.at > start + DEEPEST:
+                raise _Wrong(self.at, f"more than {DEEPEST} signs repeat one part", "use fewer")
+            if self.at > start and sign in "?+":  # Python's a+? is a+ with fewest letters first, and not (a+)?
+                problem = f"{sign!r} behind another sign that repeats has several meanings elsewhere"
+                raise _Wrong(self.at, problem, f"write (…){sign} with brackets around what it repeats")
             if sign == "{":
                 found = self.braces(found)
                 continue

@@ -15,7 +15,7 @@ from tm2tfr.sources.rasp.language import syntax as s
 from tm2tfr.sources.rasp.language.syntax import Maker, call_it
 from tm2tfr.sources.rasp.sops import Looped, Repeat, SOp, State, needed
 
-MOST_TIMES = 1_000_000
+MOST_TIMES = 10_000
 """The most passes that a program may state."""
 
 
