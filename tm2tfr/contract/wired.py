@@ -29,7 +29,7 @@ KnownOrNot = tuple[Any, str]
 """A value, and why it is not known what weights have there; empty: it is known."""
 MOST_READERS = 6
 """At most this many readers of a variable are named."""
-PLACE = "it says where a position is, and has no cause"
+PLACE, ONE = "it says where a position is, and has no cause", "it is 1 at every position, and has no cause"
 
 
 class ProgramText(Protocol):
@@ -223,7 +223,9 @@ class WiredCausal:
     ) -> None:
         self.read_off = read_off
         self.variables, self.aliases, self.opposites = variables, aliases, opposites
-        self.fixed: Mapping[str, str] = {what: PLACE for what in weights.spaces if what not in variables} | {**fixed}
+        self.fixed: Mapping[str, str] = {
+            what: ONE if what == "1" else PLACE for what in weights.spaces if what not in variables
+        } | {**fixed}
         self._outputs, self._started = weights.decoder.outputs, started
 
     def run(self, settings: Settings, max_positions: int) -> CausalRun:

@@ -19,7 +19,7 @@ MARK = "'"
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=4_096)  # hidden units of one table all ask for the same
 def shortened(text: str, most: int = MOST) -> str:
     """Return a text in at most `most` characters, on one line.
 
@@ -32,12 +32,6 @@ def shortened(text: str, most: int = MOST) -> str:
     >>> shortened("the_number_of_tokens_that_are_like_this_one_or_another")
     'the_number_of_tokens_that…one_or_another'
     """
-    return _cut(text, most)
-
-
-@lru_cache(maxsize=1 << 12)
-def _cut(text: str, most: int) -> str:
-    """Return what `shortened` does: hidden units of one table all ask for the same."""
     text = " ".join(text.split())
     if len(text) > 2 * LONG:  # every choice of words is tried below
         text = f"{text[:LONG]}{CUT}{text[-LONG:]}"

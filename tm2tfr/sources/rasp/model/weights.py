@@ -15,7 +15,7 @@ from tm2tfr.sources.rasp.model.claims import ClassOf, GivenOf, Literals, MeanOf,
 from tm2tfr.sources.rasp.model.columns import RaspClaims
 from tm2tfr.sources.rasp.naming import RaspNames
 from tm2tfr.sources.rasp.program import Program, Word, shown_atom
-from tm2tfr.sources.rasp.sops import Atom, SOp, made_alike, needed
+from tm2tfr.sources.rasp.sops import Atom, SOp, Tokens, made_alike, needed
 from tm2tfr.sources.rasp.values import shown_value
 from tm2tfr.transformer.residual import Subspace
 from tm2tfr.transformer.weights import Decoder
@@ -120,14 +120,17 @@ class RaspWeights(WiredWeights[Program]):
             yield from ((token,) * n for token in alphabet[:2])
 
     def instead_of(self, sop: SOp) -> str:
-        """Return what can be set instead of an s-op, in words: the first variable that is made of it, or the token."""
+        """Return what can be set instead of an s-op, in words: the first variable that is made of it, or what changes it."""
         made = (
             what
             for what, claim in self.claims.items()
             if isinstance(claim, ValueOf) and any(self.same.get(node) is sop for node in needed([self.sops[claim.sop]]))  # type: ignore[call-overload]
         )
         found = next(made, None)
-        return f"set {self.token}" if found is None else f"set {found}, which is made of it"
+        if found is not None:
+            return f"set {found}, which is made of it"
+        changes = any(isinstance(node, Tokens) for node in needed([sop]))
+        return f"set {self.token}" if changes else "no variable changes it, so that another one has to be set"
 
     def variables(self) -> dict[str, ModelVariable]:
         """Return the variables, by the names of their subspaces."""
