@@ -120,7 +120,7 @@ class RaspWeights(WiredWeights[Program]):
             yield from ((token,) * n for token in alphabet[:2])
 
     def instead_of(self, sop: SOp) -> str:
-        """Return what can be set instead of an s-op, in words: the first variable that is made of it, or what changes it."""
+        """Return in words what can be set instead of an s-op: the first variable made of it, or what changes it."""
         made = (
             what
             for what, claim in self.claims.items()
