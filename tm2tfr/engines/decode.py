@@ -146,10 +146,8 @@ def observable(engine: Engine) -> Engine:
 def refuse_ahead(decoder: Decoder) -> None:
     """Raise EngineError if a head of `decoder` looks ahead, or it has loops: it cannot be run position by position."""
     if decoder.loops:
-        problem = f"these weights run {decoder.loops[0].said}"
-        raise EngineError(
-            f"{problem}, a whole sequence at a time, not position by position: run the whole sequence at once"
-        )
+        problem = "these weights run layers again"
+        raise EngineError(f"{problem}, so they cannot run position by position: run the whole sequence at once")
     for layer in decoder.layers:
         for head in layer.heads:
             if head.mask != "future":

@@ -132,7 +132,8 @@ def test_every_name_is_set_or_says_what_to_set_instead(name: str) -> None:
     for asked, why in said.items():
         _, told, instead = why.partition(": set ")
         named = any(each in instead for each in settable)
-        alone = why.endswith(("it is the same everywhere", "it says where a position is, and has no cause"))
+        causeless = ("it says where a position is, and has no cause", "it is 1 at every position, and has no cause")
+        alone = why.endswith(("it is the same everywhere", *causeless))
         assert (asked, named, bool(told)) == (asked, bool(why) and not alone, named)
 
 

@@ -153,7 +153,7 @@ def test_what_a_text_is_read_as_can_be_chosen(window: Window) -> None:
     assert page.locator(".problems h2").inner_text() == "No problems"
     assert page.locator(".recognised").inner_text() == "Boolean circuit · expression"
     offered = page.locator("#reading option").evaluate_all("options => options.map(option => option.value)")
-    assert sorted(offered) == sorted({"", RASP, *READABLE, *CIRCUIT_READABLE, *LOGIC_LANGUAGES} - {"aig"})  # is no text
+    assert sorted(offered) == sorted({"", RASP, *READABLE, *CIRCUIT_READABLE, *LOGIC_LANGUAGES, "regex"} - {"aig"})  # is no text
 
 
 # ── sources ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,6 +231,7 @@ def test_the_list_is_searched_with_keys_alone(window: Window) -> None:
         "BOOLEAN CIRCUITS",
         "RASP PROGRAMS",
         "FORMULAS OF TEMPORAL LOGIC",
+        "FINITE AUTOMATA",
     ]
     page.keyboard.type("one to a binary number")
     assert page.locator(".library-count").inner_text().startswith("1 of ")
