@@ -17,7 +17,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from tm2tfr.base.errors import EngineError, counted, did_you_mean, visible
+from tm2tfr.base.errors import EngineError, UsageError, counted, did_you_mean, visible
 from tm2tfr.transformer.weights import Decoder, matrices
 
 # ── Engines and dtypes ──────────────────────────────────────────────────────────────────────────────────────
@@ -90,6 +90,13 @@ class Questions:
             known = ", ".join(dict.fromkeys(dtype for _, dtype in every))
             raise EngineError(f"no engine computes in {self.dtype!r}: use one of {known}")
         return pairs
+
+
+def check_no_tape(name: str, questions: Questions) -> None:
+    """Raise UsageError if a proof about a source called `name`, which has no tape, is asked about a head on one."""
+    if questions.max_head is not None:
+        what = f"{name} takes no steps on a tape"
+        raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
 
 
 # ── Refusals ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -191,11 +191,6 @@ def check_loops(loops: Sequence[LayerLoop], layers: int) -> None:
         before = loop.last
 
 
-def block_of(loops: Sequence[LayerLoop], n: int) -> LayerLoop | None:
-    """Return the loop of which layer `n`, from 1, is the first; None if there is none."""
-    return next((loop for loop in loops if loop.first == n), None)
-
-
 def endless(loop: LayerLoop) -> EngineError:
     """Return the error of a loop whose end has not come."""
     return EngineError(

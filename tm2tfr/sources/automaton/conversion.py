@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tm2tfr.base.errors import CompileError, ConversionError, OutputError, did_you_mean, visible
+from tm2tfr.base.text.shown import WrittenSource
 from tm2tfr.contract.options import AutomatonOptions
 from tm2tfr.sources.automaton.automaton import Automaton
 from tm2tfr.sources.automaton.drawing import to_dot, to_mermaid
@@ -26,14 +26,6 @@ _ENDINGS = {
 }
 
 
-@dataclass(frozen=True)
-class WrittenAutomaton:
-    """An automaton in a format: its text, and what the reader should know about the translation."""
-
-    text: str
-    notes: tuple[str, ...] = ()
-
-
 _WRITERS: dict[str, Callable[[Automaton], str]] = {
     "yaml": lambda automaton: registry.write(automaton, "yaml"),
     "jflap": lambda automaton: registry.write(automaton, "jflap"),
@@ -47,7 +39,7 @@ TARGETS: tuple[str, ...] = tuple(_WRITERS)
 """Everything that an automaton is written in."""
 
 
-def convert(automaton: Automaton, format: str) -> WrittenAutomaton:
+def convert(automaton: Automaton, format: str) -> WrittenSource:
     """Return an automaton in a format.
 
     Raises:
@@ -73,7 +65,7 @@ def convert(automaton: Automaton, format: str) -> WrittenAutomaton:
         notes.append(f"it is for words of up to {LENGTH} tokens: its header 'length' says so")
     if format == "jflap" and any(len(token) > 1 for token in automaton.alphabet):
         notes.append("JFLAP reads a token of several characters as one character after the other")
-    return WrittenAutomaton(text, tuple(notes))
+    return WrittenSource(text, tuple(notes))
 
 
 def format_for(output: Path) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 
 from tm2tfr.base.choices import AUTOMATON as NAME
 from tm2tfr.base.choices import DRAWN
-from tm2tfr.base.errors import UsageError
 from tm2tfr.base.text.words import token_words
-from tm2tfr.certificates.kit import Questions
+from tm2tfr.certificates.kit import check_no_tape
 from tm2tfr.contract.options import AutomatonOptions, read_options
 from tm2tfr.contract.source import Source, Truth, later
 from tm2tfr.sources.automaton.automaton import Automaton
@@ -54,12 +53,6 @@ def _fed(automaton: Automaton, word: str, decoder: Decoder) -> Sequence[str]:
     return AutomatonTruth(automaton, word, decoder).prompt
 
 
-def _check_questions(name: str, questions: Questions) -> None:
-    if questions.max_head is not None:
-        what = f"{name} takes no steps on a tape"
-        raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
-
-
 _MODEL, _GRAPHS = "tm2tfr.sources.automaton.model", "tm2tfr.sources.automaton.drawing"
 _CONVERSION, _PAGE = "tm2tfr.sources.automaton.conversion", "tm2tfr.sources.automaton.page"
 SOURCE = Source(
@@ -91,6 +84,6 @@ SOURCE = Source(
     described=later(_MODEL, "described"),
     labels=later("tm2tfr.sources.automaton.truth", "AutomatonLabels"),
     prove=later("tm2tfr.sources.automaton.proof", "prove"),
-    check_questions=_check_questions,
+    check_questions=check_no_tape,
     examined=later("tm2tfr.sources.automaton.truth", "examined"),
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tm2tfr.base.errors import ConversionError, OutputError, did_you_mean
 from tm2tfr.base.text import tex
+from tm2tfr.base.text.shown import WrittenSource
 from tm2tfr.sources.circuit.drawing import function_of, refuse_large, to_dot, to_mermaid
 from tm2tfr.sources.circuit.formats import registry
 from tm2tfr.sources.circuit.netlist import Circuit, Gate
@@ -101,26 +101,18 @@ CIRCUIT_TARGETS = (*registry.CIRCUIT_WRITABLE, *_PICTURES)
 """Everything that a circuit is written in."""
 
 
-@dataclass(frozen=True)
-class WrittenCircuit:
-    """A circuit in a format: its text, or its bytes, and what the reader should know about the translation."""
-
-    text: str | bytes
-    notes: tuple[str, ...] = ()
-
-
-def convert(circuit: Circuit, format: str) -> WrittenCircuit:
+def convert(circuit: Circuit, format: str) -> WrittenSource:
     """Return `circuit` in a format.
 
     Raises:
         ConversionError: if there is no such format, or it cannot express the circuit: then with the reason.
     """
     if format in _PICTURES:
-        return WrittenCircuit(_PICTURES[format][0](circuit))
+        return WrittenSource(_PICTURES[format][0](circuit))
     if format not in CIRCUIT_TARGETS:
         problem = f"circuits cannot be written as {format!r}{did_you_mean(str(format), CIRCUIT_TARGETS)}"
         raise ConversionError(f"{problem}: use one of {', '.join(CIRCUIT_TARGETS)}")
-    return WrittenCircuit(registry.write(circuit, format))
+    return WrittenSource(registry.write(circuit, format))
 
 
 def format_for(output: Path) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from tm2tfr.base.errors import ConversionError, OutputError, did_you_mean
-from tm2tfr.base.text.shown import block, escaped
+from tm2tfr.base.text.shown import WrittenSource, block, escaped
 from tm2tfr.base.text.tex import needs
 from tm2tfr.sources.logic.drawing import to_dot, to_mermaid
 from tm2tfr.sources.logic.printer import STYLES
@@ -25,15 +24,7 @@ _ENDINGS = {
 }
 
 
-@dataclass(frozen=True)
-class WrittenLogic:
-    """A formula or a program in a format: its text, and what the reader should know about the translation."""
-
-    text: str
-    notes: tuple[str, ...] = ()
-
-
-def convert(program: LogicProgram, format: str) -> WrittenLogic:
+def convert(program: LogicProgram, format: str) -> WrittenSource:
     """Return a formula or a program in a format.
 
     Raises:
@@ -44,10 +35,10 @@ def convert(program: LogicProgram, format: str) -> WrittenLogic:
         what = f"{program.name} is a {program.noun}, which is not written as {format!r}{did_you_mean(format, TARGETS)}"
         raise ConversionError(f"{what}: use one of {', '.join(TARGETS)}")
     if format in ("dot", "mermaid"):
-        return WrittenLogic((to_dot if format == "dot" else to_mermaid)(program))
+        return WrittenSource((to_dot if format == "dot" else to_mermaid)(program))
     if format == "ascii":
-        return WrittenLogic(write(program))
-    return WrittenLogic(_in_latex(program) if format == "latex" else _in_signs(program))
+        return WrittenSource(write(program))
+    return WrittenSource(_in_latex(program) if format == "latex" else _in_signs(program))
 
 
 def format_for(output: Path) -> str:

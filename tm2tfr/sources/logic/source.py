@@ -8,9 +8,8 @@ from typing import Any
 
 from tm2tfr.base.choices import DRAWN
 from tm2tfr.base.choices import LOGIC as NAME
-from tm2tfr.base.errors import UsageError
 from tm2tfr.base.text.words import token_words
-from tm2tfr.certificates.kit import Questions
+from tm2tfr.certificates.kit import check_no_tape
 from tm2tfr.contract.options import LogicOptions, read_options
 from tm2tfr.contract.source import Source, Truth, later
 from tm2tfr.sources.logic.library import own_word, word_of
@@ -54,12 +53,6 @@ def _fed(program: LogicProgram, word: str, decoder: Decoder) -> Sequence[str]:
     return LogicTruth(program, word, decoder).prompt
 
 
-def _check_questions(name: str, questions: Questions) -> None:
-    if questions.max_head is not None:
-        what = f"{name} takes no steps on a tape"
-        raise UsageError(f"tm2tfr certify: {what}: omit --max-head, or use --max-positions")
-
-
 _GRAPHS, _CONVERSION = "tm2tfr.sources.logic.drawing", "tm2tfr.sources.logic.conversion"
 SOURCE = Source(
     name=NAME,
@@ -80,7 +73,7 @@ SOURCE = Source(
     draw=later(_GRAPHS, "save"),
     graph=later(_GRAPHS, "to_networkx"),
     tried=later("tm2tfr.sources.logic.page", "tried"),
-    check_questions=_check_questions,
+    check_questions=check_no_tape,
     picture=later("tm2tfr.sources.logic.page", "picture"),
     exported=later("tm2tfr.sources.logic.page", "ExportedFormula"),
     prove=later("tm2tfr.sources.logic.proof.certificate", "LogicProof"),
