@@ -95,7 +95,7 @@ export class Box {
     const begun = performance.now();
     this.working(true);
     this.say("Running …");
-    this.running = ordered({ runs, word, maxSteps, gates: gatesOf(this.data, this.buffers) }, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
+    this.running = ordered({ runs, word, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: this.data.sequence }, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
     this.running.finished.then((finished) => this.finish(finished, begun)).catch((error: unknown) => {
       this.working(false);
       this.refuse(error);

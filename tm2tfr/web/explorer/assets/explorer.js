@@ -24,8 +24,12 @@ var explorer = (() => {
   __export(main_exports, {
     Dense: () => Dense,
     decoderOf: () => decoderOf,
+    evaluate: () => evaluate,
     generate: () => generate,
+    outcome: () => outcome,
     prompted: () => prompted,
+    sequenceTruth: () => sequenceTruth,
+    shown: () => shown,
     unpacked: () => unpacked,
     wholeRun: () => wholeRun
   });
@@ -92,8 +96,8 @@ var explorer = (() => {
     }
     /** A cell as the table writes it. */
     cell(column3, i) {
-      const { number: number2, signed } = this.columns.get(column3).heading;
-      if (!number2) return this.text(column3, i) ?? "⊥";
+      const { number: number3, signed } = this.columns.get(column3).heading;
+      if (!number3) return this.text(column3, i) ?? "⊥";
       const value = this.number(column3, i);
       return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
     }
@@ -186,10 +190,10 @@ var explorer = (() => {
       for (let s = stage; s >= 0; s--) {
         const column3 = this.stages[s].get(n);
         if (!column3) continue;
-        const number2 = column3.values[i];
-        if (!subspace.labels) return { number: number2, coordinates: [number2] };
-        const coordinates2 = column3.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number2 ? 1 : 0);
-        return { number: number2, coordinates: coordinates2 };
+        const number3 = column3.values[i];
+        if (!subspace.labels) return { number: number3, coordinates: [number3] };
+        const coordinates2 = column3.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
+        return { number: number3, coordinates: coordinates2 };
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
     }
@@ -247,7 +251,7 @@ var explorer = (() => {
       const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
       return { name, heads: own, feedForward, ...norms[n] };
     });
-    const loops = spec.loops.map(({ first, last: last2, times: times2, until }) => ({ first, last: last2, times: times2, until: until ? next(1, width) : null }));
+    const loops = spec.loops.map(({ first, last: last2, times: times3, until }) => ({ first, last: last2, times: times3, until: until ? next(1, width) : null }));
     const names = spec.names && JSON.parse(textAt(buffers, spec.names));
     const { bos, stop } = spec;
     return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
@@ -358,18 +362,18 @@ var explorer = (() => {
   function beyondTheTable(position) {
     return new Refused(`position ${thousands(position)}: these weights have ${counted(position, "position")}: stop before it`);
   }
-  function layerCalled(decoder, number2) {
-    return `layer ${number2} (${decoder.layers[number2 - 1].name})`;
+  function layerCalled(decoder, number3) {
+    return `layer ${number3} (${decoder.layers[number3 - 1].name})`;
   }
   function firstInfinite(numbers) {
     for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n])) return n;
     return -1;
   }
-  function counted(number2, noun) {
-    return `${thousands(number2)} ${noun}${number2 === 1 ? "" : "s"}`;
+  function counted(number3, noun) {
+    return `${thousands(number3)} ${noun}${number3 === 1 ? "" : "s"}`;
   }
-  function thousands(number2) {
-    return number2.toLocaleString("en-US");
+  function thousands(number3) {
+    return number3.toLocaleString("en-US");
   }
   function quoted(text) {
     const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
@@ -545,13 +549,13 @@ var explorer = (() => {
     }
     /** Put the mean of the values into `mean`: over the positions attended to, all in sight if null. */
     average(attended, start2, end2, length) {
-      const { values, mean } = this;
+      const { values, mean: mean2 } = this;
       const many = attended ? attended.length : end2 - start2;
-      const whole2 = start2 === 0 && end2 === length && many === length;
-      for (let c = 0; c < mean.length; c++) {
+      const whole3 = start2 === 0 && end2 === length && many === length;
+      for (let c = 0; c < mean2.length; c++) {
         const component = values.component(c);
         let sum2;
-        if (whole2) sum2 = values.sums[c];
+        if (whole3) sum2 = values.sums[c];
         else if (attended) {
           sum2 = component[attended[0]];
           for (let n = 1; n < many; n++) sum2 += component[attended[n]];
@@ -559,7 +563,7 @@ var explorer = (() => {
           sum2 = component[start2];
           for (let j = start2 + 1; j < end2; j++) sum2 += component[j];
         }
-        mean[c] = sum2 / many;
+        mean2[c] = sum2 / many;
       }
     }
   };
@@ -605,15 +609,15 @@ var explorer = (() => {
       const centred = new Float64Array(x.length);
       let sum2 = x[0];
       for (let n = 1; n < x.length; n++) sum2 += x[n];
-      const mean = sum2 / x.length;
-      for (let n = 0; n < x.length; n++) centred[n] = x[n] - mean;
+      const mean2 = sum2 / x.length;
+      for (let n = 0; n < x.length; n++) centred[n] = x[n] - mean2;
       let squares = centred[0] * centred[0];
       for (let n = 1; n < x.length; n++) squares += centred[n] * centred[n];
-      const root = Math.sqrt(squares / x.length + this.epsilon);
+      const root2 = Math.sqrt(squares / x.length + this.epsilon);
       const here = `${this.where}, position ${thousands(position)}`;
-      if (root === 0) throw new Refused(`${here}: its variance and its epsilon are 0, so that it divides by 0: use an epsilon above 0`);
-      if (!(root < Infinity)) throw new Refused(`${here}: the variance is too large for float64: use smaller weights`);
-      for (let n = 0; n < x.length; n++) centred[n] = this.gain[n] * (centred[n] / root) + this.bias[n];
+      if (root2 === 0) throw new Refused(`${here}: its variance and its epsilon are 0, so that it divides by 0: use an epsilon above 0`);
+      if (!(root2 < Infinity)) throw new Refused(`${here}: the variance is too large for float64: use smaller weights`);
+      for (let n = 0; n < x.length; n++) centred[n] = this.gain[n] * (centred[n] / root2) + this.bias[n];
       return centred;
     }
   };
@@ -716,7 +720,7 @@ var explorer = (() => {
     return a.map((value, n) => value + b[n]);
   }
   function small(numbers) {
-    return numbers.every((number2) => number2 < SAFE);
+    return numbers.every((number3) => number3 < SAFE);
   }
 
   // src/live/dense.ts
@@ -881,18 +885,18 @@ var explorer = (() => {
       streams.forEach((x, i) => this.feedForward(n, x, i, watches.get(i)));
     }
     /** Make the passes of a loop. */
-    repeat({ first, last, times: times2, until }, streams, pass) {
+    repeat({ first, last, times: times3, until }, streams, pass) {
       const row = until && new LinearMap(until);
       const ended = (x) => {
         const found = new Float64Array(1);
         row.addTo(found, x);
         return found[0] >= 0.5;
       };
-      for (let number2 = 1; number2 <= (times2 ?? MOST_PASSES); number2++) {
+      for (let number3 = 1; number3 <= (times3 ?? MOST_PASSES); number3++) {
         pass();
         if (row && streams.every(ended)) return;
       }
-      if (times2 === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most`);
+      if (times3 === null) throw new Refused(`the loop over layers ${first} to ${last} has not ended after ${thousands(MOST_PASSES)} passes: state how often it is run at most`);
     }
   };
   var MOST_PASSES = 1e4;
@@ -917,8 +921,8 @@ var explorer = (() => {
     const { vocabulary, bos, positions: positions2, outputs } = decoder;
     const numbers = new Map(vocabulary.map((token2, n) => [token2, n]));
     const found = prompt.map((token2, i) => {
-      const number2 = numbers.get(token2);
-      if (number2 !== void 0) return number2;
+      const number3 = numbers.get(token2);
+      if (number3 !== void 0) return number3;
       const more = vocabulary.length > 8 ? ", …" : "";
       throw new Refused(`token ${i} of the prompt, ${quoted(token2)}, is not in the vocabulary: use ${vocabulary.slice(0, 8).join(", ")}${more}`);
     });
@@ -942,6 +946,736 @@ var explorer = (() => {
       yield { position, fed, answer, residual: session.residual, logits: session.logits };
       if (stop.has(answer) && position + 1 >= given.length) return;
     }
+  }
+
+  // src/live/truth/atoms.ts
+  var Fraction = class {
+    over;
+    under;
+    constructor(over, under = 1n) {
+      const common = under === 1n ? 1n : gcd(over < 0n ? -over : over, under < 0n ? -under : under) * (under < 0n ? -1n : 1n);
+      [this.over, this.under] = [over / common, under / common];
+    }
+  };
+  var ValueRefused = class extends Error {
+    name = "ValueRefused";
+  };
+  var MOST_BITS = 1 << 16;
+  var MOST_LETTERS = 1 << 20;
+  function atomOf(spec) {
+    if (typeof spec === "number") return BigInt(spec);
+    if (typeof spec !== "object") return spec;
+    return "whole" in spec ? BigInt(spec.whole) : new Fraction(BigInt(spec.over[0]), BigInt(spec.over[1]));
+  }
+  function gcd(a, b) {
+    while (b) [a, b] = [b, a % b];
+    return a || 1n;
+  }
+  function shownAtom(value) {
+    if (typeof value === "string") return value;
+    if (typeof value === "boolean") return value ? "T" : "F";
+    if (typeof value === "bigint") return String(value);
+    return value.under === 1n ? String(value.over) : `${value.over}/${value.under}`;
+  }
+  function shownValue(value, numeric) {
+    return numeric && typeof value === "boolean" ? String(Number(value)) : shownAtom(value);
+  }
+  function shown(value) {
+    if (typeof value === "string") return `"${value}"`;
+    if (typeof value === "boolean") return value ? "True" : "False";
+    if (typeof value === "bigint") return String(value);
+    if (value.under === 1n) return `${value.over}.0`;
+    let [digits2, rest] = [0, value.under];
+    while ([0n, 2n, 4n, 5n, 6n, 8n].includes(rest % 10n) && rest > 1n && digits2 < 60) {
+      rest /= gcd(rest, 10n);
+      digits2++;
+    }
+    if (rest !== 1n) return shownAtom(value);
+    const size = value.over < 0n ? -value.over : value.over;
+    const decimal = String(size * 10n ** BigInt(digits2) / value.under).padStart(digits2 + 1, "0");
+    return `${value.over < 0n ? "-" : ""}${decimal.slice(0, -digits2)}.${decimal.slice(-digits2)}`;
+  }
+  function kind(value) {
+    if (typeof value === "string") return "text";
+    if (typeof value === "boolean") return "truth value";
+    return typeof value === "bigint" ? "whole number" : "float";
+  }
+  function refused(word, ...values) {
+    return new ValueRefused(`'${word}' cannot be applied to ${values.map((v) => `the ${kind(v)} ${shown(v)}`).join(" and ")}`);
+  }
+  function whole(value) {
+    return typeof value === "boolean" ? BigInt(value) : value;
+  }
+  function fraction(value) {
+    return value instanceof Fraction ? value : new Fraction(whole(value));
+  }
+  function exactly(a, b, wholes, fractions) {
+    if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
+    return wholes(whole(a), whole(b));
+  }
+  function two(sign, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign, a, b);
+    return [a, b];
+  }
+  function floored(a, b) {
+    const quotient = a / b;
+    return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient;
+  }
+  function floorOf(a, b) {
+    return floored(a.over * b.under, a.under * b.over);
+  }
+  function isZero(value) {
+    return value instanceof Fraction ? value.over === 0n : !value;
+  }
+  function bits(number3) {
+    const size = number3 < 0n ? -number3 : number3;
+    return size ? size.toString(2).length : 0;
+  }
+  function bounded(value) {
+    const { over, under } = fraction(value);
+    if (bits(over) + bits(under) > MOST_BITS) throw tooManyDigits();
+    return value;
+  }
+  function tooManyDigits() {
+    return new ValueRefused(`the number has more than ${thousands(MOST_BITS)} binary digits`);
+  }
+  function tooLong() {
+    return new ValueRefused(`the text has more than ${thousands(MOST_LETTERS)} characters`);
+  }
+  function letters(text) {
+    let count2 = 0;
+    for (const _ of text) count2++;
+    return count2;
+  }
+  function mean(values) {
+    let sum2 = 0n;
+    for (const value of values) sum2 = plus(sum2, value);
+    const { over, under } = fraction(sum2);
+    return new Fraction(over, under * BigInt(values.length));
+  }
+  function plus(a, b) {
+    return exactly(a, b, (x, y) => x + y, (x, y) => new Fraction(x.over * y.under + y.over * x.under, x.under * y.under));
+  }
+  function times2(a, b) {
+    return exactly(a, b, (x, y) => x * y, (x, y) => new Fraction(x.over * y.over, x.under * y.under));
+  }
+  function negated(a) {
+    return a instanceof Fraction ? new Fraction(-a.over, a.under) : -whole(a);
+  }
+  function power(a, b) {
+    const [base, exponent] = two("^", a, b).map(fraction);
+    if (base.over === 0n && exponent.over < 0n) throw new ValueRefused("division by zero: a power of 0 with a negative exponent");
+    const size = Math.max(bits(base.over), bits(base.under));
+    if (size > 1 && BigInt(size) * absolute(exponent.over) > BigInt(MOST_BITS) * exponent.under) throw tooManyDigits();
+    if (exponent.under === 1n) {
+      const made = raised(base, exponent.over);
+      return a instanceof Fraction || b instanceof Fraction || exponent.over < 0n ? made : made.over;
+    }
+    if (base.over < 0n) throw new ValueRefused(`${shown(a)} ^ ${shown(b)} is not a real number`);
+    const [over, under] = [root(base.over, exponent.under), root(base.under, exponent.under)];
+    if (over === null || under === null) throw new ValueRefused(`${shown(a)} ^ ${shown(b)} is irrational, and values are exact`);
+    return raised(new Fraction(over, under || 1n), exponent.over);
+  }
+  function raised({ over, under }, exponent) {
+    if (exponent >= 0n) return new Fraction(rise(over, exponent), rise(under, exponent));
+    return new Fraction(rise(under, -exponent), rise(over, -exponent));
+  }
+  function rise(base, exponent) {
+    if (base === 0n || base === 1n) return exponent === 0n ? 1n : base;
+    return base === -1n ? exponent % 2n ? -1n : 1n : base ** exponent;
+  }
+  function absolute(number3) {
+    return number3 < 0n ? -number3 : number3;
+  }
+  function root(number3, degree) {
+    if (number3 < 2n) return number3;
+    if (degree >= BigInt(bits(number3))) return null;
+    let [low, high] = [0n, 1n << BigInt(bits(number3)) / degree + 1n];
+    while (low < high) {
+      const middle = (low + high) / 2n;
+      if (middle ** degree < number3) low = middle + 1n;
+      else high = middle;
+    }
+    return low ** degree === number3 ? low : null;
+  }
+  function rounded(a) {
+    if (!(a instanceof Fraction)) return whole(a);
+    const below = floored(a.over, a.under);
+    const twice = 2n * (a.over - below * a.under);
+    if (twice === a.under) return below % 2n === 0n ? below : below + 1n;
+    return twice < a.under ? below : below + 1n;
+  }
+  function nearest(value) {
+    if (!(value instanceof Fraction)) return Number(whole(value));
+    const { under } = value;
+    const over = absolute(value.over);
+    if (!over) return 0;
+    const shift = BigInt(Math.max(0, 66 - bits(over) + bits(under)));
+    const scaled = over << shift;
+    const quotient = scaled / under;
+    const sticky = scaled % under ? quotient | 1n : quotient;
+    const size = shift > 1000n ? tiny(sticky, shift) : Number(sticky) / 2 ** Number(shift);
+    return value.over < 0n ? -size : size;
+  }
+  function tiny(number3, shift) {
+    const spare = BigInt(Math.max(0, Number(shift) - 1074));
+    const kept = number3 >> spare;
+    const half = spare ? number3 >> spare - 1n & 1n : 0n;
+    const rest = spare > 1n ? number3 & (1n << spare - 1n) - 1n : 0n;
+    const up = half && (rest || kept & 1n) ? 1n : 0n;
+    const fits = bits(number3) - Number(shift) > -1022;
+    if (fits) return Number(number3) / 2 ** 1e3 / 2 ** (Number(shift) - 1e3);
+    return Number(kept + up) * 2 ** -1074;
+  }
+  function equal(a, b) {
+    if (typeof a === "string" || typeof b === "string") return a === b;
+    const [x, y] = [fraction(a), fraction(b)];
+    return x.over === y.over && x.under === y.under;
+  }
+  function keyOf(value) {
+    if (typeof value === "string") return `"${value}`;
+    const { over, under } = fraction(value);
+    return `${over}/${under}`;
+  }
+  function order(a, b) {
+    if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
+    const [x, y] = [fraction(a), fraction(b)];
+    const difference2 = x.over * y.under - y.over * x.under;
+    return difference2 < 0n ? -1 : difference2 > 0n ? 1 : 0;
+  }
+  function byCodePoint(a, b) {
+    const [x, y] = [[...a], [...b]];
+    for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
+    return x.length - y.length;
+  }
+  function compare(sign, holds) {
+    return (a, b) => {
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign, a, b);
+      return holds(order(a, b));
+    };
+  }
+  function truthy(value) {
+    return typeof value === "string" ? value !== "" : !isZero(value);
+  }
+  function number(word, of) {
+    return (a) => {
+      if (typeof a === "string") throw refused(word, a);
+      return of(a);
+    };
+  }
+  var UNARY = {
+    not: (a) => !truthy(a),
+    neg: number("-", negated),
+    pos: number("+", (a) => a instanceof Fraction ? a : whole(a)),
+    round: number("round", rounded),
+    indicator: (a) => truthy(a) ? 1n : 0n
+  };
+  var BINARY = {
+    "+": (a, b) => {
+      if (typeof a === "string" && typeof b === "string") {
+        if (letters(a) + letters(b) > MOST_LETTERS) throw tooLong();
+        return a + b;
+      }
+      return plus(...two("+", a, b));
+    },
+    "-": (a, b) => {
+      const [x, y] = two("-", a, b);
+      return plus(x, negated(y));
+    },
+    "*": (a, b) => {
+      const [text, count2] = typeof a === "string" ? [a, b] : [b, a];
+      if (typeof text !== "string") return bounded(times2(...two("*", a, b)));
+      if (typeof count2 === "string" || count2 instanceof Fraction) throw refused("*", a, b);
+      const many = whole(count2) < 0n ? 0n : whole(count2);
+      if (BigInt(letters(text)) * many > BigInt(MOST_LETTERS)) throw tooLong();
+      return text ? text.repeat(Number(many)) : "";
+    },
+    "/": (a, b) => {
+      const [x, y] = two("/", a, b).map(fraction);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return new Fraction(x.over * y.under, x.under * y.over);
+    },
+    "//": (a, b) => {
+      const [x, y] = two("//", a, b);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return exactly(x, y, floored, (p, q) => new Fraction(floorOf(p, q)));
+    },
+    "%": (a, b) => {
+      const [x, y] = two("%", a, b);
+      if (isZero(y)) throw new ValueRefused("remainder of a division by zero");
+      return exactly(
+        x,
+        y,
+        (p, q) => p - q * floored(p, q),
+        (p, q) => fraction(plus(p, negated(times2(q, floorOf(p, q)))))
+      );
+    },
+    "^": power,
+    "==": equal,
+    "<": compare("<", (order2) => order2 < 0),
+    "<=": compare("<=", (order2) => order2 <= 0),
+    ">": compare(">", (order2) => order2 > 0),
+    ">=": compare(">=", (order2) => order2 >= 0),
+    and: (a, b) => truthy(a) && truthy(b),
+    or: (a, b) => truthy(a) || truthy(b)
+  };
+  var RELATIONS = { ...BINARY, "!=": (a, b) => !equal(a, b) };
+  function oneType(values) {
+    return values.every((value) => typeof value === "string" === (typeof values[0] === "string"));
+  }
+  function averaged(values) {
+    return !values.some((value) => typeof value === "string") && !values.every((value) => typeof value === "boolean");
+  }
+
+  // src/live/truth/logic.ts
+  var RELATIONS2 = {
+    "<=": (left, right) => left <= right,
+    "<": (left, right) => left < right,
+    ">=": (left, right) => left >= right,
+    ">": (left, right) => left > right,
+    "==": (left, right) => left === right,
+    "!=": (left, right) => left !== right
+  };
+  var IN_SIGHT = {
+    "<=": (j, i) => j <= i,
+    "<": (j, i) => j < i,
+    ">=": (j, i) => j >= i,
+    ">": (j, i) => j > i,
+    any: () => true
+  };
+  function evaluatedLogic({ nodes, alphabet }, letters2) {
+    const n = letters2.length;
+    if (!n) throw new Refused("the word is empty: formulas and programs are defined on at least one token");
+    const values = [];
+    const at = (node, i) => values[node][i - 1];
+    const positions2 = letters2.map((_, k) => k + 1);
+    const selected3 = [];
+    nodes.forEach((node, number3) => {
+      const matrix = node.operator === "retrieve" ? positions2.map((i) => positions2.map((j) => IN_SIGHT[node.sight](j, i) && selects(node.score, at, i, j))) : null;
+      selected3.push(matrix);
+      values[number3] = positions2.map((i) => node.operator === "input" ? alphabet[letters2[i - 1]] : matrix ? retrieved(node, at, i, matrix[i - 1]) : defined(node, at, i, n));
+    });
+    return { values, selected: selected3 };
+  }
+  function selects(score, at, i, j) {
+    if ("key" in score) return Boolean(at(score.key, j));
+    if ("query" in score) return Boolean(at(score.query, i));
+    if ("equal" in score) return at(score.equal[0], j) === at(score.equal[1], i);
+    if ("all" in score) return score.all.every((part) => selects(part, at, i, j));
+    if ("any" in score) return score.any.some((part) => selects(part, at, i, j));
+    return !selects(score.not, at, i, j);
+  }
+  function retrieved({ choice, values, default: otherwise }, at, i, row) {
+    const j = (choice === "latest" ? row.lastIndexOf(true) : row.indexOf(true)) + 1;
+    return j ? at(values, j) : at(otherwise, i);
+  }
+  function defined(node, at, i, n) {
+    const [first, second, third] = node.arguments;
+    const count2 = (from, to) => between(from, to).filter((j) => at(first, j)).length;
+    switch (node.operator) {
+      case "place":
+        return BigInt(i);
+      case "text":
+      case "always":
+        return node.value;
+      case "choose":
+        return at(first, i) ? at(second, i) : at(third, i);
+      case "one of":
+        return node.values.includes(at(first, i));
+      case "same":
+        return at(first, i) === at(second, i);
+      case "not":
+        return !at(first, i);
+      case "and":
+        return node.arguments.every((part) => at(part, i));
+      case "or":
+        return node.arguments.some((part) => at(part, i));
+      case "previous":
+        return i > 1 && Boolean(at(first, i - 1));
+      case "next":
+        return i < n && Boolean(at(first, i + 1));
+      case "since":
+        return between(1, i).some((j) => at(second, j) && between(j, i).every((k) => at(first, k)));
+      case "until":
+        return between(i, n).some((j) => at(second, j) && between(i, j).every((k) => at(first, k)));
+      case "count left":
+        return BigInt(count2(1, i));
+      case "count right":
+        return BigInt(count2(i, n));
+      case "comparison":
+        return RELATIONS2[node.relation](at(first, i), at(second, i));
+      case "predicate":
+        return satisfied(node, at(first, i));
+      case "sum":
+        return node.arguments.reduce((sum2, term, k) => sum2 + atomOf(node.factors[k]) * BigInt(at(term, i)), atomOf(node.constant));
+      default:
+        throw new Error(`${node.operator} is not a node of a formula`);
+    }
+  }
+  function satisfied({ predicate, modulus, remainder }, t) {
+    if (predicate === "mod") return (t % BigInt(modulus) + BigInt(modulus)) % BigInt(modulus) === BigInt(remainder);
+    if (predicate === "power of 2") return t > 0n && (t & t - 1n) === 0n;
+    if (predicate === "square") {
+      for (let d = 0n; d * d <= t; d++) if (d * d === t) return true;
+      return false;
+    }
+    for (let d = 2n; d < t; d++) if (t % d === 0n) return false;
+    return t >= 2n;
+  }
+  function between(from, to) {
+    return Array.from({ length: Math.max(0, to - from + 1) }, (_, k) => from + k);
+  }
+
+  // src/live/truth/rasp.ts
+  var MOST_PASSES2 = 1e4;
+  var Undefined = class extends Refused {
+  };
+  var Missing = class extends Error {
+  };
+  function interpreted({ nodes, tokens }, letters2, passes) {
+    if (!letters2.length) throw new Refused("the input is empty: RASP programs are defined on at least one token");
+    const steps = nodes.map(stepOf);
+    const done = [];
+    const undefinedAt = (n, why) => {
+      const { at, variable } = nodes[n];
+      const position = failing(steps[n], nodes[n], done, letters2);
+      const place = at ? `line ${at[0]}, column ${at[1]}: ` : "";
+      const there = position === null ? "" : ` at position ${position}`;
+      const named = variable ? `${quoted(variable)} is undefined` : "a value is undefined";
+      const input = quoted(shownWord(letters2.map((letter) => atomOf(tokens[letter]))));
+      return new Undefined(`${place}${named} on the input ${input}${there}: ${why}: use another input, or define the value there`);
+    };
+    const made = (n, words2 = "") => {
+      const node = nodes[n];
+      try {
+        done[n] = node.operator === "repeat" ? repeated(n, node) : steps[n](done, letters2);
+      } catch (error) {
+        if (error instanceof ValueRefused) throw undefinedAt(n, words2 + error.message);
+        throw error;
+      }
+    };
+    const repeated = (n, { states, nexts, times: times3, until, again }) => {
+      const seen = /* @__PURE__ */ new Set();
+      let number3 = 1;
+      while (number3 !== passes.get(n) && number3 !== times3 && !ends(until === null ? null : done[until])) {
+        const handed = nexts.map((next) => done[next]);
+        const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
+        if (times3 === null && (seen.has(key) || number3 === MOST_PASSES2)) {
+          const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES2)} passes are made`;
+          throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
+        }
+        seen.add(key);
+        states.forEach((state, k) => done[state] = handed[k]);
+        number3++;
+        for (const each of again) made(each, `in pass ${number3} of its loop `);
+      }
+      return number3;
+    };
+    for (let n = 0; n < nodes.length; n++) made(n);
+    return done;
+  }
+  function ends(condition) {
+    const wrong = condition?.find((value) => typeof value !== "boolean");
+    if (wrong !== void 0) throw new ValueRefused(`the condition of a loop is true or false, not ${shown(wrong)}`);
+    return condition !== null && condition.every(Boolean);
+  }
+  function failing(step, { operator }, done, letters2) {
+    if (operator === "repeat") return null;
+    for (let position = 0; position < letters2.length; position++) {
+      const part = done.map((row) => typeof row === "number" ? row : row.slice(position, position + 1));
+      try {
+        step(part, letters2.slice(position, position + 1));
+      } catch (error) {
+        if (error instanceof ValueRefused) return position;
+        if (error instanceof Missing) return null;
+        throw error;
+      }
+    }
+    return null;
+  }
+  function shownWord(tokens) {
+    const single = tokens.every((token2) => typeof token2 === "string" && [...token2].length === 1);
+    return single ? tokens.join("") : `[${tokens.map(shown).join(", ")}]`;
+  }
+  function stepOf(node) {
+    const values = (n) => (done) => done[node.arguments[n]];
+    switch (node.operator) {
+      case "tokens": {
+        const known = node.values.map((value) => typeof value === "object" && "refused" in value ? value.refused : { value: atomOf(value) });
+        return (_, letters2) => sequence(
+          letters2.map((letter) => {
+            const found = known[letter];
+            if (typeof found === "string") throw new ValueRefused(found);
+            return found.value;
+          })
+        );
+      }
+      case "indices":
+        return (_, letters2) => letters2.map((_2, i) => BigInt(i));
+      case "constant": {
+        const value = atomOf(node.value);
+        return (_, letters2) => letters2.map(() => value);
+      }
+      case "elementwise":
+        return elementwise(node, node.arguments.map((_, n) => values(n)));
+      case "select":
+        return selected2(RELATIONS[node.relation], values(0), values(1));
+      case "combined":
+        return combined(node);
+      case "aggregate":
+        return aggregated(node);
+      case "state":
+        return values(0);
+      case "looped":
+        return values(1);
+      default:
+        return () => 1;
+    }
+  }
+  function sequence(values) {
+    if (oneType(values)) return values;
+    const text = values.find((value) => typeof value === "string");
+    const other = values.find((value) => typeof value !== "string");
+    throw new ValueRefused(`a sequence cannot have both texts and other values, here ${shown(text)} and ${shown(other)}`);
+  }
+  function elementwise(node, of) {
+    const name = node.function;
+    if (name === "in" || name === "table") {
+      const known = /* @__PURE__ */ new Map();
+      for (const [key, value] of node.entries) known.set(keyOf(atomOf(key)), atomOf(value));
+      if (name === "in") return (done) => of[0](done).map((value) => known.has(keyOf(value)));
+      return (done) => {
+        const missing = of[0](done).find((value) => !known.has(keyOf(value)));
+        if (missing !== void 0) throw new ValueRefused(`there is no entry for ${shown(missing)}`);
+        return sequence(of[0](done).map((value) => known.get(keyOf(value))));
+      };
+    }
+    if (name === "if") {
+      return (done) => {
+        const [then, condition, other] = of.map((each) => each(done));
+        return sequence(then.map((value, i) => truthy(condition[i]) ? value : other[i]));
+      };
+    }
+    if (of.length === 1) return (done) => of[0](done).map(UNARY[name]);
+    const binary = BINARY[name];
+    return (done) => {
+      const right = of[1](done);
+      return of[0](done).map((value, i) => binary(value, right[i]));
+    };
+  }
+  function selected2(relation, key, query) {
+    return (done) => {
+      const made = /* @__PURE__ */ new Map();
+      return query(done).map((asked) => {
+        const name = keyOf(asked);
+        if (!made.has(name)) made.set(name, key(done).map((value) => relation(value, asked)));
+        return made.get(name);
+      });
+    };
+  }
+  function combined(node) {
+    const [left, right] = node.arguments;
+    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry) => !entry));
+    const both = node.function === "and" ? (a, b) => a && b : (a, b) => a || b;
+    return (done) => {
+      const other = done[right];
+      return done[left].map((row, i) => row.map((entry, j) => both(entry, other[i][j])));
+    };
+  }
+  function aggregated(node) {
+    const [selector, values] = node.arguments;
+    const otherwise = atomOf(node.default);
+    return (done) => {
+      const candidates = done[values];
+      const taken = (row, query) => {
+        const places = row.flatMap((entry, j) => entry ? [j] : []);
+        if (!places.length) return otherwise;
+        if (places.length > 1 && !averaged(candidates)) {
+          const what = typeof candidates[0] === "string" ? "texts" : "truth values";
+          throw new ValueRefused(`position ${query} selects ${counted(places.length, "position")}, and ${what} have no mean`);
+        }
+        const found = places.flatMap((j) => j < candidates.length ? [candidates[j]] : []);
+        if (places.length === 1 && !found.length) throw new Missing();
+        return places.length === 1 ? found[0] : mean(found);
+      };
+      return sequence(done[selector].map(taken));
+    };
+  }
+
+  // src/live/truth/circuit.ts
+  var OPERANDS = 3;
+  function evaluated({ gates }, word) {
+    const bits2 = word.map(Number);
+    for (const { table: table2, operands } of gates) bits2.push(Number(table2[operands.reduce((index, net) => 2 * index + bits2[net], 0)]));
+    return bits2;
+  }
+  function positions({ inputs, gates }, maxSteps) {
+    return inputs - 1 + Math.min(maxSteps ?? Infinity, gates.length);
+  }
+  function* circuitRows(circuit, word, maxSteps, columns) {
+    const bits2 = evaluated(circuit, word);
+    for (let i = 0; i < positions(circuit, maxSteps); i++) yield cells(circuit, bits2, i, columns);
+  }
+  function cells({ inputs, gates, names }, bits2, i, columns) {
+    const gate = gates[i + 1 - inputs];
+    const before = i < inputs - 1;
+    const found = gate?.operands.length ? gate.operands : [0];
+    const places = Array.from({ length: OPERANDS }, (_, n) => found[Math.min(n, found.length - 1)]);
+    const cases = 2 ** OPERANDS;
+    const digits2 = gate ? [...gate.table].map((bit) => bit.repeat(cases / gate.table.length)).join("") : "0".repeat(cases);
+    const known = { x: String(bits2[i]), gate: names[digits2] ?? digits2, y: before ? ANY : String(bits2[i + 1]) };
+    ["a", "b", "c"].forEach((name, n) => {
+      known[name] = places[n];
+      known[`x_${name}`] = bits2[places[n]];
+    });
+    const signs = gate ? gate.operands.map((net) => 2 * bits2[net] - 1) : [];
+    known["mean"] = before ? ANY : signs.reduce((sum2, sign) => sum2 + sign, 0) / signs.length;
+    return columns.map((name) => {
+      const cell = known[name];
+      if (cell === void 0) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
+      return cell;
+    });
+  }
+  function circuitSays(circuit, word, maxSteps) {
+    const last = circuit.inputs + circuit.gates.length - 1;
+    return {
+      result() {
+        if (positions(circuit, maxSteps) < last) return "";
+        const bits2 = evaluated(circuit, word);
+        const out = circuit.outputs.map((net) => bits2[net]);
+        if (circuit.encoding) return hexadecimal(out);
+        return circuit.buses.map(({ name, bits: places }) => `${name} = ${whole2(places.map((place) => out[place]).reverse())}`).join(", ");
+      },
+      ending(stop, there) {
+        const found = there === null ? "endless" : there.toLocaleString("en-US");
+        if (there !== last) return { expected: last.toLocaleString("en-US"), found };
+        return stop.length ? { expected: "empty", found: stop.join(", ") } : null;
+      }
+    };
+  }
+  function whole2(bits2) {
+    return bits2.reduce((number3, bit) => 2n * number3 + BigInt(bit), 0n);
+  }
+  function hexadecimal(bits2) {
+    return whole2(bits2).toString(16).padStart(bits2.length / 4, "0");
+  }
+
+  // src/live/truth/machine.ts
+  var VERDICTS = ["ACC", "REJ", "HALT"];
+  function triple(state, symbol, move) {
+    return `(${state},${symbol},${move > 0 ? "+" : ""}${move})`;
+  }
+  function* machineRows(machine, word, maxSteps) {
+    const { states, blank, lead } = machine;
+    const under = word[0] ?? blank;
+    for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
+    for (const symbol of word) yield [symbol, null, null, 0, 0, under, symbol];
+    let token2 = machine.first ?? triple(states[machine.start], under, 0);
+    yield ["BOS", null, null, 0, 0, under, token2];
+    if (VERDICTS.includes(token2)) return;
+    const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
+    const halting = new Set(machine.halting);
+    const tape = new Map(word.map((symbol, cell) => [cell, symbol]));
+    let [state, head, written2, moved] = [machine.start, 0, under, 0];
+    for (let step = 0; ; step++) {
+      const symbol = tape.get(head) ?? blank;
+      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol}`);
+      const row = [token2, states[state], written2, moved, head, symbol];
+      if (!rule) {
+        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol);
+        yield [...row, unruled?.[2] ?? machine.stopped[state]];
+        return;
+      }
+      if (maxSteps !== null && step >= maxSteps) return;
+      const [next, write, move] = rule;
+      const made = machine.oneWay && head === 0 && move < 0 ? 0 : move;
+      const said = machine.nominal ? move : made;
+      token2 = machine.entered[next] ?? triple(states[next], write, said);
+      yield [...row, token2];
+      if (VERDICTS.includes(token2)) return;
+      tape.set(head, write);
+      [state, head, written2, moved] = [next, head + made, write, said];
+    }
+  }
+  function machineSays(machine) {
+    return {
+      result: () => "",
+      ending(stop) {
+        const lacking = machine.verdicts.filter((token2) => !stop.includes(token2));
+        const early = stop.filter((token2) => !VERDICTS.includes(token2));
+        const listed = (tokens) => tokens.join(", ") || "empty";
+        return lacking.length || early.length ? { expected: listed(machine.verdicts), found: listed(stop) } : null;
+      }
+    };
+  }
+
+  // src/live/truth/reference.ts
+  var ANY = /* @__PURE__ */ Symbol("any");
+  function truthOf(reference, { word, maxSteps, columns, gates, sequence: sequence2 }) {
+    if (reference.kind === "machine") return { lead: reference.lead, rows: machineRows(reference, word, maxSteps), ...machineSays(reference) };
+    if (reference.kind === "sequence") {
+      if (!sequence2) throw new Error("a program's reference needs its nodes");
+      return sequenceTruth(sequence2, word);
+    }
+    if (!gates) throw new Error("a circuit's reference needs its gates");
+    return { lead: [], rows: circuitRows(gates, word, maxSteps, columns), ...circuitSays(gates, word, maxSteps) };
+  }
+  function agrees(expected, found) {
+    return expected === ANY || expected === found;
+  }
+
+  // src/live/truth/sequence.ts
+  function evaluate(spec, tokens, passes = /* @__PURE__ */ new Map()) {
+    const letters2 = tokens.map((token2, i) => {
+      const letter = spec.alphabet.indexOf(token2);
+      if (letter < 0) throw new Refused(`${visible(spec.name)}: token ${i} of the input, ${quoted(token2)}, is not in the alphabet: use ${spec.alphabet.map(visible).join(", ")}`);
+      return letter;
+    });
+    const texts = (values2) => values2.map((row, n) => row.map((value) => shownValue(value, spec.nodes[n].numeric)));
+    if (spec.kind === "logic") {
+      const { values: values2, selected: selected4 } = evaluatedLogic(spec, letters2);
+      return { letters: letters2, values: values2, selected: selected4, texts: texts(values2), passes: /* @__PURE__ */ new Map() };
+    }
+    const rows = interpreted(spec, letters2, passes);
+    const kinds = spec.nodes.map(({ kind: kind2 }) => kind2);
+    const values = rows.map((row, n) => kinds[n] === "sop" ? row : []);
+    const selected3 = rows.map((row, n) => kinds[n] === "selector" ? row : null);
+    const made = rows.flatMap((row, n) => kinds[n] === "loop" ? [[n, row]] : []);
+    return { letters: letters2, values, selected: selected3, texts: texts(values), passes: new Map(made) };
+  }
+  function sequenceTruth(spec, word) {
+    const found = evaluate(spec, word);
+    const states = spec.automaton && statesOf(spec.automaton, found.letters);
+    const columns = spec.outputs.map(({ name, node, number: number3 }) => {
+      if (node === null) return automatonCells(spec.automaton, name, states);
+      return found.values[node].map((value, i) => number3 && typeof value !== "string" ? nearest(value) : found.texts[node][i]);
+    });
+    const ends2 = spec.outputs.map((output) => outside(spec, output));
+    const rows = [...spec.before, ...word, ...spec.after].map((token2, p) => {
+      const i = p - spec.before.length;
+      return [token2, ...columns.map((column3, k) => i >= 0 && i < word.length ? column3[i] : ends2[k])];
+    });
+    return { lead: spec.before, rows: rows.values(), result: () => "", ending: () => null };
+  }
+  function outside({ nodes, automaton }, { name, node }) {
+    if (node === null) return name === automaton.state ? NOTHING : "F";
+    const { kind: kind2 } = nodes[node];
+    return kind2 === "number" ? ANY : kind2 === "label" ? NOTHING : "F";
+  }
+  var NOTHING = "⊥";
+  function statesOf({ start: start2, next }, letters2) {
+    let state = start2;
+    return letters2.map((letter) => state = next[state][letter]);
+  }
+  function automatonCells({ labels, accepting, state }, name, states) {
+    return states.map((now) => name === state ? labels[now] : accepting[now] ? "T" : "F");
+  }
+  function outcome(spec, { values, texts, letters: letters2 }) {
+    if (spec.automaton) return spec.automaton.accepting[statesOf(spec.automaton, letters2).at(-1)] ? "accept" : "reject";
+    const { kind: kind2 } = spec.nodes[spec.root];
+    if (kind2 === "bit") return values[spec.root].at(-1) ? "accept" : "reject";
+    const found = texts[spec.root];
+    return found.join(kind2 === "number" || found.some((text) => [...text].length !== 1) ? " " : "");
   }
 
   // src/dom.ts
@@ -995,12 +1729,12 @@ var explorer = (() => {
     ["?", "show these keys"]
   ];
   var Controls = class {
-    constructor(store, root, signal, settings) {
+    constructor(store, root2, signal, settings) {
       this.store = store;
-      this.root = root;
+      this.root = root2;
       this.settings = settings;
       const { last } = store;
-      const button = (name, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name, title: name, click: act }, icon(path));
+      const button = (name, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name, title: name, click: act }, icon(path));
       this.play = button("Play", PLAY, () => store.toggle(), "play");
       this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
       this.jump = el("input", { type: "number", min: 0, max: last, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
@@ -1078,7 +1812,7 @@ var explorer = (() => {
       requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
     action(event) {
-      const { store, root } = this;
+      const { store, root: root2 } = this;
       const { divergence, theme: theme2 } = this.settings;
       const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
       const actions = {
@@ -1096,21 +1830,21 @@ var explorer = (() => {
         "=": faster(1),
         "-": faster(-1),
         j: () => this.jump.select(),
-        g: () => root.querySelector("[data-enlarges]")?.click(),
+        g: () => root2.querySelector("[data-enlarges]")?.click(),
         r: () => store.set({ raw: !store.now.raw }),
         t: () => theme2?.(),
         "?": () => this.help.showModal()
       };
-      if (root.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
+      if (root2.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
       if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
       return actions[event.key];
     }
   };
-  function leavesFocus(root, signal) {
+  function leavesFocus(root2, signal) {
     const prevent = (event) => {
       if (event.target.closest("button")) event.preventDefault();
     };
-    root.addEventListener("mousedown", prevent, signal ? { signal } : {});
+    root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
   }
   function fromAddress() {
     const said = new URLSearchParams(location.hash.slice(1));
@@ -1205,9 +1939,9 @@ var explorer = (() => {
     }
     /** What a gate makes of the bits that its operands have at position i; null if one has none. */
     computed(net, i) {
-      const bits = this.circuit.operands(net).map((operand) => this.at(operand, i));
-      if (bits.some((bit) => bit !== "0" && bit !== "1")) return null;
-      return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
+      const bits2 = this.circuit.operands(net).map((operand) => this.at(operand, i));
+      if (bits2.some((bit) => bit !== "0" && bit !== "1")) return null;
+      return this.circuit.table(net)[bits2.reduce((index, bit) => 2 * index + Number(bit), 0)];
     }
   };
 
@@ -1228,7 +1962,7 @@ var explorer = (() => {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
   }
-  function number(value, i) {
+  function number2(value, i) {
     if (Number.isInteger(value)) return String(value).replace("-", "−");
     const above = Math.round(value * (i + 1));
     if (above !== 0 && above / (i + 1) === value) return `${above}/${i + 1}`.replace("-", "−");
@@ -1244,7 +1978,7 @@ var explorer = (() => {
     return [digits(score, precision), digits(runner, precision)];
   }
   function words(subspace, value, i) {
-    if (!subspace.labels) return number(value.number, i);
+    if (!subspace.labels) return number2(value.number, i);
     if (value.number > 0) return subspace.labels[value.number - 1];
     if (value.number === 0) return "⊥";
     const terms = value.coordinates.flatMap((v, k) => v ? [`${v === 1 ? "" : `${digits(v)}·`}${subspace.labels[k]}`] : []);
@@ -1260,7 +1994,7 @@ var explorer = (() => {
     return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   }
   var STOP = "stop";
-  var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var VERDICTS2 = { accept: "accepts", reject: "rejects", halt: "halts" };
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token(text) {
@@ -1339,124 +2073,6 @@ var explorer = (() => {
     return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
   }
 
-  // src/live/truth/circuit.ts
-  var OPERANDS = 3;
-  function evaluated({ gates }, word) {
-    const bits = word.map(Number);
-    for (const { table: table2, operands } of gates) bits.push(Number(table2[operands.reduce((index, net) => 2 * index + bits[net], 0)]));
-    return bits;
-  }
-  function positions({ inputs, gates }, maxSteps) {
-    return inputs - 1 + Math.min(maxSteps ?? Infinity, gates.length);
-  }
-  function* circuitRows(circuit, word, maxSteps, columns) {
-    const bits = evaluated(circuit, word);
-    for (let i = 0; i < positions(circuit, maxSteps); i++) yield cells(circuit, bits, i, columns);
-  }
-  function cells({ inputs, gates, names }, bits, i, columns) {
-    const gate = gates[i + 1 - inputs];
-    const before = i < inputs - 1;
-    const found = gate?.operands.length ? gate.operands : [0];
-    const places = Array.from({ length: OPERANDS }, (_, n) => found[Math.min(n, found.length - 1)]);
-    const cases = 2 ** OPERANDS;
-    const digits2 = gate ? [...gate.table].map((bit) => bit.repeat(cases / gate.table.length)).join("") : "0".repeat(cases);
-    const known = { x: String(bits[i]), gate: names[digits2] ?? digits2, y: before ? ANY : String(bits[i + 1]) };
-    ["a", "b", "c"].forEach((name, n) => {
-      known[name] = places[n];
-      known[`x_${name}`] = bits[places[n]];
-    });
-    const signs = gate ? gate.operands.map((net) => 2 * bits[net] - 1) : [];
-    known["mean"] = before ? ANY : signs.reduce((sum2, sign) => sum2 + sign, 0) / signs.length;
-    return columns.map((name) => {
-      const cell = known[name];
-      if (cell === void 0) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
-      return cell;
-    });
-  }
-  function circuitSays(circuit, word, maxSteps) {
-    const last = circuit.inputs + circuit.gates.length - 1;
-    return {
-      result() {
-        if (positions(circuit, maxSteps) < last) return "";
-        const bits = evaluated(circuit, word);
-        const out = circuit.outputs.map((net) => bits[net]);
-        if (circuit.encoding) return hexadecimal(out);
-        return circuit.buses.map(({ name, bits: places }) => `${name} = ${whole(places.map((place) => out[place]).reverse())}`).join(", ");
-      },
-      ending(stop, there) {
-        const found = there === null ? "endless" : there.toLocaleString("en-US");
-        if (there !== last) return { expected: last.toLocaleString("en-US"), found };
-        return stop.length ? { expected: "empty", found: stop.join(", ") } : null;
-      }
-    };
-  }
-  function whole(bits) {
-    return bits.reduce((number2, bit) => 2n * number2 + BigInt(bit), 0n);
-  }
-  function hexadecimal(bits) {
-    return whole(bits).toString(16).padStart(bits.length / 4, "0");
-  }
-
-  // src/live/truth/machine.ts
-  var VERDICTS2 = ["ACC", "REJ", "HALT"];
-  function triple(state, symbol, move) {
-    return `(${state},${symbol},${move > 0 ? "+" : ""}${move})`;
-  }
-  function* machineRows(machine, word, maxSteps) {
-    const { states, blank, lead } = machine;
-    const under = word[0] ?? blank;
-    for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
-    for (const symbol of word) yield [symbol, null, null, 0, 0, under, symbol];
-    let token2 = machine.first ?? triple(states[machine.start], under, 0);
-    yield ["BOS", null, null, 0, 0, under, token2];
-    if (VERDICTS2.includes(token2)) return;
-    const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
-    const halting = new Set(machine.halting);
-    const tape = new Map(word.map((symbol, cell) => [cell, symbol]));
-    let [state, head, written2, moved] = [machine.start, 0, under, 0];
-    for (let step = 0; ; step++) {
-      const symbol = tape.get(head) ?? blank;
-      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol}`);
-      const row = [token2, states[state], written2, moved, head, symbol];
-      if (!rule) {
-        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol);
-        yield [...row, unruled?.[2] ?? machine.stopped[state]];
-        return;
-      }
-      if (maxSteps !== null && step >= maxSteps) return;
-      const [next, write, move] = rule;
-      const made = machine.oneWay && head === 0 && move < 0 ? 0 : move;
-      const said = machine.nominal ? move : made;
-      token2 = machine.entered[next] ?? triple(states[next], write, said);
-      yield [...row, token2];
-      if (VERDICTS2.includes(token2)) return;
-      tape.set(head, write);
-      [state, head, written2, moved] = [next, head + made, write, said];
-    }
-  }
-  function machineSays(machine) {
-    return {
-      result: () => "",
-      ending(stop) {
-        const lacking = machine.verdicts.filter((token2) => !stop.includes(token2));
-        const early = stop.filter((token2) => !VERDICTS2.includes(token2));
-        const listed = (tokens) => tokens.join(", ") || "empty";
-        return lacking.length || early.length ? { expected: listed(machine.verdicts), found: listed(stop) } : null;
-      }
-    };
-  }
-
-  // src/live/truth/reference.ts
-  var ANY = /* @__PURE__ */ Symbol("any");
-  function truthOf(reference, { word, maxSteps, columns, gates }) {
-    if (reference.kind === "machine") return { lead: reference.lead, rows: machineRows(reference, word, maxSteps), ...machineSays(reference) };
-    if (!gates) throw new Error("a circuit's reference needs its gates");
-    return { lead: [], rows: circuitRows(gates, word, maxSteps, columns), ...circuitSays(gates, word, maxSteps) };
-  }
-  function agrees(expected, found) {
-    return expected === ANY || expected === found;
-  }
-
   // src/live/document.ts
   var NAMES = ["winner", "count", "score", "runner", "runner_score"];
   var Shelf = class {
@@ -1471,8 +2087,8 @@ var explorer = (() => {
   }
   function documented(old, ran, recorder, word, result, shelf) {
     const { rows, expected, divergence, compared: compared2, answer, T } = ran;
-    const { shown } = old.live;
-    const show = (text) => Object.hasOwn(shown, text) ? shown[text] : visible(text);
+    const { shown: shown2 } = old.live;
+    const show = (text) => Object.hasOwn(shown2, text) ? shown2[text] : visible(text);
     const texts = /* @__PURE__ */ new Map();
     const count2 = rows.length;
     const checked = old.live.reference !== null;
@@ -1507,8 +2123,8 @@ var explorer = (() => {
       if (!texts.has(text)) texts.set(text, texts.size);
       return texts.get(text) + 1;
     };
-    const number2 = (cell) => cell === ANY ? 0 : Number(cell);
-    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, shelf.add(Float64Array.from(rows, (row) => (numeric ? number2 : interned)(row[n])))]));
+    const number3 = (cell) => cell === ANY ? 0 : Number(cell);
+    return Object.fromEntries(columns.map(({ name, number: numeric }, n) => [name, shelf.add(Float64Array.from(rows, (row) => (numeric ? number3 : interned)(row[n])))]));
   }
   function unspecified(columns, expected, shelf) {
     const free = columns.flatMap(({ name }, n) => {
@@ -1545,35 +2161,35 @@ var explorer = (() => {
     const first = signs.findIndex((sign) => !known.has(sign));
     if (first < 0) return;
     const near = signs.slice(Math.max(0, first - NEAR), first + NEAR);
-    const shown = near.map((sign) => visible(sign) === sign ? sign : "�").join("");
+    const shown2 = near.map((sign) => visible(sign) === sign ? sign : "�").join("");
     const marks = near.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
     throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
-  ${shown}
+  ${shown2}
   ${marks}`);
   }
   function bitsOf({ name, circuit }, text) {
     const { inputs, encoding, buses } = circuit;
-    const bits = text.trim();
-    const refused = (what, remedy) => new Refused(`input of ${name}: ${what}: ${remedy}`);
+    const bits2 = text.trim();
+    const refused2 = (what, remedy) => new Refused(`input of ${name}: ${what}: ${remedy}`);
     const named = buses.slice(0, MOST_NAMED).map((bus) => `${visible(bus.name)} (${counted(bus.bits.length, "bit")})`);
     const wanted = `a number for each of ${named.join(", ")}${buses.length > named.length ? ` and ${buses.length - named.length} more` : ""}`;
-    if (bits.length === inputs && /^[01]*$/.test(bits)) return bits;
+    if (bits2.length === inputs && /^[01]*$/.test(bits2)) return bits2;
     if (encoding) return padded(text);
-    if (/^[01]*$/.test(bits)) throw refused(`${counted(bits.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
-    const parts = bits.split(SEPARATORS);
-    if (parts.length !== buses.length) throw refused(`${counted(parts.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    if (/^[01]*$/.test(bits2)) throw refused2(`${counted(bits2.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
+    const parts = bits2.split(SEPARATORS);
+    if (parts.length !== buses.length) throw refused2(`${counted(parts.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
     const found = new Array(inputs).fill("0");
     buses.forEach((bus, n) => {
       const part = parts[n];
       const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
-      const number2 = NUMBER.exec(part);
-      if (!number2) throw refused(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
-      const digits2 = number2[1] ? `0x${number2[1]}` : number2[2] ? `0b${number2[2]}` : number2[3];
+      const number3 = NUMBER.exec(part);
+      if (!number3) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
+      const digits2 = number3[1] ? `0x${number3[1]}` : number3[2] ? `0b${number3[2]}` : number3[3];
       const value = BigInt(digits2);
       const width = bus.bits.length;
-      if (value >> BigInt(width)) throw refused(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
+      if (value >> BigInt(width)) throw refused2(`${short} does not fit ${visible(bus.name)}, which has ${counted(width, "bit")}`, `use at most ${width <= 64 ? (1n << BigInt(width)) - 1n : `2^${width} - 1`}`);
       bus.bits.forEach((place, k) => found[place] = String(value >> BigInt(k) & 1n));
     });
     return found.join("");
@@ -1583,8 +2199,8 @@ var explorer = (() => {
     if (digits2 === void 0) return new TextEncoder().encode(text);
     if (digits2.length % 2) {
       const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
-      const shown = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
-      const what = `${shown} has ${counted(digits2.length, "digit")} after 0x`;
+      const shown2 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+      const what = `${shown2} has ${counted(digits2.length, "digit")} after 0x`;
       throw new Refused(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
     }
     return Uint8Array.from(digits2.match(/../g), (pair) => parseInt(pair, 16));
@@ -1607,8 +2223,8 @@ var explorer = (() => {
     const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
     if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
     if (circuit) {
-      const whole2 = circuit.buses.some((bus) => bus.bits.length > 1) ? `, or a number for each of ${circuit.buses.map((bus) => visible(bus.name)).join(", ")}` : "";
-      return `${counted(circuit.inputs, "bit")}, one for each input${whole2}`;
+      const whole3 = circuit.buses.some((bus) => bus.bits.length > 1) ? `, or a number for each of ${circuit.buses.map((bus) => visible(bus.name)).join(", ")}` : "";
+      return `${counted(circuit.inputs, "bit")}, one for each input${whole3}`;
     }
     if (!alphabet) return "one token for each character";
     if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
@@ -1629,13 +2245,13 @@ var explorer = (() => {
     return Number.isFinite(value) ? null : value > 0 ? "inf" : "-inf";
   }
   function pointed(text, most, short = false) {
-    const [mantissa, power] = text.split("e");
-    const exponent = Number(power);
+    const [mantissa, power2] = text.split("e");
+    const exponent = Number(power2);
     const sign = mantissa.startsWith("-") ? "-" : "";
     let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
     if (exponent < -4 || exponent >= most) {
-      const fraction = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+      const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
+      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
     }
     if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
     digits2 = digits2.padEnd(exponent + 1, "0");
@@ -1678,11 +2294,11 @@ var explorer = (() => {
     part(n, x) {
       return x.subarray(this.starts[n], this.starts[n + 1]);
     }
-    bits({ bits, names }, x) {
-      const values = bits.map((n) => x[this.starts[n]]);
+    bits({ bits: bits2, names }, x) {
+      const values = bits2.map((n) => x[this.starts[n]]);
       const digits2 = values.every((value) => value === 0 || value === 1) ? values.map((value) => String(value + 0)).join("") : "";
       if (names[digits2] || digits2) return names[digits2] ?? digits2;
-      return combination(bits.map((n) => this.subspaces[n].name), values);
+      return combination(bits2.map((n) => this.subspaces[n].name), values);
     }
   };
   function oneHot(part) {
@@ -1866,13 +2482,13 @@ var explorer = (() => {
   }
 
   // src/live/worker.ts
-  function carriedOut({ runs, word, maxSteps, gates }, progress) {
+  function carriedOut({ runs, word, maxSteps, gates, sequence: sequence2 }, progress) {
     const shelf = new Shelf();
     let done = 0;
     const made = runs.map(({ spec, decoder }) => {
       const { columns, subspaces, layers, live, tape } = spec;
       const names = columns.map(({ name }) => name);
-      const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates });
+      const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
       const recorder = new Recorder(subspaces, layers.map(({ heads }) => heads.length));
       const ran = run({ decoder, columns, readout: live.readout, tape, truth, word, maxSteps }, recorder, (positions2) => progress(done + positions2));
       done += ran.rows.length;
@@ -1896,7 +2512,7 @@ var explorer = (() => {
       }
     });
   }
-  function ordered(order, script, progress) {
+  function ordered(order2, script, progress) {
     const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const worker = new Worker(address);
     const stop = () => {
@@ -1915,7 +2531,7 @@ var explorer = (() => {
         reject(new Error(event.message || "this browser starts no worker here"));
       });
     });
-    worker.postMessage(order);
+    worker.postMessage(order2);
     return { finished, stop };
   }
   function weightsOf({ decoder, dtype }, buffers) {
@@ -2003,7 +2619,7 @@ var explorer = (() => {
       const begun = performance.now();
       this.working(true);
       this.say("Running …");
-      this.running = ordered({ runs, word, maxSteps, gates: gatesOf(this.data, this.buffers) }, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
+      this.running = ordered({ runs, word, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: this.data.sequence }, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
       this.running.finished.then((finished) => this.finish(finished, begun)).catch((error) => {
         this.working(false);
         this.refuse(error);
@@ -2074,10 +2690,10 @@ var explorer = (() => {
   var FEW = 40;
   var MOST_OUTPUTS = 64;
   var BitsPanel = class {
-    constructor(bits, store) {
-      this.bits = bits;
+    constructor(bits2, store) {
+      this.bits = bits2;
       this.store = store;
-      [this.circuit, this.run] = [bits.circuit, bits.run];
+      [this.circuit, this.run] = [bits2.circuit, bits2.run];
       this.heads = this.run.spec.layers.flatMap((layer, l) => layer.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
       const { inputs } = this.circuit.spec;
       this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
@@ -2128,9 +2744,9 @@ var explorer = (() => {
       this.more.textContent = `bits ${first} to ${last - 1} of 0 to ${circuit.size - 1}`;
     }
     cell(net, i, looks3) {
-      const { bits, circuit, store } = this;
-      const bit = bits.known(net, i);
-      const wrong = bit !== null && net <= i + 1 ? bits.wrong(net) : void 0;
+      const { bits: bits2, circuit, store } = this;
+      const bit = bits2.known(net, i);
+      const wrong = bit !== null && net <= i + 1 ? bits2.wrong(net) : void 0;
       const state = net === i ? "now" : net === circuit.answered(i) ? "answered" : net > i ? "unread" : "";
       const outputs = circuit.outputs(net).map((name) => `, output ${name}`).join("");
       const said = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
@@ -2155,30 +2771,30 @@ var explorer = (() => {
     }
     /** What happens at a position, in a sentence or two. */
     happens(i) {
-      const { bits, circuit, run: run2 } = this;
+      const { bits: bits2, circuit, run: run2 } = this;
       const token2 = (text) => el("b", { class: "mono" }, text);
       const answer = run2.rows.answer(i);
       const gate = circuit.answered(i);
       const given = [circuit.isInput(i) ? "The input " : "The gate ", token2(circuit.name(i)), circuit.isInput(i) ? " is " : " gave ", token2(run2.rows.fed(i)), ". "];
       if (gate === null) return [...given, "What the decoder answers before the last input is not used."];
       const operands = circuit.operands(gate);
-      const values = operands.map((operand) => bits.at(operand, i) ?? "?").join(", ");
-      const due = bits.computed(gate, i);
+      const values = operands.map((operand) => bits2.at(operand, i) ?? "?").join(", ");
+      const due = bits2.computed(gate, i);
       const what = ["The next bit is that of the gate ", token2(circuit.name(gate)), ": ", token2(circuit.formula(gate)), ...operands.length ? [" = ", token2(`${circuit.kind(gate)}(${values})`)] : []];
       if (due === answer) return [...given, ...what, ", and the decoder answers with ", token2(answer), run2.ends(i) ? ", which ends the run." : "."];
       return [...given, ...what, ...due === null ? [] : [" = ", token2(due)], ", but the decoder answers with ", token2(answer), run2.ends(i) ? ", which ends the run." : "."];
     }
     drawOutputs(i) {
-      const { circuit, bits } = this;
+      const { circuit, bits: bits2 } = this;
       const { outputs } = circuit.spec;
-      const shown = outputs.slice(0, MOST_OUTPUTS).map(([name, net]) => {
-        const bit = bits.at(net, i);
-        const wrong = bit === null ? void 0 : bits.wrong(net);
+      const shown2 = outputs.slice(0, MOST_OUTPUTS).map(([name, net]) => {
+        const bit = bits2.at(net, i);
+        const wrong = bit === null ? void 0 : bits2.wrong(net);
         const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
         return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name }, `${name} = `, el("b", { class: "mono" }, bit ?? "·"), says);
       });
-      const rest = outputs.length - shown.length;
-      this.outputs.replaceChildren(...shown, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
+      const rest = outputs.length - shown2.length;
+      this.outputs.replaceChildren(...shown2, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
     }
     /** What came out, at the end. */
     ending() {
@@ -2317,10 +2933,10 @@ var explorer = (() => {
       if (!drawing) return;
       const { clientWidth, clientHeight } = this.scroll;
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
-      const whole2 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST);
-      const readable = whole2 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole2;
-      this.scale = this.zoom === "whole" ? whole2 : this.zoom === "auto" ? readable : Math.max(whole2, Math.min(this.zoom, MOST2));
-      this.partly = this.scale > whole2;
+      const whole3 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST);
+      const readable = whole3 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole3;
+      this.scale = this.zoom === "whole" ? whole3 : this.zoom === "auto" ? readable : Math.max(whole3, Math.min(this.zoom, MOST2));
+      this.partly = this.scale > whole3;
       this.followed = null;
       this.scroll.classList.toggle("partly", this.partly);
       set(this.smaller, { disabled: !this.partly });
@@ -2357,8 +2973,8 @@ var explorer = (() => {
       const box = node.getBoundingClientRect();
       const view2 = this.scroll.getBoundingClientRect();
       const centre = [box.left + box.width / 2 - view2.left, box.top + box.height / 2 - view2.top];
-      const outside = centre[0] < 60 || centre[0] > view2.width - 60 || centre[1] < 40 || centre[1] > view2.height - 40;
-      if (outside) this.scroll.scrollBy(centre[0] - view2.width / 2, centre[1] - view2.height / 2);
+      const outside2 = centre[0] < 60 || centre[0] > view2.width - 60 || centre[1] < 40 || centre[1] > view2.height - 40;
+      if (outside2) this.scroll.scrollBy(centre[0] - view2.width / 2, centre[1] - view2.height / 2);
     }
     enlarge() {
       const large = this.element.classList.toggle("large");
@@ -2372,11 +2988,11 @@ var explorer = (() => {
   var RADIUS = 6.5;
   var DEPTH = 2;
   var CircuitGraph = class extends Graph {
-    constructor(bits, buffers, redraw) {
-      const { graph } = bits.circuit.spec;
+    constructor(bits2, buffers, redraw) {
+      const { graph } = bits2.circuit.spec;
       super("circuit", graph, buffers, redraw);
-      this.bits = bits;
-      this.circuit = bits.circuit;
+      this.bits = bits2;
+      this.circuit = bits2.circuit;
       this.drawn = graph.none === void 0;
       if (!this.drawn) {
         this.element.querySelector(".zooming")?.remove();
@@ -2392,8 +3008,8 @@ var explorer = (() => {
     list = el("ul", { class: "cone mono" });
     drawn;
     draw(position) {
-      const { bits, circuit } = this;
-      const i = Math.min(position, bits.run.count - 1);
+      const { bits: bits2, circuit } = this;
+      const i = Math.min(position, bits2.run.count - 1);
       const gate = circuit.answered(i);
       const said = gate === null ? `the input ${circuit.name(i)} is given` : this.line(gate, i);
       if (this.drawn) this.mark(i, gate);
@@ -2402,19 +3018,19 @@ var explorer = (() => {
       set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said}` });
     }
     mark(i, gate) {
-      const { bits, circuit } = this;
+      const { bits: bits2, circuit } = this;
       this.unmark("now", "operand", "zero", "one", "bad");
       for (const [name, node] of this.nodes) {
         const net = this.net(name);
-        const bit = bits.at(net, i);
+        const bit = bits2.at(net, i);
         const corner = this.corner(name, node);
         corner.lastChild.textContent = bit ?? "";
         if (bit === null) continue;
         for (const part of [node, corner]) part.classList.add(bit === "1" ? "one" : "zero");
-        if (bits.wrong(net) !== void 0) node.classList.add("bad");
+        if (bits2.wrong(net) !== void 0) node.classList.add("bad");
       }
       for (const [name, edges] of this.edges) {
-        const bit = bits.at(this.net(name.split("->")[0]), i);
+        const bit = bits2.at(this.net(name.split("->")[0]), i);
         if (bit !== null) for (const edge of edges) edge.classList.add(bit === "1" ? "one" : "zero");
       }
       if (gate === null) {
@@ -2429,8 +3045,8 @@ var explorer = (() => {
     }
     /** The net of a node, which is one itself or an output: `n3`, `y0`. */
     net(name) {
-      const number2 = Number(name.slice(1));
-      return name.startsWith("y") ? this.circuit.spec.outputs[number2][1] : number2;
+      const number3 = Number(name.slice(1));
+      return name.startsWith("y") ? this.circuit.spec.outputs[number3][1] : number3;
     }
     /** The place for a bit, at the corner of a node. */
     corner(name, node) {
@@ -2448,12 +3064,12 @@ var explorer = (() => {
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i) {
-      const { bits, circuit } = this;
-      const bit = bits.at(net, i) ?? "?";
+      const { bits: bits2, circuit } = this;
+      const bit = bits2.at(net, i) ?? "?";
       if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
-      const found = circuit.operands(net).map((operand) => bits.at(operand, i) ?? "?");
+      const found = circuit.operands(net).map((operand) => bits2.at(operand, i) ?? "?");
       const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
-      const due = bits.computed(net, i);
+      const due = bits2.computed(net, i);
       const said = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
       return `${circuit.said(net)}${values} = ${said}`;
     }
@@ -2700,10 +3316,10 @@ var explorer = (() => {
     omitted(before, next) {
       const missing = next.i - before - 1;
       const said = `${count(missing, "more position")}, not shown`;
-      const number2 = missing.toLocaleString("en");
+      const number3 = missing.toLocaleString("en");
       const item = el("li", { class: "omitted", title: said });
       item.append(
-        el("span", { class: "more", "aria-hidden": "true" }, number2, el("br"), "more"),
+        el("span", { class: "more", "aria-hidden": "true" }, number3, el("br"), "more"),
         el("span", { class: "said" }, said)
       );
       const width = this.widthOmitted(missing);
@@ -2713,7 +3329,7 @@ var explorer = (() => {
     }
     chip({ i, left, width }, now) {
       const { run: run2, store } = this;
-      const kind = i > now ? "next" : i === now ? "now" : i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
+      const kind2 = i > now ? "next" : i === now ? "now" : i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
       const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
       const text = this.token(i, now);
       const rule = this.description?.lookup(now)?.found;
@@ -2722,7 +3338,7 @@ var explorer = (() => {
         "button",
         {
           type: "button",
-          class: `chip ${kind} mono${looked}`,
+          class: `chip ${kind2} mono${looked}`,
           "aria-current": i === now ? "step" : null,
           "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i,
@@ -2741,11 +3357,11 @@ var explorer = (() => {
       const middle = this.middles(looks3, chips, i);
       const here = middle.get(i);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
-      const order = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
+      const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
       const height = LANE * (looks3.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
       const drawn = looks3.map((look, n) => {
-        const lift = LANE * order.indexOf(n) + LOWEST;
+        const lift = LANE * order2.indexOf(n) + LOWEST;
         const { label: label2, name, layer: l } = this.heads[n];
         const top = height - lift;
         const from = here + (n - (looks3.length - 1) / 2) * 5;
@@ -2760,8 +3376,8 @@ var explorer = (() => {
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
           "data-gap": gap
         });
-        const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
-        const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
+        const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
         const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top];
         if (look.uniform) {
@@ -3038,7 +3654,7 @@ var explorer = (() => {
     constructor(description, store) {
       this.description = description;
       this.store = store;
-      const { run: run2, rules, tape, number: number2 } = description;
+      const { run: run2, rules, tape, number: number3 } = description;
       const { lead, prompt } = run2.spec;
       if (tape !== null) this.list.append(el("li", {}, this.token(0)));
       for (const rule of rules) {
@@ -3049,7 +3665,7 @@ var explorer = (() => {
       const symbols = Array.from({ length: Math.min(prompt - lead, MOST4) }, (_, n) => this.token(lead + n));
       const more = prompt - lead - symbols.length;
       this.list.append(el("li", { class: "prompt-word" }, ...symbols, more > 0 ? el("span", { class: "meaning" }, `and ${more} more`) : null, this.token(prompt)));
-      set(this.said, { class: `lookup hue${number2 % 7}` });
+      set(this.said, { class: `lookup hue${number3 % 7}` });
       const told = `${count(rules.length, "rule")} in ${count(lead, "token")}, then the input`;
       this.element = el(
         "section",
@@ -3085,16 +3701,16 @@ var explorer = (() => {
     }
     token(i) {
       const text = this.description.run.rows.fed(i);
-      const kind = i >= this.description.run.spec.lead ? "symbol" : "";
+      const kind2 = i >= this.description.run.spec.lead ? "symbol" : "";
       const act = () => this.store.set({ i, playing: false });
-      const button = el("button", { type: "button", class: `prompt-token mono ${kind}`, "data-token": i, "aria-label": `position ${i}: ${text}`, title: `position ${i}`, click: act }, text);
+      const button = el("button", { type: "button", class: `prompt-token mono ${kind2}`, "data-token": i, "aria-label": `position ${i}: ${text}`, title: `position ${i}`, click: act }, text);
       this.tokens.set(i, button);
       return button;
     }
     says(lookup) {
-      const { label: label2, number: number2 } = this.description;
+      const { label: label2, number: number3 } = this.description;
       if (!lookup) return ["The machine has no state yet: no rule is looked up."];
-      return [sample(number2), el("b", { class: "tag" }, label2), el("span", {}, ...lookedUp(lookup))];
+      return [sample(number3), el("b", { class: "tag" }, label2), el("span", {}, ...lookedUp(lookup))];
     }
     /** Bring what is marked into view, in the list alone: the page stays where it is. */
     show(lookup, i) {
@@ -3170,10 +3786,10 @@ var explorer = (() => {
         if (!this.now.playing) return;
         this.owed += Math.max(0, time - this.clock) / 1e3 * this.now.speed;
         this.clock = time;
-        const whole2 = Math.floor(this.owed);
-        if (whole2 > 0) {
-          this.owed -= whole2;
-          const i = this.now.i + whole2;
+        const whole3 = Math.floor(this.owed);
+        if (whole3 > 0) {
+          this.owed -= whole3;
+          const i = this.now.i + whole3;
           this.set(i >= this.last ? { i: this.last, playing: false } : { i });
         }
         requestAnimationFrame(tick);
@@ -3362,14 +3978,14 @@ var explorer = (() => {
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i)),
         this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i)),
         ...run2.spec.columns.map(({ name }) => {
-          const whole2 = run2.rows.cell(name, i);
-          const text = shortened(whole2, this.limit);
+          const whole3 = run2.rows.cell(name, i);
+          const text = shortened(whole3, this.limit);
           const due = run2.wrong(name, i);
           const compared2 = run2.compared(name, i);
           const mark = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole2 ? null : whole2 },
+            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole3 ? null : whole3 },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
@@ -3482,9 +4098,9 @@ var explorer = (() => {
       this.head.replaceChildren(bubble);
       this.head.style.setProperty("--at", String(h - start2));
       this.keepInside(bubble, (h - start2 + 0.5) * this.cell);
-      const shown = [...cells2].map((cell) => cell.firstChild.textContent).join(" ");
+      const shown2 = [...cells2].map((cell) => cell.firstChild.textContent).join(" ");
       set(this.cells.parentElement, {
-        "aria-label": `Tape from cell ${start2}: ${shown}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
+        "aria-label": `Tape from cell ${start2}: ${shown2}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
       });
     }
     /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */
@@ -3532,7 +4148,7 @@ var explorer = (() => {
   function verdict(runs, circuit) {
     return runs.map((run2) => {
       const { agrees: agrees2 } = run2.spec;
-      const said = circuit ? outcome(run2) : ending(run2);
+      const said = circuit ? outcome2(run2) : ending(run2);
       const mark = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
       const which = runs.length > 1 ? `${run2.spec.boundary}: ` : "";
       return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark, which, said);
@@ -3541,9 +4157,9 @@ var explorer = (() => {
   function ending(run2) {
     const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
-    return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+    return `${VERDICTS2[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
   }
-  function outcome(run2) {
+  function outcome2(run2) {
     const { T, agrees: agrees2, result, divergence } = run2.spec;
     if (divergence?.column === STOP) return "every bit is right, but the end is not";
     if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
@@ -3554,7 +4170,7 @@ var explorer = (() => {
 
   // src/page.ts
   var SCROLLBAR = 20;
-  function mount(root, data, buffers, around = {}) {
+  function mount(root2, data, buffers, around = {}) {
     const ended = new AbortController();
     const { signal } = ended;
     const runs = data.runs.map((spec) => new Run(spec, buffers));
@@ -3564,40 +4180,40 @@ var explorer = (() => {
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
     const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
-    const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
+    const scene = { root: root2, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
     const views = runs.map((run2) => view(run2, scene));
     const model = data.model && new ModelPanel(data.model, runs[0], store);
     store.subscribe(({ layer }) => model?.draw(layer));
     const children = [...notices(runs, store), el("div", { class: `runs n${runs.length}` }, ...views), model?.element, controls.element, controls.help];
-    root.replaceChildren(...children.filter((child) => child != null));
+    root2.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
-    resized.observe(root);
+    resized.observe(root2);
     addEventListener("resize", () => store.set({}), { signal });
-    leavesFocus(root, signal);
+    leavesFocus(root2, signal);
     signal.addEventListener("abort", () => {
       resized.disconnect();
       store.end();
-      root.replaceChildren();
+      root2.replaceChildren();
       around.verdict?.replaceChildren();
     });
     store.set({});
     store.draw();
     return { runs, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run2, { root, signal, store, buffers, machine, circuit, several }) {
+  function view(run2, { root: root2, signal, store, buffers, machine, circuit, several }) {
     const history2 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
-    const bits = circuit && new Bits(circuit, run2);
+    const bits2 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
-    const tape = bits ? new BitsPanel(bits, store) : new Tape(run2, machine, history2, description);
+    const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history2, description);
     const rules = description && new RulesPanel(description, store);
     const strip = new Strip(run2, store, circuit, description);
     const layers = new Layers(run2, store);
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
-    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
     if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
@@ -3612,10 +4228,10 @@ var explorer = (() => {
       table: table2.element,
       stream: stream.element
     });
-    let [width, whole2] = [0, 0];
+    let [width, whole3] = [0, 0];
     store.subscribe(({ i, layer, raw, playing }) => {
-      if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole2 !== innerWidth) {
-        [width, whole2] = [root.offsetWidth, innerWidth];
+      if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
+        [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
         for (const part of [tape, strip, table2]) part.measure();
         graph?.fit();
