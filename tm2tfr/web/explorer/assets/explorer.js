@@ -34,242 +34,6 @@ var explorer = (() => {
     wholeRun: () => wholeRun
   });
 
-  // src/data.ts
-  var DUE = 0.8;
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const buffer = await new Response(stream).arrayBuffer();
-    return (place) => column(buffer, place);
-  }
-  function textAt(buffers, place) {
-    return new TextDecoder().decode(buffers(place));
-  }
-  function column(buffer, { type, at, count: count2 }) {
-    const width = Number(type[1]);
-    const part = buffer.slice(at, at + width * count2);
-    switch (type) {
-      case "u1":
-        return new Uint8Array(part);
-      case "i1":
-        return new Int8Array(part);
-      case "u2":
-        return new Uint16Array(part);
-      case "i2":
-        return new Int16Array(part);
-      case "i4":
-        return new Int32Array(part);
-      case "f8": {
-        const planes = new Uint8Array(part);
-        const bytes = new Uint8Array(planes.length);
-        for (let plane = 0; plane < 8; plane++)
-          for (let n = 0; n < count2; n++) bytes[8 * n + plane] = planes[plane * count2 + n];
-        return new Float64Array(bytes.buffer);
-      }
-    }
-  }
-  var Sheet = class {
-    constructor(spec, headings, buffers, texts) {
-      this.texts = texts;
-      this.columns = new Map(headings.map((heading) => [heading.name, { heading, values: buffers(spec[heading.name]) }]));
-      this.token = headings[0].name;
-      this.answered = headings.at(-1).name;
-    }
-    texts;
-    columns;
-    token;
-    answered;
-    /** The token at position i. */
-    fed(i) {
-      return this.text(this.token, i) ?? "⊥";
-    }
-    /** The token answered at position i. */
-    answer(i) {
-      return this.text(this.answered, i) ?? "⊥";
-    }
-    number(column3, i) {
-      return this.columns.get(column3).values[i];
-    }
-    text(column3, i) {
-      const n = this.columns.get(column3).values[i];
-      return n === 0 ? null : this.texts[n - 1];
-    }
-    /** A cell as the table writes it. */
-    cell(column3, i) {
-      const { number: number3, signed } = this.columns.get(column3).heading;
-      if (!number3) return this.text(column3, i) ?? "⊥";
-      const value = this.number(column3, i);
-      return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
-    }
-    /** The length of the longest text in a column. */
-    widest(column3) {
-      const { heading, values } = this.columns.get(column3);
-      if (heading.number) {
-        let longest2 = 2;
-        for (const value of values) longest2 = Math.max(longest2, String(value).length);
-        return longest2;
-      }
-      let longest = 1;
-      for (const n of new Set(values)) longest = Math.max(longest, n ? this.texts[n - 1].length : 1);
-      return longest;
-    }
-  };
-  var Run = class {
-    constructor(spec, buffers) {
-      this.spec = spec;
-      this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
-      this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
-      this.stages = spec.stages.map(
-        (written2) => new Map(
-          written2.map(([n, { values, others }]) => [
-            n,
-            {
-              values: buffers(values),
-              others: new Map(Object.entries(others ?? {}).map(([i, row]) => [Number(i), row.map(Number)]))
-            }
-          ])
-        )
-      );
-      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
-      this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
-      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
-    }
-    spec;
-    rows;
-    expected;
-    stages;
-    seen;
-    /** The weights of each layer, as `tm2tfr.listing` writes them. */
-    weights;
-    unspecified;
-    get count() {
-      return this.spec.count;
-    }
-    /** The position that answers the prompt, with the first token that the decoder generates. */
-    get turn() {
-      return this.spec.bos ? this.spec.prompt : this.spec.prompt - 1;
-    }
-    /** Whether position i carries a token that the decoder generated. */
-    generated(i) {
-      return i > this.turn;
-    }
-    /** Whether the run ends with the answer at position i. */
-    ends(i) {
-      return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
-    }
-    look(layer, head, i) {
-      return this.seen[layer][head](i);
-    }
-    /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
-    wrong(column3, i) {
-      if (!this.spec.divergence || this.free(column3, i)) return void 0;
-      if (i >= this.spec.checked) return column3 === this.spec.columns[0].name ? "⊥" : void 0;
-      const due = this.expected.cell(column3, i);
-      return due === this.rows.cell(column3, i) ? void 0 : due;
-    }
-    /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
-    widest(column3) {
-      let longest = this.rows.widest(column3);
-      for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
-        const due = this.wrong(column3, i);
-        if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
-      }
-      return longest;
-    }
-    /** Whether a cell was compared with anything. */
-    compared(column3, i) {
-      return i < this.spec.checked && !this.free(column3, i);
-    }
-    /** Whether the reference says nothing of a cell. */
-    free(column3, i) {
-      return Boolean(this.unspecified.get(column3)?.[i]);
-    }
-    /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
-    value(n, stage, i) {
-      const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
-        const column3 = this.stages[s].get(n);
-        if (!column3) continue;
-        const number3 = column3.values[i];
-        if (!subspace.labels) return { number: number3, coordinates: [number3] };
-        const coordinates2 = column3.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
-        return { number: number3, coordinates: coordinates2 };
-      }
-      return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
-    }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer, i) {
-      const after = this.value(n, 2 * layer + 2, i).coordinates;
-      if (layer < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer, i).coordinates;
-      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
-    }
-  };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name) => buffers(head.seen[name])
-    );
-    return (i) => ({
-      uniform: i > 0 && count2[i] === i + 1,
-      winner: winner[i],
-      count: count2[i],
-      score: score[i],
-      runner: runner[i],
-      runnerScore: runnerScore[i],
-      sharers: head.sharers?.[i] ?? [winner[i]]
-    });
-  }
-
-  // src/live/decoder.ts
-  function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions: positions2, outputs } = spec;
-    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
-    let matrix = 0;
-    let entry = 0;
-    const next = (height, across) => {
-      const end2 = entry + counts[matrix++];
-      const found = { height, width: across, rows: sums(rows, entry, end2), columns: sums(columns, entry, end2), values: Float64Array.from(values.subarray(entry, end2)) };
-      entry = end2;
-      return found;
-    };
-    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
-    const tokens = next(width, vocabulary.length);
-    const place = next(width, features.length);
-    const table2 = positions2 === null ? null : next(width, positions2);
-    const unembedding = next(answers, width);
-    const unembeddingBias = next(answers, 1);
-    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
-    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
-    const last = norm(spec.norm);
-    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
-      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
-        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name2, mask, query, key, value, output: next(width, values2) };
-      });
-      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
-      return { name, heads: own, feedForward, ...norms[n] };
-    });
-    const loops = spec.loops.map(({ first, last: last2, times: times3, until }) => ({ first, last: last2, times: times3, until: until ? next(1, width) : null }));
-    const names = spec.names && JSON.parse(textAt(buffers, spec.names));
-    const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
-  }
-  function answered({ outputs, vocabulary }) {
-    if (!outputs.length) return vocabulary;
-    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label2) => `${name}[${label2}]`));
-  }
-  function sums(steps, start2, end2) {
-    const found = new Int32Array(end2 - start2);
-    let sum2 = 0;
-    for (let n = start2; n < end2; n++) {
-      sum2 += steps[n];
-      found[n - start2] = sum2;
-    }
-    return found;
-  }
-
   // src/live/matrix.ts
   var LinearMap = class {
     /** The rows that have entries, in order. */
@@ -376,20 +140,20 @@ var explorer = (() => {
     return number3.toLocaleString("en-US");
   }
   function quoted(text) {
-    const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
+    const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
     let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark ? `\\${sign}` : escaped(sign);
-    return `${mark}${inside}${mark}`;
+    for (const sign2 of text) inside += sign2 === "\\" || sign2 === mark2 ? `\\${sign2}` : escaped(sign2);
+    return `${mark2}${inside}${mark2}`;
   }
   function visible(text) {
     return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
   }
   var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
   var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
-  function escaped(sign) {
-    if (SHORT[sign]) return SHORT[sign];
-    if (!UNPRINTABLE.test(sign)) return sign;
-    const code = sign.codePointAt(0).toString(16);
+  function escaped(sign2) {
+    if (SHORT[sign2]) return SHORT[sign2];
+    if (!UNPRINTABLE.test(sign2)) return sign2;
+    const code = sign2.codePointAt(0).toString(16);
     if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
     return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
   }
@@ -590,6 +354,279 @@ var explorer = (() => {
     const attended = new Int32Array(count2);
     for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start2 + n;
     return { scores, attended, runner: runner < 0 ? -1 : start2 + runner };
+  }
+
+  // src/data.ts
+  var DUE = 0.8;
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text.trim()), (sign2) => sign2.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const buffer = await new Response(stream).arrayBuffer();
+    return (place) => column(buffer, place);
+  }
+  function textAt(buffers, place) {
+    return new TextDecoder().decode(buffers(place));
+  }
+  function column(buffer, { type, at, count: count2 }) {
+    const width = Number(type[1]);
+    const part = buffer.slice(at, at + width * count2);
+    switch (type) {
+      case "u1":
+        return new Uint8Array(part);
+      case "i1":
+        return new Int8Array(part);
+      case "u2":
+        return new Uint16Array(part);
+      case "i2":
+        return new Int16Array(part);
+      case "i4":
+        return new Int32Array(part);
+      case "f8": {
+        const planes = new Uint8Array(part);
+        const bytes = new Uint8Array(planes.length);
+        for (let plane = 0; plane < 8; plane++)
+          for (let n = 0; n < count2; n++) bytes[8 * n + plane] = planes[plane * count2 + n];
+        return new Float64Array(bytes.buffer);
+      }
+    }
+  }
+  var Sheet = class {
+    constructor(spec, headings, buffers, texts) {
+      this.texts = texts;
+      this.columns = new Map(headings.map((heading) => [heading.name, { heading, values: buffers(spec[heading.name]) }]));
+      this.token = headings[0].name;
+      this.answered = headings.at(-1).name;
+    }
+    texts;
+    columns;
+    token;
+    answered;
+    /** The token at position i. */
+    fed(i) {
+      return this.text(this.token, i) ?? "⊥";
+    }
+    /** The token answered at position i. */
+    answer(i) {
+      return this.text(this.answered, i) ?? "⊥";
+    }
+    number(column3, i) {
+      return this.columns.get(column3).values[i];
+    }
+    text(column3, i) {
+      const n = this.columns.get(column3).values[i];
+      return n === 0 ? null : this.texts[n - 1];
+    }
+    /** A cell as the table writes it. */
+    cell(column3, i) {
+      const { number: number3, signed } = this.columns.get(column3).heading;
+      if (!number3) return this.text(column3, i) ?? "⊥";
+      const value = this.number(column3, i);
+      return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
+    }
+    /** The length of the longest text in a column. */
+    widest(column3) {
+      const { heading, values } = this.columns.get(column3);
+      if (heading.number) {
+        let longest2 = 2;
+        for (const value of values) longest2 = Math.max(longest2, String(value).length);
+        return longest2;
+      }
+      let longest = 1;
+      for (const n of new Set(values)) longest = Math.max(longest, n ? this.texts[n - 1].length : 1);
+      return longest;
+    }
+  };
+  var Run = class {
+    constructor(spec, buffers) {
+      this.spec = spec;
+      this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
+      this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
+      this.stages = spec.stages.map(
+        (written2) => new Map(
+          written2.map(([n, { values, others }]) => [
+            n,
+            {
+              values: buffers(values),
+              others: new Map(Object.entries(others ?? {}).map(([i, row]) => [Number(i), row.map(Number)]))
+            }
+          ])
+        )
+      );
+      this.steps = spec.steps.length;
+      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+      this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
+      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, spec.count, buffers)));
+    }
+    spec;
+    rows;
+    expected;
+    /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+    steps;
+    stages;
+    seen;
+    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    weights;
+    unspecified;
+    get count() {
+      return this.spec.count;
+    }
+    /** The position that answers the prompt, with the first token that the decoder generates. */
+    get turn() {
+      return this.spec.bos ? this.spec.prompt : this.spec.prompt - 1;
+    }
+    /** Whether position i carries a token that the decoder generated. */
+    generated(i) {
+      return i > this.turn;
+    }
+    /** Whether the run ends with the answer at position i. */
+    ends(i) {
+      return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
+    }
+    /** Where a head of the layer of a step looks from position i. */
+    look(step, head, i) {
+      const [layer, pass] = this.spec.steps[step];
+      return this.seen[layer][head](i, pass);
+    }
+    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+    attention(step, head, i) {
+      const { uniform, sight, count: count2, sharers } = this.look(step, head, i);
+      const weights = new Float64Array(this.count);
+      if (uniform) weights.fill(1 / count2, ...sight);
+      else for (const j of sharers) weights[j] = 1 / count2;
+      return weights;
+    }
+    /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+    layerOf(step) {
+      return step < 0 ? -1 : this.spec.steps[step]?.[0] ?? this.spec.layers.length;
+    }
+    /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+    stepsWith(chosen) {
+      const { steps, loops, layers } = this.spec;
+      const [layer, pass] = steps[chosen] ?? [-1, 0];
+      const loop = loops.find(([first, last]) => first <= layer && layer <= last) ?? [0, -1];
+      return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+    }
+    /** The number of passes that a layer ran in; 0: no loop runs it. */
+    passes(layer) {
+      return this.spec.steps.findLast(([each]) => each === layer)?.[1] ?? 0;
+    }
+    /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
+    wrong(column3, i) {
+      if (!this.spec.divergence || this.free(column3, i)) return void 0;
+      if (i >= this.spec.checked) return column3 === this.spec.columns[0].name ? "⊥" : void 0;
+      const due = this.expected.cell(column3, i);
+      return due === this.rows.cell(column3, i) ? void 0 : due;
+    }
+    /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
+    widest(column3) {
+      let longest = this.rows.widest(column3);
+      for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
+        const due = this.wrong(column3, i);
+        if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
+      }
+      return longest;
+    }
+    /** Whether a cell was compared with anything. */
+    compared(column3, i) {
+      return i < this.spec.checked && !this.free(column3, i);
+    }
+    /** Whether the reference says nothing of a cell. */
+    free(column3, i) {
+      return Boolean(this.unspecified.get(column3)?.[i]);
+    }
+    /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
+    value(n, stage, i) {
+      const subspace = this.spec.subspaces[n];
+      for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
+        const column3 = this.stages[s].get(n);
+        if (!column3) continue;
+        const number3 = column3.values[i];
+        if (!subspace.labels) return { number: number3, coordinates: [number3] };
+        const coordinates2 = column3.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
+        return { number: number3, coordinates: coordinates2 };
+      }
+      return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
+    }
+    /** Whether a step (-1: the embedding) changed subspace n at position i. */
+    changed(n, step, i) {
+      if (step >= this.steps) return false;
+      const after = this.value(n, 2 * step + 2, i).coordinates;
+      if (step < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * step, i).coordinates;
+      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
+    }
+  };
+  function looks({ mask, seen, sharers }, positions2, buffers) {
+    const sight = (i) => inSight(mask, i, positions2);
+    if (!seen) {
+      return (i) => {
+        const [start2, end2] = sight(i);
+        return { uniform: true, sight: [start2, end2], winner: start2, count: end2 - start2, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      };
+    }
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name) => buffers(seen[name]));
+    return (i, pass) => {
+      const n = Math.max(0, pass - 1) * positions2 + i;
+      const [start2, end2] = sight(i);
+      return {
+        uniform: count2[n] > 1 && count2[n] === end2 - start2,
+        sight: [start2, end2],
+        winner: winner[n],
+        count: count2[n],
+        score: score[n],
+        runner: runner[n],
+        runnerScore: runnerScore[n],
+        sharers: sharers?.[n] ?? [winner[n]]
+      };
+    };
+  }
+
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions: positions2, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry = 0;
+    const next = (height, across) => {
+      const end2 = entry + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry, end2), columns: sums(columns, entry, end2), values: Float64Array.from(values.subarray(entry, end2)) };
+      entry = end2;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions2 === null ? null : next(width, positions2);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
+    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
+    const last = norm(spec.norm);
+    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
+      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name2, mask, query, key, value, output: next(width, values2) };
+      });
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last2, times: times3, until }) => ({ first, last: last2, times: times3, until: until ? next(1, width) : null }));
+    const names = spec.names && JSON.parse(textAt(buffers, spec.names));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label2) => `${name}[${label2}]`));
+  }
+  function sums(steps, start2, end2) {
+    const found = new Int32Array(end2 - start2);
+    let sum2 = 0;
+    for (let n = start2; n < end2; n++) {
+      sum2 += steps[n];
+      found[n - start2] = sum2;
+    }
+    return found;
   }
 
   // src/live/norm.ts
@@ -1013,8 +1050,8 @@ var explorer = (() => {
     if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
     return wholes(whole(a), whole(b));
   }
-  function two(sign, a, b) {
-    if (typeof a === "string" || typeof b === "string") throw refused(sign, a, b);
+  function two(sign2, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign2, a, b);
     return [a, b];
   }
   function floored(a, b) {
@@ -1148,9 +1185,9 @@ var explorer = (() => {
     for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
     return x.length - y.length;
   }
-  function compare(sign, holds) {
+  function compare(sign2, holds) {
     return (a, b) => {
-      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign, a, b);
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign2, a, b);
       return holds(order(a, b));
     };
   }
@@ -1529,7 +1566,7 @@ var explorer = (() => {
       known[`x_${name}`] = bits2[places[n]];
     });
     const signs = gate ? gate.operands.map((net) => 2 * bits2[net] - 1) : [];
-    known["mean"] = before ? ANY : signs.reduce((sum2, sign) => sum2 + sign, 0) / signs.length;
+    known["mean"] = before ? ANY : signs.reduce((sum2, sign2) => sum2 + sign2, 0) / signs.length;
     return columns.map((name) => {
       const cell = known[name];
       if (cell === void 0) throw new Error(`the evaluator in the page says nothing of the column ${name}`);
@@ -1562,27 +1599,27 @@ var explorer = (() => {
 
   // src/live/truth/machine.ts
   var VERDICTS = ["ACC", "REJ", "HALT"];
-  function triple(state, symbol, move) {
-    return `(${state},${symbol},${move > 0 ? "+" : ""}${move})`;
+  function triple(state, symbol2, move) {
+    return `(${state},${symbol2},${move > 0 ? "+" : ""}${move})`;
   }
   function* machineRows(machine, word, maxSteps) {
     const { states, blank, lead } = machine;
     const under = word[0] ?? blank;
     for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
-    for (const symbol of word) yield [symbol, null, null, 0, 0, under, symbol];
+    for (const symbol2 of word) yield [symbol2, null, null, 0, 0, under, symbol2];
     let token2 = machine.first ?? triple(states[machine.start], under, 0);
     yield ["BOS", null, null, 0, 0, under, token2];
     if (VERDICTS.includes(token2)) return;
     const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
     const halting = new Set(machine.halting);
-    const tape = new Map(word.map((symbol, cell) => [cell, symbol]));
+    const tape = new Map(word.map((symbol2, cell) => [cell, symbol2]));
     let [state, head, written2, moved] = [machine.start, 0, under, 0];
     for (let step = 0; ; step++) {
-      const symbol = tape.get(head) ?? blank;
-      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol}`);
-      const row = [token2, states[state], written2, moved, head, symbol];
+      const symbol2 = tape.get(head) ?? blank;
+      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol2}`);
+      const row = [token2, states[state], written2, moved, head, symbol2];
       if (!rule) {
-        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol);
+        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol2);
         yield [...row, unruled?.[2] ?? machine.stopped[state]];
         return;
       }
@@ -1603,8 +1640,8 @@ var explorer = (() => {
       ending(stop) {
         const lacking = machine.verdicts.filter((token2) => !stop.includes(token2));
         const early = stop.filter((token2) => !VERDICTS.includes(token2));
-        const listed = (tokens) => tokens.join(", ") || "empty";
-        return lacking.length || early.length ? { expected: listed(machine.verdicts), found: listed(stop) } : null;
+        const listed2 = (tokens) => tokens.join(", ") || "empty";
+        return lacking.length || early.length ? { expected: listed2(machine.verdicts), found: listed2(stop) } : null;
       }
     };
   }
@@ -1713,13 +1750,13 @@ var explorer = (() => {
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+  var keys = (graph, layers) => [
+    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
     ["g", `enlarge the ${graph} to the whole window, and back`],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
@@ -1734,6 +1771,7 @@ var explorer = (() => {
       this.root = root2;
       this.settings = settings;
       const { last } = store;
+      const layers = store.plays === "layers";
       const button = (name, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name, title: name, click: act }, icon(path));
       this.play = button("Play", PLAY, () => store.toggle(), "play");
       this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
@@ -1741,17 +1779,19 @@ var explorer = (() => {
       this.jump.style.width = `${String(last).length + 4}ch`;
       this.speed = el(
         "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
         ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
       );
       this.element = el(
         "nav",
         { class: "controls", "aria-label": "Playing" },
-        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        button(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
+        button(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
         this.play,
-        button("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
+        button(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+        button(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+        layers ? this.stage : null,
+        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
         this.slider,
         el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
         this.speed
@@ -1760,7 +1800,7 @@ var explorer = (() => {
         "dialog",
         { class: "help", "aria-label": "Keys" },
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
         el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
       );
       store.subscribe((now) => this.draw(now));
@@ -1777,13 +1817,15 @@ var explorer = (() => {
     jump;
     speed;
     play;
+    stage = el("span", { class: "stage", "aria-live": "off" });
     timer = 0;
     draw(now) {
       this.slider.value = String(now.i);
       set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
       if (document.activeElement !== this.jump) this.jump.value = String(now.i);
       this.speed.value = String(now.speed);
-      const name = now.playing ? "Pause" : "Play";
+      this.stage.textContent = this.settings.stage(now.layer);
+      const name = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
       set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
       set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
       clearTimeout(this.timer);
@@ -1807,7 +1849,7 @@ var explorer = (() => {
     }
     /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
     turn(by) {
-      const stages = this.store.layers + 1;
+      const stages = this.store.top + 2;
       this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
       requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
@@ -1958,6 +2000,15 @@ var explorer = (() => {
     if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
     return nodes;
   }
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
+  }
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
+  }
+  function uncompared({ noun, reference, live }) {
+    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
+  }
   function symbolOf(name) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
@@ -1995,6 +2046,7 @@ var explorer = (() => {
   }
   var STOP = "stop";
   var VERDICTS2 = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token(text) {
@@ -2021,6 +2073,16 @@ var explorer = (() => {
     if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
+  }
+  function labelledStory(run2, i) {
+    const { reference, columns } = run2.spec;
+    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
+      const due = run2.wrong(name, i);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
+      return [n ? ", " : "", token(name), " is ", token(run2.rows.cell(name, i)), ...mark2];
+    });
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i), " has the token ", token(run2.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
   function plainStory(run2, i) {
     const { rows } = run2;
@@ -2068,9 +2130,9 @@ var explorer = (() => {
     }
     return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
   }
-  function ruleAt(machine, state, symbol) {
+  function ruleAt(machine, state, symbol2) {
     const q = machine.states.findIndex(({ name }) => name === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
   }
 
   // src/live/document.ts
@@ -2085,8 +2147,8 @@ var explorer = (() => {
   function shelved(columns, { at }) {
     return at < 0 ? columns[-1 - at] : null;
   }
-  function documented(old, ran, recorder, word, result, shelf) {
-    const { rows, expected, divergence, compared: compared2, answer, T } = ran;
+  function documented(old, ran, word, result, shelf) {
+    const { rows, expected, divergence, compared: compared2, answer, T, recorder } = ran;
     const { shown: shown2 } = old.live;
     const show = (text) => Object.hasOwn(shown2, text) ? shown2[text] : visible(text);
     const texts = /* @__PURE__ */ new Map();
@@ -2108,10 +2170,11 @@ var explorer = (() => {
       checked: expected.length,
       unspecified: unspecified(old.columns, expected, shelf),
       divergence,
-      layers: old.layers.map((layer, l) => ({
-        ...layer,
-        heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(recorder.seen[l][k], count2, shelf) } : head)
-      })),
+      layers: old.layers.map((layer, l) => {
+        const passes = recorder.seen.filter((_, step) => recorder.steps[step][0] === l);
+        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, shelf) } : head) };
+      }),
+      steps: recorder.steps,
       stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
       texts: [...texts.keys()]
     };
@@ -2133,10 +2196,13 @@ var explorer = (() => {
     });
     return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
   }
-  function looks2(seen, count2, shelf) {
-    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(seen[name].upto(count2))]));
-    const sharers = Object.fromEntries([...seen.sharers].filter(([i]) => i < count2));
+  function looks2(passes, count2, shelf) {
+    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
+    const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
     return { seen: places, sharers };
+  }
+  function joined(parts) {
+    return parts.length === 1 ? parts[0] : Float64Array.from(parts.flatMap((part) => [...part]));
   }
   function coordinates(others, count2) {
     const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
@@ -2151,6 +2217,7 @@ var explorer = (() => {
   var MOST_NAMED = 8;
   var BLOCK_BYTES = 64;
   function wordOf(box, text) {
+    if (box.tokens) return labelledWord(box, box.tokens, text);
     const signs = [...text];
     if (box.circuit) return [...bitsOf(box, text)];
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
@@ -2158,16 +2225,38 @@ var explorer = (() => {
   }
   function checkSymbols({ name, blank }, alphabet, signs) {
     const known = new Set(alphabet);
-    const first = signs.findIndex((sign) => !known.has(sign));
+    const first = signs.findIndex((sign2) => !known.has(sign2));
     if (first < 0) return;
     const near = signs.slice(Math.max(0, first - NEAR), first + NEAR);
-    const shown2 = near.map((sign) => visible(sign) === sign ? sign : "�").join("");
-    const marks = near.map((sign) => (known.has(sign) ? " " : "^").repeat(WIDE.test(sign) ? 2 : 1)).join("").trimEnd();
+    const shown2 = near.map((sign2) => visible(sign2) === sign2 ? sign2 : "�").join("");
+    const marks = near.map((sign2) => (known.has(sign2) ? " " : "^").repeat(WIDE.test(sign2) ? 2 : 1)).join("").trimEnd();
     const symbols = alphabet.length ? `{${alphabet.map(visible).join(", ")}}` : "empty";
     const why = signs[first] === blank ? " (it is the blank)" : "";
     throw new Refused(`input of ${name}: position ${first}: ${quoted(signs[first])} is not in the input alphabet${why}: use only its symbols (${symbols})
   ${shown2}
   ${marks}`);
+  }
+  function tokensOf(text) {
+    if (text.startsWith("[")) {
+      try {
+        const found = JSON.parse(text);
+        if (Array.isArray(found) && found.length && found.every((token2) => ["string", "number"].includes(typeof token2))) return found.map(String);
+      } catch {
+      }
+    }
+    return [...text];
+  }
+  function labelledWord({ name, most }, { before, after, alphabet, about }, text) {
+    const word = tokensOf(text);
+    if (about && !word.length) throw new Refused(about.empty);
+    const wrong = about ? word.findIndex((token2) => !alphabet.includes(token2)) : -1;
+    if (about && wrong >= 0) {
+      const [start2, middle, end2] = about.unknown;
+      throw new Refused(`${start2}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
+    }
+    const many = before.length + word.length + after.length;
+    if (many > most) throw new Refused(`${name}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+    return word;
   }
   function bitsOf({ name, circuit }, text) {
     const { inputs, encoding, buses } = circuit;
@@ -2198,7 +2287,7 @@ var explorer = (() => {
     const digits2 = /^0x([0-9a-fA-F]+)$/.exec(text)?.[1];
     if (digits2 === void 0) return new TextEncoder().encode(text);
     if (digits2.length % 2) {
-      const own = Array.from(text.slice(0, 4), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+      const own = Array.from(text.slice(0, 4), (sign2) => sign2.charCodeAt(0).toString(16).padStart(2, "0")).join("");
       const shown2 = text.length <= 40 ? text : `${text.slice(0, 40)}…`;
       const what = `${shown2} has ${counted(digits2.length, "digit")} after 0x`;
       throw new Refused(`input: ${what}: write two for each byte; the bytes of this text itself are 0x${own}…`);
@@ -2218,8 +2307,9 @@ var explorer = (() => {
     new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
     return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
   }
-  function hint({ alphabet, blank, circuit, examples }) {
+  function hint({ alphabet, blank, circuit, tokens, examples }) {
     const quote = (text) => text === "" ? "the empty word" : visible(text);
+    if (tokens) return tokensHint(tokens.alphabet);
     const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
     if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
     if (circuit) {
@@ -2229,6 +2319,14 @@ var explorer = (() => {
     if (!alphabet) return "one token for each character";
     if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
     return `symbols ${alphabet.map((a) => a === " " ? "␣ (space)" : visible(a)).join(" ")}${such}; the blank is ${blank === " " ? "␣ (space)" : visible(blank ?? "")}`;
+  }
+  function tokensHint(alphabet) {
+    const most = 40;
+    const shown2 = alphabet.slice(0, most).map((token2) => token2 === " " ? "␣ (space)" : visible(token2));
+    const more = alphabet.length > most ? ` and ${(alphabet.length - most).toLocaleString("en-US")} more` : "";
+    const long = alphabet.filter((token2) => [...token2].length > 1).slice(0, 2);
+    const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
+    return `tokens ${shown2.join(" ")}${more}; ${how}`;
   }
 
   // src/live/python.ts
@@ -2247,16 +2345,16 @@ var explorer = (() => {
   function pointed(text, most, short = false) {
     const [mantissa, power2] = text.split("e");
     const exponent = Number(power2);
-    const sign = mantissa.startsWith("-") ? "-" : "";
+    const sign2 = mantissa.startsWith("-") ? "-" : "";
     let digits2 = mantissa.replace(/[-.]/g, "").replace(/0+$/, "") || "0";
     if (exponent < -4 || exponent >= most) {
       const fraction2 = digits2.slice(1) ? `.${digits2.slice(1)}` : "";
-      return `${sign}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+      return `${sign2}${digits2[0]}${fraction2}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
     }
-    if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits2}`;
+    if (exponent < 0) return `${sign2}0.${"0".repeat(-exponent - 1)}${digits2}`;
     digits2 = digits2.padEnd(exponent + 1, "0");
     const rest = digits2.slice(exponent + 1);
-    return `${sign}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
+    return `${sign2}${digits2.slice(0, exponent + 1)}${rest ? `.${rest}` : short ? "" : ".0"}`;
   }
 
   // src/live/readout.ts
@@ -2341,9 +2439,11 @@ var explorer = (() => {
     }
   };
   var Recorder = class {
-    /** heads: the number of heads of each layer. */
-    constructor(subspaces, heads) {
+    /** heads: the number of heads of the layer of each step; mostSharers: the most positions sharing a head's weight that are kept. */
+    constructor(subspaces, heads, steps, mostSharers = MOST_SHARERS) {
       this.subspaces = subspaces;
+      this.steps = steps;
+      this.mostSharers = mostSharers;
       this.starts = startsOf(subspaces);
       this.before = new Float64Array(this.starts.at(-1));
       this.standing = subspaces.map(() => ({ value: 0, other: null }));
@@ -2351,7 +2451,9 @@ var explorer = (() => {
       this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
     }
     subspaces;
-    /** By layer and head. */
+    steps;
+    mostSharers;
+    /** By step and head: see `RunSpec.steps`. */
     seen;
     /** By stage, the columns of the subspaces that it changes anywhere. */
     written;
@@ -2374,17 +2476,18 @@ var explorer = (() => {
       this.before.set(x);
       this.number++;
     }
-    head(layer, head, look) {
-      const [seen, here] = [this.seen[layer][head], this.position];
+    /** step: its index, which is the layer's where no loop runs it again; start: the position of the first score. */
+    head(step, head, look, start2 = 0) {
+      const [seen, here] = [this.seen[step][head], this.position];
       const count2 = look ? look.attended.length : here + 1;
       const first = look ? look.attended[0] : 0;
       const runner = look ? look.runner : -1;
       seen.winner.set(here, first);
       seen.count.set(here, count2);
-      seen.score.set(here, look ? look.scores[first] : 0);
+      seen.score.set(here, look ? look.scores[first - start2] : 0);
       seen.runner.set(here, runner);
-      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner]);
-      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, MOST_SHARERS)));
+      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner - start2]);
+      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, this.mostSharers)));
     }
     differs(n, x) {
       for (let k = this.starts[n]; k < this.starts[n + 1]; k++) if (x[k] !== this.before[k]) return true;
@@ -2413,26 +2516,46 @@ var explorer = (() => {
       if (other) column3.others.set(i, other);
     }
   };
+  function recordedWhole(decoder, given, subspaces) {
+    const shown2 = given.map(() => ({ stages: [], looks: [] }));
+    const watch = ({ stages, looks: looks3 }) => ({
+      stage: (layer, part, x) => stages.push({ layer, part, x: x.slice() }),
+      head: (_layer, _head, look) => looks3.push(look && { ...look, scores: look.scores.slice() })
+    });
+    const passed = wholeRun(decoder, given, new Map(shown2.map((each, i) => [i, watch(each)])));
+    const passes = decoder.layers.map(() => 0);
+    const steps = shown2[0].stages.flatMap(({ layer, part }) => {
+      if (part !== "attention") return [];
+      const looped = decoder.loops.some(({ first, last }) => first <= layer + 1 && layer < last);
+      return [[layer, looped ? ++passes[layer] : 0]];
+    });
+    const heads = steps.map(([layer]) => decoder.layers[layer].heads);
+    const recorder = new Recorder(subspaces, heads.map(({ length }) => length), steps, given.length);
+    shown2.forEach(({ stages, looks: looks3 }, i) => {
+      for (const { layer, part, x } of stages) recorder.stage(layer, part, x);
+      const each = looks3.values();
+      heads.forEach((those, step) => those.forEach(({ mask }, k) => recorder.head(step, k, each.next().value, inSight(mask, i, given.length)[0])));
+    });
+    return { passed, recorder };
+  }
 
   // src/live/run.ts
   var STOP2 = "stop";
   var UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
   var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
-  function run({ decoder, columns, readout, tape, truth, word, maxSteps }, recorder, progress) {
-    const prompt = [...truth?.lead ?? [], ...word];
+  function run(task, progress) {
+    const { decoder, columns, tape, truth, word, ends: ends2 } = task;
+    const labels = decoder.outputs.length > 0;
+    const prompt = [...ends2?.before ?? truth?.lead ?? [], ...word, ...ends2?.after ?? []];
     const given = prompted(decoder, prompt);
-    const most = maxSteps === null ? Infinity : prompt.length + maxSteps + (decoder.bos !== null ? 2 : -1);
-    const steps = generate(decoder, given, most, recorder);
-    const reader = new Readout(readout, recorder.subspaces);
+    const { found, recorder } = labels ? labelled(task, given) : generated(task, given, prompt.length);
     const [rows, expected] = [[], []];
     let compared2 = 0;
     let differs = null;
     const next = () => {
       try {
-        const step = steps.next();
-        if (step.done) return null;
-        const { fed, answer: answer2, residual } = step.value;
-        return reader.cells(decoder.vocabulary[fed], decoder.vocabulary[answer2], residual);
+        const row = found.next();
+        return row.done ? null : row.value;
       } catch (error) {
         if (differs && error instanceof Refused) return null;
         throw error;
@@ -2461,8 +2584,30 @@ var explorer = (() => {
     const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
     const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
     const answer = known ?? (rows.length === decoder.positions && !stop.length ? "end" : "limit");
-    const T = answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
-    return { rows, expected, compared: compared2, divergence, answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0 };
+    const T = labels ? 0 : answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
+    return { rows, expected, compared: compared2, divergence, answer: labels ? "end" : answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0, recorder };
+  }
+  function generated({ decoder, readout, subspaces, maxSteps }, given, prompt) {
+    const recorder = new Recorder(subspaces, decoder.layers.map(({ heads }) => heads.length), decoder.layers.map((_, n) => [n, 0]));
+    const most = maxSteps === null ? Infinity : prompt + maxSteps + (decoder.bos !== null ? 2 : -1);
+    const reader = new Readout(readout, subspaces);
+    const rows = function* () {
+      for (const { fed, answer, residual } of generate(decoder, given, most, recorder)) yield reader.cells(decoder.vocabulary[fed], decoder.vocabulary[answer], residual);
+    };
+    return { found: rows(), recorder };
+  }
+  function labelled({ decoder, subspaces }, given) {
+    const { passed, recorder } = recordedWhole(decoder, given, subspaces);
+    return { found: passed.map(({ logits }, i) => [decoder.vocabulary[given[i]], ...answersOf(decoder, logits)]).values(), recorder };
+  }
+  function answersOf({ outputs }, logits) {
+    let start2 = 0;
+    return outputs.map(({ labels }) => {
+      const values = logits.subarray(start2, start2 += labels ? labels.length : 1);
+      if (!labels) return values[0] + 0;
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
   }
   function difference(columns, { want, row, position }) {
     const found = row ?? want.map(() => null);
@@ -2482,17 +2627,16 @@ var explorer = (() => {
   }
 
   // src/live/worker.ts
-  function carriedOut({ runs, word, maxSteps, gates, sequence: sequence2 }, progress) {
+  function carriedOut({ runs, word, text, ends: ends2, maxSteps, gates, sequence: sequence2 }, progress) {
     const shelf = new Shelf();
     let done = 0;
     const made = runs.map(({ spec, decoder }) => {
-      const { columns, subspaces, layers, live, tape } = spec;
+      const { columns, subspaces, live, tape } = spec;
       const names = columns.map(({ name }) => name);
       const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
-      const recorder = new Recorder(subspaces, layers.map(({ heads }) => heads.length));
-      const ran = run({ decoder, columns, readout: live.readout, tape, truth, word, maxSteps }, recorder, (positions2) => progress(done + positions2));
+      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends: ends2, maxSteps }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
-      return documented(spec, ran, recorder, word, truth?.result() ?? "", shelf);
+      return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
     });
     return { runs: made, columns: shelf.columns };
   }
@@ -2559,7 +2703,7 @@ var explorer = (() => {
         el("label", { for: "live-input" }, "another input"),
         this.input,
         el("datalist", { id: "live-examples" }, ...box.examples.map((word) => el("option", { value: word }))),
-        el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
+        box.tokens ? null : el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
         this.start,
         this.stop,
         this.back,
@@ -2568,9 +2712,9 @@ var explorer = (() => {
         this.status,
         this.error
       );
-      const reason = this.reason();
-      if (reason === null) return;
-      this.element.replaceChildren(el("p", { class: "hint" }, `No other input can be run in this page: ${reason}.`));
+      const reason2 = this.reason();
+      if (reason2 === null) return;
+      this.element.replaceChildren(el("p", { class: "hint" }, `No other input can be run in this page: ${reason2}.`));
     }
     data;
     buffers;
@@ -2609,7 +2753,7 @@ var explorer = (() => {
       const { value } = this.steps;
       const { most } = this.data.box;
       const limit = value.trim() === "" ? null : Number(value);
-      if (limit === null && this.data.circuit) return null;
+      if (this.data.box.tokens || limit === null && this.data.circuit) return null;
       if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
       throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
     }
@@ -2619,7 +2763,9 @@ var explorer = (() => {
       const begun = performance.now();
       this.working(true);
       this.say("Running …");
-      this.running = ordered({ runs, word, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: this.data.sequence }, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
+      const { tokens } = this.data.box;
+      const order2 = { runs, word, text: tokens && this.input.value, ends: tokens && { before: tokens.before, after: tokens.after }, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: this.data.sequence };
+      this.running = ordered(order2, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
       this.running.finished.then((finished) => this.finish(finished, begun)).catch((error) => {
         this.working(false);
         this.refuse(error);
@@ -2666,8 +2812,9 @@ var explorer = (() => {
       this.input.focus();
     }
   };
-  function compared({ agrees: agrees2, compared: compared2, reference, noun, divergence }) {
-    if (agrees2 === null) return `nothing was compared: there is no ${noun} to compare with`;
+  function compared(run2) {
+    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
     const cells2 = `${count(compared2, "cell")} compared with the ${reference}`;
     return agrees2 ? `${cells2}, all agree` : `${cells2}, and it differs at position ${divergence.position}`;
   }
@@ -2946,7 +3093,7 @@ var explorer = (() => {
     }
     /** Take the marks off all nodes and edges. */
     unmark(...marks) {
-      for (const mark of marks) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
+      for (const mark2 of marks) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
     }
     zoomTo(zoom) {
       this.zoom = zoom;
@@ -3057,10 +3204,10 @@ var explorer = (() => {
       const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
       const [x, y] = [Math.max(...xs), Math.min(...ys)];
       const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
-      const mark = svg("g", { class: "mark", "data-node": name }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
-      node.parentNode.append(mark);
-      this.marks.set(name, mark);
-      return mark;
+      const mark2 = svg("g", { class: "mark", "data-node": name }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark2);
+      this.marks.set(name, mark2);
+      return mark2;
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i) {
@@ -3126,7 +3273,7 @@ var explorer = (() => {
     /** The length of the longest symbol. */
     widest() {
       let longest = this.blank.length;
-      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
       return longest;
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
@@ -3151,10 +3298,10 @@ var explorer = (() => {
         return { cells: cells2, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
     }
-    write(cell, at, symbol) {
+    write(cell, at, symbol2) {
       const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
       writes.at.push(at);
-      writes.symbol.push(symbol);
+      writes.symbol.push(symbol2);
       this.writes.set(cell, writes);
     }
   };
@@ -3171,12 +3318,16 @@ var explorer = (() => {
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run2, store, circuit, description = null) {
+    constructor(run2, store, circuit, description = null, ends2 = []) {
       this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
+      this.ends = ends2;
+      this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run2.spec);
       this.heads = run2.spec.layers.flatMap(
         (layer, l) => layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
@@ -3184,13 +3335,13 @@ var explorer = (() => {
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label: label2, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer }) }, sample(n), el("b", {}, label2), el("span", {}, ...math(name))))
+          ({ label: label2, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run2.stepsWith(store.now.layer)[layer] }) }, sample(n), el("b", {}, label2), el("span", {}, ...typeset(name))))
         )
       );
       this.element = el(
         "section",
-        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -3199,11 +3350,14 @@ var explorer = (() => {
     store;
     circuit;
     description;
+    ends;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -3216,13 +3370,14 @@ var explorer = (() => {
     draw(position, layer) {
       const { run: run2 } = this;
       const i = Math.min(position, run2.count - 1);
-      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(l, head, i));
+      const steps = run2.stepsWith(layer);
+      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
       const chips = this.layOut(i, looks3);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
       for (const chip of chips) {
-        if (chip.i > before + 1 && chip.i <= i) items.push(this.omitted(before, chip));
+        if (chip.i > before + 1 && this.gaps(chip.i, i)) items.push(this.omitted(before, chip));
         items.push(this.chip(chip, i));
         before = chip.i;
       }
@@ -3230,26 +3385,36 @@ var explorer = (() => {
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i, looks3, chips, width, layer);
-      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+      this.drawArcs(i, looks3, chips, width, run2.layerOf(layer));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i) {
+      return this.labels ? this.run.count : i + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i) {
+      return this.labels || n <= i;
     }
     shown(i, now) {
       return shortened(this.token(i, now), this.limit);
     }
     token(i, now) {
-      return i > now ? this.run.rows.answer(now) : this.run.rows.fed(i);
+      return i > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i, looks3) {
       const { room } = this;
       this.limit = Infinity;
-      const chosen = /* @__PURE__ */ new Set([i, i + 1]);
+      const chosen = new Set(this.labels ? [0, i, this.run.count - 1] : [i, i + 1]);
       for (const look of looks3) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
+      for (const sizes of this.total(i) - 2 < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
-        const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
+        const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
         if (end(all) <= room) return this.written(all);
       }
       this.sizes = WIDE2;
@@ -3272,7 +3437,8 @@ var explorer = (() => {
         chips = more;
       }
       const { lead } = this.run.spec;
-      for (const n of [0, ...Array.from({ length: Math.min(i, MOST3) }, (_, k) => i - 1 - k)]) {
+      const near = Array.from({ length: MOST3 }, (_, k) => this.labels ? [i - 1 - k, i + 1 + k] : [i - 1 - k]).flat();
+      for (const n of [0, ...near.filter((each) => each >= 0 && each < this.total(i))]) {
         if (chosen.has(n) || n < (i < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
@@ -3296,12 +3462,12 @@ var explorer = (() => {
     }
     placed(positions2, i) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.shown(n, i).length * this.scale * lettering;
-      const width = (n) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
+      const long = (n) => Math.max(this.shown(n, i).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i && !this.labels ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions2.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i) left += this.widthOmitted(n - before - 1);
+        if (n > before + 1 && this.gaps(n, i)) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
@@ -3328,8 +3494,8 @@ var explorer = (() => {
       return item;
     }
     chip({ i, left, width }, now) {
-      const { run: run2, store } = this;
-      const kind2 = i > now ? "next" : i === now ? "now" : i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
+      const { store } = this;
+      const kind2 = this.kind(i, now);
       const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
       const text = this.token(i, now);
       const rule = this.description?.lookup(now)?.found;
@@ -3340,23 +3506,44 @@ var explorer = (() => {
           type: "button",
           class: `chip ${kind2} mono${looked}`,
           "aria-current": i === now ? "step" : null,
-          "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "aria-label": (i > now && !this.labels ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i,
           title: net ?? (this.shown(i, now) === text ? null : text),
           click: () => store.set({ i, playing: false })
         },
         this.shown(i, now)
       );
-      const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
-      if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered2 = !this.labels && i > now;
+      const item = el("li", {}, button, el("span", { class: "index" }, answered2 ? "answer" : String(i)), this.labels ? this.answerOf(i, now) : null);
+      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
+    }
+    kind(i, now) {
+      const { run: run2 } = this;
+      if (i === now) return "now";
+      if (this.labels) return this.ends.includes(run2.rows.fed(i)) ? "bos" : "given";
+      if (i > now) return "next";
+      return i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i);
+    }
+    answerOf(i, now) {
+      const { run: run2 } = this;
+      const { name } = run2.spec.columns[1];
+      const due = run2.wrong(name, i);
+      const text = this.answer(i);
+      const said = `${name}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said }, shortened(text, this.limit));
     }
     drawArcs(i, looks3, chips, width, layer) {
       const middle = this.middles(looks3, chips, i);
       const here = middle.get(i);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
       const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
       const height = LANE * (looks3.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -3370,7 +3557,7 @@ var explorer = (() => {
           class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
           "data-head": label2,
           "data-from": i,
-          "data-to": look.uniform ? `0..${i}` : look.sharers.join(" "),
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
           "data-score": look.uniform ? "" : String(look.score),
           "data-runner": look.runner < 0 ? "" : look.runner,
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
@@ -3379,11 +3566,14 @@ var explorer = (() => {
         const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
         const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top];
+        const [start2, last] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start2 === i ? from : edge(start2), last === i ? from : edge(last)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top];
         if (look.uniform) {
-          group.append(svg("path", { d: `M${first} ${height}V${top + 8}Q${first} ${top} ${first + 8} ${top}H${from - 8}Q${from} ${top} ${from} ${top + 8}V${height}`, ...dash }));
+          group.append(svg("path", { d: `M${low} ${height}V${top + 8}Q${low} ${top} ${low + 8} ${top}H${high - 8}Q${high} ${top} ${high} ${top + 8}V${height}`, ...dash }));
+          if (start2 < i && i < last) group.append(svg("path", { d: `M${from} ${top}V${height}`, ...dash }));
           for (const chip of chips)
-            if (chip.i > 0 && chip.i < i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
+            if (chip.i > start2 && chip.i < last && chip.i !== i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
         }
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks3.length - 1) / 2) * 5);
@@ -3396,11 +3586,11 @@ var explorer = (() => {
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label2));
-        group.prepend(svg("title", {}, `head ${label2}, ${name}: ${described3(look, i)}`));
+        group.prepend(svg("title", {}, `head ${label2}, ${name}: ${described3(look)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described3(look, i)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described3(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
     middles(looks3, chips, i) {
@@ -3415,15 +3605,16 @@ var explorer = (() => {
       return middle;
     }
     span(look, i) {
-      return look.uniform ? i + 0.5 : i - look.winner;
+      if (look.uniform) return Math.max(i - look.sight[0], look.sight[1] - 1 - i) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i - j))) : i - look.winner;
     }
   };
   function end(chips) {
     const last = chips.at(-1);
     return last.left + last.width;
   }
-  function described3(look, i) {
-    if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
+  function described3(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -3438,62 +3629,82 @@ var explorer = (() => {
   }
 
   // src/layers.ts
+  var MOST_NAMED2 = 12;
   var Layers = class {
-    constructor(run2, store) {
+    constructor(run2, store, model = null) {
       this.run = run2;
       this.store = store;
-      this.cards = [this.embedding(), ...run2.spec.layers.map((_, l) => this.card(l))];
+      this.model = model;
+      const { layers, labels, loops } = run2.spec;
+      this.typeset = typesetter(run2.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last]) => new Passes(run2, store, first, last));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card))
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card)
       );
     }
     run;
     store;
+    model;
     element;
+    typeset;
+    /** The embedding, then the layers. */
     cards;
-    draw(position, layer) {
-      const i = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button, heads, wrote }, n) => {
-        const l = n - 1;
-        card.classList.toggle("chosen", l === layer);
-        set(button, { "aria-pressed": l === layer ? "true" : "false" });
-        heads.replaceChildren(...this.heads(l, i));
-        wrote.replaceChildren(...this.wrote(l, i));
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run: run2 } = this;
+      const i = Math.min(position, run2.count - 1);
+      const layer = run2.layerOf(chosen);
+      const steps = [-1, ...run2.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i));
       });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer === run2.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i));
     }
     /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
-      const button = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
-        el("span", { class: "number" }, "0"),
-        "embedding"
-      );
+      const button = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
       return { card, button, heads: el("ul"), wrote };
     }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
+      return { card, button, heads: el("ul"), wrote };
+    }
+    button(number3, name, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number3), name);
+    }
     card(l) {
-      const layer = this.run.spec.layers[l];
+      const { run: run2, typeset } = this;
+      const layer = run2.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
-        el("span", { class: "number" }, String(l + 1)),
-        layer.name
-      );
+      const button = this.button(String(l + 1), layer.name, () => run2.stepsWith(this.store.now.layer)[l]);
       const weights = el(
         "div",
         { class: "weights", hidden: true },
         ...layer.heads.map(
-          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
+          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score))
         ),
-        el("pre", { tabindex: 0 }, this.run.weights[l])
+        el("pre", { tabindex: 0 }, run2.weights[l])
       );
       const more = el("button", {
         type: "button",
@@ -3505,26 +3716,39 @@ var explorer = (() => {
           set(more, { "aria-expanded": String(!weights.hidden) });
         }
       }, "weights");
+      const equations = this.equations(l);
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
-        el("p", { class: "meaning" }, layer.meaning),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
+        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
         heads,
         el("div", { class: "bottom" }, wrote, more),
         weights
       );
       return { card, button, heads, wrote };
     }
-    heads(l, i) {
+    /** The equations of the variables that a layer writes, where it has none of its own. */
+    equations(l) {
+      const { model, run: run2 } = this;
+      if (!model || run2.spec.layers[l].equation) return [];
+      const written2 = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
+      return written2.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i) {
       const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum2, layer) => sum2 + layer.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(l, k, i);
+        const look = this.run.look(step, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
         const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || i === 0 ? [] : [
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
           fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
             fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
@@ -3532,30 +3756,89 @@ var explorer = (() => {
           ]
         ];
         const n = before + k;
+        const formula = this.pattern(head.claim);
         return el(
           "li",
           { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
           sample(n),
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
           el("span", { class: "where" }, where),
           token2,
           ...facts
         );
       });
     }
-    wrote(l, i) {
+    wrote(step, i) {
       const { run: run2 } = this;
       const changed = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, l, i) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * l + 2, i), i)))] : []
+        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
     }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i) {
+      const { run: run2 } = this;
+      return run2.spec.columns.slice(1).map(({ name }) => {
+        const due = run2.wrong(name, i);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run2.compared(name, i) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name, " = ", el("b", { class: "mono" }, run2.rows.cell(name, i)), tick);
+      });
+    }
   };
+  function mark({ card, button }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run2, name) {
+    return typesetter(run2.spec)(run2.spec.labels ? name : symbolOf(name));
+  }
+  var Passes = class {
+    constructor(run2, store, first, last) {
+      this.run = run2;
+      this.store = store;
+      this.first = first;
+      const button = (sign2, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign2);
+      this.back = button("‹", "the pass before", -1);
+      this.on = button("›", "the next pass", 1);
+      const what = first === last ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last] = loops.find((loop) => loop[0] === this.first);
+      const layer = this.run.layerOf(this.store.now.layer);
+      const wanted = layer >= first && layer <= last ? layer : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer, pass] = run2.spec.steps[step];
+    return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   var Stream = class {
     constructor(run2, store) {
       this.run = run2;
-      const names = ["the embedding", ...run2.spec.layers.map((layer, l) => `layer ${l + 1}: ${layer.name}`)];
+      const names = ["the embedding", ...run2.spec.steps.map(([layer], step) => `${stepNamed(run2, step)}: ${run2.spec.layers[layer].name}`)];
       this.choice = el(
         "select",
         { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
@@ -3583,7 +3866,7 @@ var explorer = (() => {
     draw(position, layer, raw) {
       const { run: run2 } = this;
       const i = Math.min(position, run2.count - 1);
-      this.choice.value = String(layer);
+      this.choice.value = String(Math.min(layer, run2.steps - 1));
       this.title.textContent = `at position ${i}`;
       set(this.raw, { "aria-pressed": String(raw) });
       this.list.replaceChildren(
@@ -3597,7 +3880,7 @@ var explorer = (() => {
               "li",
               { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed ? "◆" : ""),
-              el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+              el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
@@ -3613,16 +3896,17 @@ var explorer = (() => {
       this.model = model;
       this.run = run2;
       this.store = store;
+      const typeset = typesetter(run2.spec);
       const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
-      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
       this.rows = [...first.querySelectorAll("tbody tr")];
       this.element = el(
         "details",
         { class: "panel model-panel" },
         el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
         first,
-        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
     }
     model;
@@ -3632,21 +3916,33 @@ var explorer = (() => {
     rows;
     /** Mark the variables that a layer writes. */
     draw(layer) {
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer + 1));
+      const number3 = this.run.layerOf(layer) + 1;
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number3));
     }
     /** The button that chooses the layer which writes a variable. */
     writer({ layer, part }) {
       const name = layer === 0 ? "embedding" : `layer ${layer} (${this.run.spec.layers[layer - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer - 1 }) }, name);
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer - 1] ?? -1 }) }, name);
     }
   };
-  function table(caption, headings, rows) {
+  function table(caption, headings, rows, typeset) {
     const filled = headings.map((_, column3) => rows.some((row) => row[column3] !== ""));
     const kept = (cells2) => cells2.filter((_, column3) => filled[column3]);
     const head = el("tr", {}, ...kept(headings).map((heading) => el("th", { scope: "col" }, heading)));
-    const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
   }
+
+  // src/picture.ts
+  var Picture = class extends Graph {
+    constructor({ name, graph }, buffers, redraw) {
+      super(name, graph, buffers, redraw);
+      set(this.scroll, { "aria-label": `The ${name}` });
+    }
+    /** It shows the same at every position. */
+    draw() {
+    }
+  };
 
   // src/rules.ts
   var MOST4 = 40;
@@ -3722,25 +4018,411 @@ var explorer = (() => {
     }
   };
 
+  // src/sequence/why.ts
+  function listed(positions2) {
+    const runs = [];
+    for (const p of positions2) {
+      const last = runs.at(-1);
+      if (last && last[1] === p - 1) last[1] = p;
+      else runs.push([p, p]);
+    }
+    const texts = runs.map(([from, to]) => from === to ? String(from) : to === from + 1 ? `${from}, ${to}` : `${from}…${to}`);
+    return texts.length > 8 ? `${texts.slice(0, 7).join(", ")}, …` : texts.join(", ");
+  }
+  function sign(node, { nodes }) {
+    const always = (n) => n !== void 0 && nodes[n].operator === "always" && nodes[n].value;
+    switch (node.operator) {
+      case "input":
+        return "in";
+      case "place":
+        return "i";
+      case "text":
+        return "“”";
+      case "always":
+        return node.value ? "⊤" : "⊥";
+      case "choose":
+        return "if";
+      case "one of":
+        return nodes[node.arguments[0]].operator === "input" && node.values.length === 1 ? "Q" : "∈";
+      case "since":
+        return always(node.arguments[0]) ? "once" : "since";
+      case "until":
+        return always(node.arguments[0]) ? "eventually" : "until";
+      case "comparison":
+        return { "<=": "≤", ">=": "≥", "==": "=", "!=": "≠" }[node.relation] ?? node.relation;
+      case "predicate":
+        return node.predicate === "power of 2" ? "2ᵏ" : node.predicate;
+      case "retrieve":
+        return node.choice === "latest" ? "▶" : "◀";
+      default:
+        return { same: "=", not: "¬", and: "∧", or: "∨", previous: "⊖", next: "⊕", "count left": "#←", "count right": "#→", sum: "+" }[node.operator] ?? node.operator;
+    }
+  }
+  function reason(spec, { values, selected: selected3, letters: letters2 }, number3, i) {
+    const { nodes } = spec;
+    const node = nodes[number3];
+    const n = letters2.length;
+    const at = (which, p) => values[which][p - 1];
+    const text = (which, p) => nodes[which].kind === "label" ? `'${shownAtom(at(which, p))}'` : shownAtom(at(which, p));
+    const named = (which) => ({ code: nodes[which].name });
+    const [first, second, third] = node.arguments;
+    const here = (...which) => which.map((each) => [each, i]);
+    const true_ = Boolean(at(number3, i));
+    const truth = (which, p) => at(which, p) ? "true" : "false";
+    const span = (which, positions2) => positions2.map((p) => [which, p]);
+    switch (node.operator) {
+      case "input":
+        return { words: ["the token at ", String(i), " is ", { code: text(number3, i) }], cells: [] };
+      case "place":
+        return { words: [`the position is ${i}`], cells: [] };
+      case "text":
+      case "always":
+        return { words: ["the same at every position"], cells: [] };
+      case "one of":
+        return { words: [named(first), " is ", { code: text(first, i) }, true_ ? ", " : ", not ", node.values.length > 1 ? "one of " : "", { code: node.values.map((value) => `'${value}'`).join(", ") }], cells: here(first) };
+      case "same":
+        return { words: [named(first), " is ", { code: text(first, i) }, " and ", named(second), " is ", { code: text(second, i) }], cells: here(first, second) };
+      case "choose":
+        return { words: [named(first), ` is ${truth(first, i)}, so it is `, named(at(first, i) ? second : third)], cells: here(first, at(first, i) ? second : third) };
+      case "not":
+        return { words: [named(first), ` is ${truth(first, i)}`], cells: here(first) };
+      case "and":
+      case "or": {
+        const decides = node.operator === "or";
+        const deciding = node.arguments.filter((part) => Boolean(at(part, i)) === decides);
+        if (!deciding.length) return { words: [node.operator === "and" ? "all of its parts are true" : "none of its parts is true"], cells: here(...node.arguments) };
+        const words2 = deciding.slice(0, 3).flatMap((part, k) => [k ? " and " : "", named(part)]);
+        const more = deciding.length > 3 ? [` and ${deciding.length - 3} more`] : [];
+        return { words: [...words2, ...more, ` ${deciding.length > 1 ? "are" : "is"} ${decides ? "true" : "false"}`], cells: here(...deciding) };
+      }
+      case "previous":
+        return i === 1 ? { words: ["there is no position before the first"], cells: [] } : { words: [named(first), ` is ${truth(first, i - 1)} at ${i - 1}`], cells: span(first, [i - 1]) };
+      case "next":
+        return i === n ? { words: ["there is no position behind the last"], cells: [] } : { words: [named(first), ` is ${truth(first, i + 1)} at ${i + 1}`], cells: span(first, [i + 1]) };
+      case "since":
+      case "until":
+        return nearest2(node, at, nodes, i, n);
+      case "count left":
+      case "count right": {
+        const range = node.operator === "count left" ? between(1, i) : between(i, n);
+        const there = range.filter((j) => at(first, j));
+        return { words: there.length ? ["of the positions ", listed(range), ", ", named(first), " is true at ", listed(there)] : [named(first), " is true at none of ", listed(range)], cells: span(first, there) };
+      }
+      case "comparison":
+        return { words: [{ code: `${text(first, i)} ${sign(node, spec)} ${text(second, i)}` }, true_ ? "" : " does not hold"], cells: here(first, second) };
+      case "predicate":
+        return { words: [named(first), " is ", { code: text(first, i) }, `, which is ${true_ ? "" : "not "}${predicateSaid(node)}`], cells: here(first) };
+      case "sum": {
+        const terms = node.arguments.map((term, k) => `${typeof node.factors[k] === "object" ? "…" : node.factors[k]}·${Number(at(term, i))}`);
+        const constant = node.constant !== 0 ? [String(node.constant)] : [];
+        return { words: [{ code: `${[...terms, ...constant].join(" + ").replaceAll("+ -", "− ")} = ${text(number3, i)}` }], cells: here(...node.arguments) };
+      }
+      case "retrieve": {
+        const there = selected3[number3][i - 1].flatMap((yes, k) => yes ? [k + 1] : []);
+        const sight = between(1, n).filter((j2) => IN_SIGHT[node.sight](j2, i));
+        const read2 = leaves(node.score);
+        const j = node.choice === "latest" ? there.at(-1) : there[0];
+        const sought = sight.length ? `of the positions in sight, ${listed(sight)}, ` : "no position is in sight, ";
+        if (j === void 0) return { words: [sight.length ? `${sought}none is selected, so it is ` : `${sought}so it is `, named(node.default), ` here`], cells: here(node.default) };
+        const cells2 = [[node.values, j], ...read2.key.map((k) => [k, j]), ...here(...read2.query)];
+        return { words: [sought, `${listed(there)} ${there.length > 1 ? "are" : "is"} selected; the ${node.choice} is ${j}, where `, named(node.values), " is ", { code: text(node.values, j) }], cells: cells2 };
+      }
+      default:
+        return { words: [], cells: [] };
+    }
+  }
+  function nearest2(node, at, nodes, i, n) {
+    const [left, right] = node.arguments;
+    const since = node.operator === "since";
+    const range = since ? between(1, i).reverse() : between(i, n);
+    const free = nodes[left].operator === "always";
+    const broken = range.find((k) => !at(left, k));
+    const reached = range.filter((k) => broken === void 0 || (since ? k > broken : k < broken));
+    const found = reached.find((j) => at(right, j));
+    const [l, r] = [{ code: nodes[left].name }, { code: nodes[right].name }];
+    const which = since ? "latest" : "earliest";
+    const order2 = (positions2) => listed([...positions2].sort((a, b) => a - b));
+    if (found !== void 0) {
+      const way = reached.slice(0, reached.indexOf(found) + 1);
+      const cells3 = [[right, found], ...free ? [] : way.map((k) => [left, k])];
+      return { words: [`the ${which} position where `, r, ` is true is ${found}`, ...free ? [] : [", and ", l, ` is true at ${order2(way)}`]], cells: cells3 };
+    }
+    if (broken === void 0) return { words: [r, ` is true at none of ${order2(range)}`], cells: range.map((j) => [right, j]) };
+    const cells2 = [[left, broken], ...reached.map((j) => [right, j])];
+    if (!reached.length) return { words: [l, " is false here"], cells: cells2 };
+    return { words: [l, ` is false at ${broken}, and `, r, ` is true at none of ${order2(reached)}, ${since ? "behind" : "before"} it`], cells: cells2 };
+  }
+  function predicateSaid({ predicate, modulus, remainder }) {
+    if (predicate === "mod") return modulus === 2 ? remainder ? "odd" : "even" : `${remainder} modulo ${modulus}`;
+    return { prime: "prime", square: "a square", "power of 2": "a power of 2" }[predicate];
+  }
+  function leaves(score) {
+    if ("key" in score) return { key: [score.key], query: [] };
+    if ("query" in score) return { key: [], query: [score.query] };
+    if ("equal" in score) return { key: [score.equal[0]], query: [score.equal[1]] };
+    const parts = ("not" in score ? [score.not] : "all" in score ? score.all : score.any).map(leaves);
+    return { key: parts.flatMap(({ key }) => key), query: parts.flatMap(({ query }) => query) };
+  }
+
+  // src/sequence/formula.ts
+  var FAR = 12;
+  var FormulaPanel = class {
+    constructor(run2, spec, store) {
+      this.run = run2;
+      this.spec = spec;
+      this.store = store;
+      const { before, after } = spec;
+      const tokens = Array.from({ length: run2.count - before.length - after.length }, (_, p) => this.fed(p + before.length));
+      this.found = evaluate(spec, tokens);
+      this.tree = treeOf(spec);
+      this.heads = run2.spec.layers.flatMap(({ heads }, l) => heads.map((_, k) => `${l} ${k}`));
+      const corner = el("span", { role: "columnheader", class: "formula-node" }, "subformula");
+      this.columns = tokens.map(
+        (token2, p) => el("span", { role: "columnheader", class: "formula-token", "data-position": p + before.length }, el("b", { class: "mono" }, this.shown(token2)), el("span", { class: "index" }, String(p + before.length)))
+      );
+      const header = el("div", { role: "row", class: "formula-row formula-header" }, corner, ...this.columns);
+      const rows = this.tree.map((row, r) => this.treeRow(row, r, tokens.length));
+      this.grid = el("div", { class: "formula-grid", role: "grid", "aria-label": "Every subformula at every position", "aria-rowcount": rows.length + 1, style: `--positions:${tokens.length}` }, header, ...rows);
+      this.scroll = el("div", { class: "scroll formula-scroll" }, this.grid);
+      this.grid.addEventListener("click", (event) => this.clicked(event));
+      this.grid.addEventListener("keydown", (event) => this.pressed(event));
+      this.element = el("section", { class: "panel formula-panel", "aria-label": `The ${spec.noun}` }, el("h2", {}, `The ${spec.noun}, at every position `, el("span", { class: "check" }, this.summary())), this.scroll, this.why);
+    }
+    run;
+    spec;
+    store;
+    element;
+    found;
+    tree;
+    grid;
+    scroll;
+    why = el("div", { class: "formula-why", "aria-live": "polite" });
+    heads;
+    /** By row and position of the word, from 0. */
+    cells = [];
+    columns = [];
+    labels = [];
+    lit = [];
+    row = 0;
+    followed = -1;
+    /** Keep the chosen column in view when the width has changed. */
+    measure() {
+      this.followed = -1;
+    }
+    draw(position, layer) {
+      const { before, nodes } = this.spec;
+      const p = Math.max(0, Math.min(position - before.length, this.columns.length - 1));
+      const outside2 = position < before.length || position - before.length >= this.columns.length;
+      const { node } = this.tree[this.row];
+      this.mark(p, outside2, layer);
+      const { words: words2, cells: cells2 } = reason(this.spec, this.found, node, p + 1);
+      for (const [which, at] of outside2 ? [] : cells2) this.light(which, at - 1, "reads");
+      const heads = outside2 ? [] : nodes[node].heads.map((place) => this.looked(place, p + before.length));
+      for (const { hue, attended } of heads.slice(0, 1))
+        for (const j of attended.length > FAR ? [] : attended) {
+          const column3 = this.columns[j - before.length];
+          if (column3) this.add(column3, `seen ${hue}`);
+        }
+      this.why.replaceChildren(...outside2 ? this.ends(position) : this.said(node, p, words2, heads));
+      this.follow(p);
+    }
+    // ── what is drawn once ──
+    treeRow({ node, depth, again }, r, n) {
+      const spec = this.spec.nodes[node];
+      const named = spec.variable || spec.name;
+      const title = again ? `${spec.text}: the same part as above` : spec.variable ? `${spec.variable} = ${spec.text}` : spec.text;
+      const label2 = el(
+        "span",
+        { role: "rowheader", class: `formula-node${again ? " again" : ""}`, title },
+        ...Array.from({ length: depth }, () => el("i", { class: "guide", "aria-hidden": "true" })),
+        el("span", { class: "operator" }, sign(spec, this.spec)),
+        el("span", { class: `mono formula-text${spec.variable ? " defined" : ""}` }, named)
+      );
+      this.labels.push(label2);
+      this.cells.push(Array.from({ length: n }, (_, p) => this.cell(node, spec, r, p)));
+      return el("div", { role: "row", class: `formula-row${depth === 0 ? " root" : ""}`, "aria-rowindex": r + 2 }, label2, ...this.cells.at(-1));
+    }
+    cell(node, { kind: kind2 }, row, p) {
+      const text = this.found.texts[node][p];
+      const wrong = this.wrong(node, p);
+      const at = p + this.spec.before.length;
+      const look = kind2 === "bit" ? text === "T" ? "yes" : "no" : kind2;
+      const said = wrong === null ? null : `the weights say ${wrong}, the evaluator ${text}`;
+      return el(
+        "span",
+        { role: "gridcell", class: `formula-cell mono ${look}${wrong === null ? "" : " bad"}`, tabindex: -1, "data-row": row, "data-position": at, title: said, "aria-label": said && `${text}: ${said}` },
+        this.shown(text),
+        wrong === null ? null : el("span", { class: "due" }, `✗ ${wrong}`)
+      );
+    }
+    /** What the weights answer instead of a value; null where that is right, or where they do not answer it. */
+    wrong(node, p) {
+      const { outputs, before } = this.spec;
+      const k = outputs.findIndex((output) => output.node === node);
+      const heading = this.run.spec.columns[k + 1];
+      if (k < 0 || !heading) return null;
+      const i = p + before.length;
+      const value = this.found.values[node][p];
+      const right = heading.number && typeof value !== "string" ? this.run.rows.number(heading.name, i) === nearest(value) : this.run.rows.text(heading.name, i) === this.shown(this.found.texts[node][p]);
+      return right ? null : this.run.rows.cell(heading.name, i);
+    }
+    summary() {
+      const { tree, columns, cells: cells2 } = this;
+      const bad = cells2.flat().filter((cell) => cell.classList.contains("bad")).length;
+      const size = `${new Set(tree.map(({ node }) => node)).size} parts × ${columns.length} positions`;
+      return bad ? `${size}: ${bad} ${bad === 1 ? "cell differs" : "cells differ"} from the evaluator` : `${size}, as the evaluator says`;
+    }
+    /** A text as tables show it. */
+    shown(text) {
+      const { shown: shown2 } = this.run.spec.live;
+      return Object.hasOwn(shown2, text) ? shown2[text] : text;
+    }
+    /** The token at a position of the run, as the alphabet has it. */
+    fed(i) {
+      const token2 = this.run.rows.fed(i);
+      return this.spec.alphabet.find((letter) => this.shown(letter) === token2) ?? token2;
+    }
+    // ── what is drawn at every step ──
+    mark(p, outside2, layer) {
+      for (const element of this.lit) element.className = element.dataset["plain"];
+      this.lit = [];
+      const focused = this.grid.querySelector("[tabindex='0']");
+      if (focused) set(focused, { tabindex: -1, "aria-selected": null });
+      if (outside2) return;
+      this.add(this.columns[p], "now");
+      for (const row of this.cells) this.add(row[p], "now");
+      this.add(this.labels[this.row], "chosen");
+      this.tree.forEach(({ node }, r) => {
+        if (this.spec.nodes[node].heads.some(([each]) => each === layer)) this.add(this.labels[r], "of-layer");
+      });
+      const chosen = this.cells[this.row][p];
+      this.add(chosen, "chosen");
+      set(chosen, { tabindex: 0, "aria-selected": "true" });
+      if (this.grid.contains(document.activeElement)) chosen.focus({ preventScroll: true });
+    }
+    light(node, p, how) {
+      this.tree.forEach((row, r) => {
+        if (row.node === node) this.add(this.cells[r][p], how);
+      });
+    }
+    add(element, how) {
+      element.dataset["plain"] ??= element.className;
+      element.className += ` ${how}`;
+      this.lit.push(element);
+    }
+    /** Where a head looks from a position of the run. */
+    looked([layer, head], i) {
+      const look = this.run.look(layer, head, i);
+      const attended = look.uniform ? Array.from({ length: look.count }, (_, k) => look.winner + k) : look.sharers;
+      return { label: `${layer + 1}.${head + 1}`, hue: `hue${Math.max(0, this.heads.indexOf(`${layer} ${head}`)) % 7}`, attended, layer };
+    }
+    said(node, p, words2, heads) {
+      const { name, text, variable, kind: kind2 } = this.spec.nodes[node];
+      const at = p + this.spec.before.length;
+      const wrong = this.wrong(node, p);
+      const value = this.found.texts[node][p];
+      const said = kind2 === "bit" ? value === "T" ? "true" : "false" : this.shown(value);
+      const code = (text2) => el("code", {}, this.shown(text2));
+      const first = el("p", { class: "story" }, code(variable || name), ` is `, el("b", {}, said), ` at ${at}: `, ...words2.map((word) => typeof word === "string" ? word : code(word.code)), ".");
+      const looks3 = heads.map(
+        ({ label: label2, hue, attended }) => el("p", { class: `look ${hue}` }, el("b", { class: "tag" }, label2), el("span", {}, `the head looks at ${attended.length > 1 ? "positions" : "position"} `, el("b", { class: "where" }, listed(attended))))
+      );
+      const whole3 = text !== name && text !== variable ? el("p", { class: "meaning mono" }, variable ? `${variable} = ${text}` : text) : null;
+      const bad = wrong === null ? null : el("p", { class: "bad" }, `✗ The weights say ${wrong} here.`);
+      return [first, bad, ...looks3, whole3].filter((part) => part !== null);
+    }
+    ends(position) {
+      const token2 = this.run.rows.fed(position);
+      return [el("p", { class: "story" }, `Position ${position} is ${token2}, outside the word: choose a position of the word to see why a part is true or false there.`)];
+    }
+    follow(p) {
+      if (p === this.followed) return;
+      this.followed = p;
+      const [column3, label2] = [this.columns[p], this.labels[0]];
+      const [left, right] = [column3.offsetLeft - label2.offsetWidth, column3.offsetLeft + column3.offsetWidth];
+      const { scrollLeft, clientWidth } = this.scroll;
+      if (left < scrollLeft) this.scroll.scrollLeft = left;
+      else if (right > scrollLeft + clientWidth) this.scroll.scrollLeft = right - clientWidth;
+    }
+    // ── what is chosen ──
+    clicked({ target }) {
+      const cell = target.closest("[data-position]");
+      if (cell) this.choose(Number(cell.dataset["row"] ?? this.row), Number(cell.dataset["position"]));
+    }
+    /** Choose a cell: the position, and the layer of the head that computes it. */
+    choose(row, i, layer = true) {
+      this.row = row;
+      const { heads } = this.spec.nodes[this.tree[row].node];
+      this.store.set({ i, playing: false, ...layer && heads[0] ? { layer: heads[0][0] } : {} });
+    }
+    pressed(event) {
+      const cell = event.target.closest("[data-row]");
+      if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
+      const [row, p] = [Number(cell.dataset["row"]), Number(cell.dataset["position"]) - this.spec.before.length];
+      const [rows, positions2] = [this.tree.length - 1, this.columns.length - 1];
+      const places = {
+        ArrowLeft: [row, p - 1],
+        ArrowRight: [row, p + 1],
+        ArrowUp: [row - 1, p],
+        ArrowDown: [row + 1, p],
+        Home: [row, 0],
+        End: [row, positions2],
+        Enter: [row, p],
+        " ": [row, p]
+      };
+      const place = places[event.key];
+      if (!place) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const [r, q] = [Math.max(0, Math.min(rows, place[0])), Math.max(0, Math.min(positions2, place[1]))];
+      this.choose(r, q + this.spec.before.length, event.key === "Enter" || event.key === " ");
+    }
+  };
+  function treeOf({ nodes, root: root2 }) {
+    const rows = [];
+    const met = /* @__PURE__ */ new Set();
+    const waiting = [[root2, 0]];
+    while (waiting.length) {
+      const [node, depth] = waiting.pop();
+      const parts = [...new Set(nodes[node].arguments)].filter((part) => nodes[part].operator !== "always" && nodes[part].operator !== "text" && nodes[part].operator !== "input");
+      const again = met.has(node) && parts.length > 0;
+      met.add(node);
+      rows.push({ node, depth, again });
+      if (!again) waiting.push(...parts.reverse().map((part) => [part, depth + 1]));
+    }
+    return rows;
+  }
+
+  // src/sequence/panel.ts
+  function sequencePanel(spec, run2, store, _buffers) {
+    return spec.kind === "logic" ? new FormulaPanel(run2, spec, store) : null;
+  }
+
   // src/state.ts
   var Store = class {
-    constructor(last, layers, start2, first = 0, home = layers - 1) {
+    constructor(last, layers, start2, first = 0, home = layers - 1, plays = "positions") {
       this.last = last;
       this.layers = layers;
       this.first = first;
       this.home = home;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start2 };
+      this.plays = plays;
+      this.now = { i: 0, layer: home, raw: false, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
     }
     last;
     layers;
     first;
     home;
+    plays;
     now;
     views = [];
     drawing = false;
     clock = 0;
     owed = 0;
     ended = false;
+    /** The last layer that can be chosen. */
+    get top() {
+      return this.plays === "layers" ? this.layers : this.layers - 1;
+    }
     subscribe(view2) {
       this.views.push(view2);
     }
@@ -3753,7 +4435,7 @@ var explorer = (() => {
       if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
-      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      next.layer = Math.max(-1, Math.min(this.top, next.layer));
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -3770,9 +4452,18 @@ var explorer = (() => {
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
+    /** Move what plays by n, and stop playing. */
+    advance(n) {
+      if (this.plays === "layers") this.set({ layer: this.now.layer + n, playing: false });
+      else this.step(n);
+    }
     toggle() {
-      const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
+      const { playing } = this.now;
+      const again = !playing && (this.plays === "layers" ? { layer: -1 } : { i: this.first });
+      this.set({ playing: !playing, ...again && this.finished ? again : {} });
+    }
+    get finished() {
+      return this.plays === "layers" ? this.now.layer === this.top : this.now.i === this.last;
     }
     draw() {
       this.drawing = false;
@@ -3789,8 +4480,8 @@ var explorer = (() => {
         const whole3 = Math.floor(this.owed);
         if (whole3 > 0) {
           this.owed -= whole3;
-          const i = this.now.i + whole3;
-          this.set(i >= this.last ? { i: this.last, playing: false } : { i });
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole3 } : { i: this.now.i + whole3 });
+          if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
       };
@@ -3811,9 +4502,9 @@ var explorer = (() => {
       const { rows } = this.run;
       const i = Math.min(position, this.run.count - 1);
       const name = rows.text("q", i);
-      const symbol = rows.text("a", i);
+      const symbol2 = rows.text("a", i);
       const state = this.machine.states.findIndex((q) => q.name === name);
-      const rule = name !== null && symbol !== null ? ruleAt(this.machine, name, symbol) : void 0;
+      const rule = name !== null && symbol2 !== null ? ruleAt(this.machine, name, symbol2) : void 0;
       this.unmark("now");
       this.nodes.get(`s${state}`)?.classList.add("now");
       if (rule) {
@@ -3822,7 +4513,7 @@ var explorer = (() => {
         edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
       }
       if (name === null) this.start()?.classList.add("now");
-      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
+      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol2}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol2 ?? "⊥"}`;
       this.caption.textContent = said;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
     }
@@ -3982,10 +4673,10 @@ var explorer = (() => {
           const text = shortened(whole3, this.limit);
           const due = run2.wrong(name, i);
           const compared2 = run2.compared(name, i);
-          const mark = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
+          const mark2 = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole3 ? null : whole3 },
+            { role: "cell", class: `mono ${mark2}`, "data-column": name, "data-mark": mark2, title: text === whole3 ? null : whole3 },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
@@ -4014,7 +4705,7 @@ var explorer = (() => {
     summary() {
       const { spec } = this.run;
       const cells2 = `${spec.compared.toLocaleString("en")} cells`;
-      if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+      if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
       if (spec.agrees) return `✓ ${cells2} compared with the ${spec.reference}, all agree`;
       return `✗ differs from the ${spec.reference} at position ${spec.divergence.position}`;
     }
@@ -4059,7 +4750,8 @@ var explorer = (() => {
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plainStory(run2, i));
+      const plain = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain(run2, i));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -4074,17 +4766,17 @@ var explorer = (() => {
       const start2 = this.first;
       const cells2 = [];
       for (let cell = start2; cell < start2 + this.size; cell++) {
-        const symbol = history2.symbol(cell, i);
+        const symbol2 = history2.symbol(cell, i);
         const place = cell + run2.spec.lead;
         const unread = i < run2.spec.prompt && cell >= 0 && place > i && place < run2.spec.prompt;
         cells2.push(
           el(
             "div",
             {
-              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              class: ["cell", known && cell === h ? "here" : "", symbol2 === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
               "data-cell": cell
             },
-            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "symbol mono" }, symbol2 ?? blank),
             el("span", { class: "index" }, String(cell).replace("-", "−"))
           )
         );
@@ -4138,7 +4830,7 @@ var explorer = (() => {
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
@@ -4148,16 +4840,23 @@ var explorer = (() => {
   function verdict(runs, circuit) {
     return runs.map((run2) => {
       const { agrees: agrees2 } = run2.spec;
-      const said = circuit ? outcome2(run2) : ending(run2);
-      const mark = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
+      const said = run2.spec.labels ? labelled2(run2) : circuit ? outcome2(run2) : ending(run2);
+      const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
       const which = runs.length > 1 ? `${run2.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark, which, said);
+      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said);
     });
   }
   function ending(run2) {
     const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS2[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+  }
+  function labelled2(run2) {
+    const { divergence, columns } = run2.spec;
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    const { name } = columns[1];
+    const values = Array.from({ length: run2.count }, (_, i) => run2.rows.cell(name, i));
+    return shortened(`${name} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
   }
   function outcome2(run2) {
     const { T, agrees: agrees2, result, divergence } = run2.spec;
@@ -4179,9 +4878,10 @@ var explorer = (() => {
     const divergence = parts.length ? Math.min(...parts) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
-    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
-    const controls = new Controls(store, root2, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root: root2, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
+    const store = new Store(last, runs[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer) => stepNamed(runs[0], layer) });
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs.length > 1 };
     const views = runs.map((run2) => view(run2, scene));
     const model = data.model && new ModelPanel(data.model, runs[0], store);
     store.subscribe(({ layer }) => model?.draw(layer));
@@ -4202,25 +4902,28 @@ var explorer = (() => {
     store.draw();
     return { runs, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run2, { root: root2, signal, store, buffers, machine, circuit, several }) {
+  function view(run2, { root: root2, signal, store, buffers, data, circuit, several }) {
+    const { machine, sequence: sequence2, drawing, box } = data;
     const history2 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
     const bits2 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
     const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history2, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run2, store, circuit, description);
-    const layers = new Layers(run2, store);
+    const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
+    const layers = new Layers(run2, store, data.model);
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
+    const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing ? new Picture(drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, panel].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
       graph: graph && graph.element,
+      panel: panel && panel.element,
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -4233,7 +4936,7 @@ var explorer = (() => {
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table2]) part.measure();
+        for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
       tape.draw(i, playing);
@@ -4242,13 +4945,14 @@ var explorer = (() => {
       layers.draw(i, layer);
       stream.draw(i, layer, raw);
       graph?.draw(i);
+      panel?.draw(i, layer);
       graph?.follow();
       table2.draw(i);
     });
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
   function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts;
+    const { title, tape, rules, strip, layers, graph, panel, table: table2, stream } = parts;
     const side = (...panels) => el("div", { class: "side" }, ...panels);
     let columns = 0;
     return () => {
@@ -4256,14 +4960,15 @@ var explorer = (() => {
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
+      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, panel, table2, stream)] : [tape, rules, graph, panel, strip, table2, layers, stream];
       inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
   }
   function begins(run2) {
-    const { lead, finds, layers } = run2.spec;
-    return lead > 0 && finds ? [run2.turn, finds[0]] : [0, layers.length - 1];
+    const { lead, finds, labels } = run2.spec;
+    if (labels) return [0, run2.steps, "layers"];
+    return lead > 0 && finds ? [run2.turn, finds[0], "positions"] : [0, run2.steps - 1, "positions"];
   }
 
   // src/theme.ts
