@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tm2tfr.base.choices import FRAMES, LEFT_BOUNDARIES, LOGIC_COMPARE
-from tm2tfr.base.errors import UsageError
+from tm2tfr.base.errors import UsageError, counted
 from tm2tfr.cli.about import verdict
 from tm2tfr.cli.asked import Asked
 from tm2tfr.cli.options import (
@@ -173,6 +173,9 @@ def explore(
         if compare is not None:
             typer.echo(f"left boundary: {name}")
         typer.echo(judged(verdict(trace, found)))
+    if output is not None and page.searched is not None:
+        inputs = counted(page.searched, "input")
+        typer.echo(f"note: the two runs are the same on each of {inputs}: name another one with --input", err=True)
     for written in (output, *slides.written):
         if written is not None:
             typer.echo(f"wrote {written}", err=True)
