@@ -3,7 +3,7 @@
 import type { Buffers, PageData } from "../data";
 import { Circuit } from "../circuit";
 import { el, set } from "../dom";
-import { count } from "../words";
+import { count, uncompared } from "../words";
 import type { Decoder } from "./decoder";
 import { shelved } from "./document";
 import { hint, wordOf } from "./inputs";
@@ -46,7 +46,7 @@ export class Box {
       el("label", { for: "live-input" }, "another input"),
       this.input,
       el("datalist", { id: "live-examples" }, ...box.examples.map((word) => el("option", { value: word }))),
-      el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
+      box.tokens ? null : el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
       this.start,
       this.stop,
       this.back,
@@ -84,7 +84,7 @@ export class Box {
     const { value } = this.steps;
     const { most } = this.data.box;
     const limit = value.trim() === "" ? null : Number(value);
-    if (limit === null && this.data.circuit) return null;
+    if (this.data.box.tokens || (limit === null && this.data.circuit)) return null;
     if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
     throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
   }
@@ -95,7 +95,10 @@ export class Box {
     const begun = performance.now();
     this.working(true);
     this.say("Running …");
-    this.running = ordered({ runs, word, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: this.data.sequence }, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
+    const { tokens } = this.data.box;
+    const { sequence } = this.data;
+    const order = { runs, word, text: tokens && this.input.value, ends: tokens && { before: tokens.before, after: tokens.after }, maxSteps, gates: gatesOf(this.data, this.buffers), sequence };
+    this.running = ordered(order, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
     this.running.finished.then((finished) => this.finish(finished, begun)).catch((error: unknown) => {
       this.working(false);
       this.refuse(error);
@@ -150,8 +153,9 @@ export class Box {
 }
 
 /** What a run was compared with, in words. */
-function compared({ agrees, compared, reference, noun, divergence }: PageData["runs"][number]): string {
-  if (agrees === null) return `nothing was compared: there is no ${noun} to compare with`;
+function compared(run: PageData["runs"][number]): string {
+  const { agrees, compared, reference, divergence } = run;
+  if (agrees === null) return `nothing was compared: ${uncompared(run)}`;
   const cells = `${count(compared, "cell")} compared with the ${reference}`;
   return agrees ? `${cells}, all agree` : `${cells}, and it differs at position ${divergence!.position}`;
 }

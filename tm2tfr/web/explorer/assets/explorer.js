@@ -34,242 +34,6 @@ var explorer = (() => {
     wholeRun: () => wholeRun
   });
 
-  // src/data.ts
-  var DUE = 0.8;
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const buffer = await new Response(stream).arrayBuffer();
-    return (place) => column(buffer, place);
-  }
-  function textAt(buffers, place) {
-    return new TextDecoder().decode(buffers(place));
-  }
-  function column(buffer, { type, at, count: count2 }) {
-    const width = Number(type[1]);
-    const part = buffer.slice(at, at + width * count2);
-    switch (type) {
-      case "u1":
-        return new Uint8Array(part);
-      case "i1":
-        return new Int8Array(part);
-      case "u2":
-        return new Uint16Array(part);
-      case "i2":
-        return new Int16Array(part);
-      case "i4":
-        return new Int32Array(part);
-      case "f8": {
-        const planes = new Uint8Array(part);
-        const bytes = new Uint8Array(planes.length);
-        for (let plane = 0; plane < 8; plane++)
-          for (let n = 0; n < count2; n++) bytes[8 * n + plane] = planes[plane * count2 + n];
-        return new Float64Array(bytes.buffer);
-      }
-    }
-  }
-  var Sheet = class {
-    constructor(spec, headings, buffers, texts) {
-      this.texts = texts;
-      this.columns = new Map(headings.map((heading) => [heading.name, { heading, values: buffers(spec[heading.name]) }]));
-      this.token = headings[0].name;
-      this.answered = headings.at(-1).name;
-    }
-    texts;
-    columns;
-    token;
-    answered;
-    /** The token at position i. */
-    fed(i) {
-      return this.text(this.token, i) ?? "⊥";
-    }
-    /** The token answered at position i. */
-    answer(i) {
-      return this.text(this.answered, i) ?? "⊥";
-    }
-    number(column3, i) {
-      return this.columns.get(column3).values[i];
-    }
-    text(column3, i) {
-      const n = this.columns.get(column3).values[i];
-      return n === 0 ? null : this.texts[n - 1];
-    }
-    /** A cell as the table writes it. */
-    cell(column3, i) {
-      const { number: number3, signed } = this.columns.get(column3).heading;
-      if (!number3) return this.text(column3, i) ?? "⊥";
-      const value = this.number(column3, i);
-      return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
-    }
-    /** The length of the longest text in a column. */
-    widest(column3) {
-      const { heading, values } = this.columns.get(column3);
-      if (heading.number) {
-        let longest2 = 2;
-        for (const value of values) longest2 = Math.max(longest2, String(value).length);
-        return longest2;
-      }
-      let longest = 1;
-      for (const n of new Set(values)) longest = Math.max(longest, n ? this.texts[n - 1].length : 1);
-      return longest;
-    }
-  };
-  var Run = class {
-    constructor(spec, buffers) {
-      this.spec = spec;
-      this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
-      this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
-      this.stages = spec.stages.map(
-        (written2) => new Map(
-          written2.map(([n, { values, others }]) => [
-            n,
-            {
-              values: buffers(values),
-              others: new Map(Object.entries(others ?? {}).map(([i, row]) => [Number(i), row.map(Number)]))
-            }
-          ])
-        )
-      );
-      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
-      this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
-      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, buffers)));
-    }
-    spec;
-    rows;
-    expected;
-    stages;
-    seen;
-    /** The weights of each layer, as `tm2tfr.listing` writes them. */
-    weights;
-    unspecified;
-    get count() {
-      return this.spec.count;
-    }
-    /** The position that answers the prompt, with the first token that the decoder generates. */
-    get turn() {
-      return this.spec.bos ? this.spec.prompt : this.spec.prompt - 1;
-    }
-    /** Whether position i carries a token that the decoder generated. */
-    generated(i) {
-      return i > this.turn;
-    }
-    /** Whether the run ends with the answer at position i. */
-    ends(i) {
-      return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
-    }
-    look(layer, head, i) {
-      return this.seen[layer][head](i);
-    }
-    /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
-    wrong(column3, i) {
-      if (!this.spec.divergence || this.free(column3, i)) return void 0;
-      if (i >= this.spec.checked) return column3 === this.spec.columns[0].name ? "⊥" : void 0;
-      const due = this.expected.cell(column3, i);
-      return due === this.rows.cell(column3, i) ? void 0 : due;
-    }
-    /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
-    widest(column3) {
-      let longest = this.rows.widest(column3);
-      for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
-        const due = this.wrong(column3, i);
-        if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
-      }
-      return longest;
-    }
-    /** Whether a cell was compared with anything. */
-    compared(column3, i) {
-      return i < this.spec.checked && !this.free(column3, i);
-    }
-    /** Whether the reference says nothing of a cell. */
-    free(column3, i) {
-      return Boolean(this.unspecified.get(column3)?.[i]);
-    }
-    /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
-    value(n, stage, i) {
-      const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
-        const column3 = this.stages[s].get(n);
-        if (!column3) continue;
-        const number3 = column3.values[i];
-        if (!subspace.labels) return { number: number3, coordinates: [number3] };
-        const coordinates2 = column3.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
-        return { number: number3, coordinates: coordinates2 };
-      }
-      return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
-    }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer, i) {
-      const after = this.value(n, 2 * layer + 2, i).coordinates;
-      if (layer < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer, i).coordinates;
-      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
-    }
-  };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i) => ({ uniform: true, winner: 0, count: i + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name) => buffers(head.seen[name])
-    );
-    return (i) => ({
-      uniform: i > 0 && count2[i] === i + 1,
-      winner: winner[i],
-      count: count2[i],
-      score: score[i],
-      runner: runner[i],
-      runnerScore: runnerScore[i],
-      sharers: head.sharers?.[i] ?? [winner[i]]
-    });
-  }
-
-  // src/live/decoder.ts
-  function decoderOf(spec, buffers) {
-    const { width, vocabulary, features, positions: positions2, outputs } = spec;
-    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
-    let matrix = 0;
-    let entry = 0;
-    const next = (height, across) => {
-      const end2 = entry + counts[matrix++];
-      const found = { height, width: across, rows: sums(rows, entry, end2), columns: sums(columns, entry, end2), values: Float64Array.from(values.subarray(entry, end2)) };
-      entry = end2;
-      return found;
-    };
-    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
-    const tokens = next(width, vocabulary.length);
-    const place = next(width, features.length);
-    const table2 = positions2 === null ? null : next(width, positions2);
-    const unembedding = next(answers, width);
-    const unembeddingBias = next(answers, 1);
-    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
-    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
-    const last = norm(spec.norm);
-    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
-      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
-        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
-        return { name: name2, mask, query, key, value, output: next(width, values2) };
-      });
-      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
-      return { name, heads: own, feedForward, ...norms[n] };
-    });
-    const loops = spec.loops.map(({ first, last: last2, times: times3, until }) => ({ first, last: last2, times: times3, until: until ? next(1, width) : null }));
-    const names = spec.names && JSON.parse(textAt(buffers, spec.names));
-    const { bos, stop } = spec;
-    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
-  }
-  function answered({ outputs, vocabulary }) {
-    if (!outputs.length) return vocabulary;
-    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label2) => `${name}[${label2}]`));
-  }
-  function sums(steps, start2, end2) {
-    const found = new Int32Array(end2 - start2);
-    let sum2 = 0;
-    for (let n = start2; n < end2; n++) {
-      sum2 += steps[n];
-      found[n - start2] = sum2;
-    }
-    return found;
-  }
-
   // src/live/matrix.ts
   var LinearMap = class {
     /** The rows that have entries, in order. */
@@ -376,10 +140,10 @@ var explorer = (() => {
     return number3.toLocaleString("en-US");
   }
   function quoted(text) {
-    const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
+    const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
     let inside = "";
-    for (const sign of text) inside += sign === "\\" || sign === mark ? `\\${sign}` : escaped(sign);
-    return `${mark}${inside}${mark}`;
+    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    return `${mark2}${inside}${mark2}`;
   }
   function visible(text) {
     return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
@@ -590,6 +354,279 @@ var explorer = (() => {
     const attended = new Int32Array(count2);
     for (let n = first, k = 0; k < count2; n++) if (scores[n] === most) attended[k++] = start2 + n;
     return { scores, attended, runner: runner < 0 ? -1 : start2 + runner };
+  }
+
+  // src/data.ts
+  var DUE = 0.8;
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text.trim()), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const buffer = await new Response(stream).arrayBuffer();
+    return (place) => column(buffer, place);
+  }
+  function textAt(buffers, place) {
+    return new TextDecoder().decode(buffers(place));
+  }
+  function column(buffer, { type, at, count: count2 }) {
+    const width = Number(type[1]);
+    const part = buffer.slice(at, at + width * count2);
+    switch (type) {
+      case "u1":
+        return new Uint8Array(part);
+      case "i1":
+        return new Int8Array(part);
+      case "u2":
+        return new Uint16Array(part);
+      case "i2":
+        return new Int16Array(part);
+      case "i4":
+        return new Int32Array(part);
+      case "f8": {
+        const planes = new Uint8Array(part);
+        const bytes = new Uint8Array(planes.length);
+        for (let plane = 0; plane < 8; plane++)
+          for (let n = 0; n < count2; n++) bytes[8 * n + plane] = planes[plane * count2 + n];
+        return new Float64Array(bytes.buffer);
+      }
+    }
+  }
+  var Sheet = class {
+    constructor(spec, headings, buffers, texts) {
+      this.texts = texts;
+      this.columns = new Map(headings.map((heading) => [heading.name, { heading, values: buffers(spec[heading.name]) }]));
+      this.token = headings[0].name;
+      this.answered = headings.at(-1).name;
+    }
+    texts;
+    columns;
+    token;
+    answered;
+    /** The token at position i. */
+    fed(i) {
+      return this.text(this.token, i) ?? "⊥";
+    }
+    /** The token answered at position i. */
+    answer(i) {
+      return this.text(this.answered, i) ?? "⊥";
+    }
+    number(column3, i) {
+      return this.columns.get(column3).values[i];
+    }
+    text(column3, i) {
+      const n = this.columns.get(column3).values[i];
+      return n === 0 ? null : this.texts[n - 1];
+    }
+    /** A cell as the table writes it. */
+    cell(column3, i) {
+      const { number: number3, signed } = this.columns.get(column3).heading;
+      if (!number3) return this.text(column3, i) ?? "⊥";
+      const value = this.number(column3, i);
+      return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
+    }
+    /** The length of the longest text in a column. */
+    widest(column3) {
+      const { heading, values } = this.columns.get(column3);
+      if (heading.number) {
+        let longest2 = 2;
+        for (const value of values) longest2 = Math.max(longest2, String(value).length);
+        return longest2;
+      }
+      let longest = 1;
+      for (const n of new Set(values)) longest = Math.max(longest, n ? this.texts[n - 1].length : 1);
+      return longest;
+    }
+  };
+  var Run = class {
+    constructor(spec, buffers) {
+      this.spec = spec;
+      this.rows = new Sheet(spec.rows, spec.columns, buffers, spec.texts);
+      this.expected = spec.expected ? new Sheet(spec.expected, spec.columns, buffers, spec.texts) : this.rows;
+      this.stages = spec.stages.map(
+        (written2) => new Map(
+          written2.map(([n, { values, others }]) => [
+            n,
+            {
+              values: buffers(values),
+              others: new Map(Object.entries(others ?? {}).map(([i, row]) => [Number(i), row.map(Number)]))
+            }
+          ])
+        )
+      );
+      this.steps = spec.steps.length;
+      this.weights = spec.layers.map((layer) => textAt(buffers, layer.weights));
+      this.unspecified = new Map(Object.entries(spec.unspecified).map(([name, place]) => [name, buffers(place)]));
+      this.seen = spec.layers.map((layer) => layer.heads.map((head) => looks(head, spec.count, buffers)));
+    }
+    spec;
+    rows;
+    expected;
+    /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+    steps;
+    stages;
+    seen;
+    /** The weights of each layer, as `tm2tfr.listing` writes them. */
+    weights;
+    unspecified;
+    get count() {
+      return this.spec.count;
+    }
+    /** The position that answers the prompt, with the first token that the decoder generates. */
+    get turn() {
+      return this.spec.bos ? this.spec.prompt : this.spec.prompt - 1;
+    }
+    /** Whether position i carries a token that the decoder generated. */
+    generated(i) {
+      return i > this.turn;
+    }
+    /** Whether the run ends with the answer at position i. */
+    ends(i) {
+      return this.spec.stop.includes(this.rows.answer(i)) || !this.spec.stop.length && this.spec.T !== null && i === this.count - 1;
+    }
+    /** Where a head of the layer of a step looks from position i. */
+    look(step, head, i) {
+      const [layer, pass] = this.spec.steps[step];
+      return this.seen[layer][head](i, pass);
+    }
+    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+    attention(step, head, i) {
+      const { uniform, sight, count: count2, sharers } = this.look(step, head, i);
+      const weights = new Float64Array(this.count);
+      if (uniform) weights.fill(1 / count2, ...sight);
+      else for (const j of sharers) weights[j] = 1 / count2;
+      return weights;
+    }
+    /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+    layerOf(step) {
+      return step < 0 ? -1 : this.spec.steps[step]?.[0] ?? this.spec.layers.length;
+    }
+    /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+    stepsWith(chosen) {
+      const { steps, loops, layers } = this.spec;
+      const [layer, pass] = steps[chosen] ?? [-1, 0];
+      const loop = loops.find(([first, last]) => first <= layer && layer <= last) ?? [0, -1];
+      return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+    }
+    /** The number of passes that a layer ran in; 0: no loop runs it. */
+    passes(layer) {
+      return this.spec.steps.findLast(([each]) => each === layer)?.[1] ?? 0;
+    }
+    /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
+    wrong(column3, i) {
+      if (!this.spec.divergence || this.free(column3, i)) return void 0;
+      if (i >= this.spec.checked) return column3 === this.spec.columns[0].name ? "⊥" : void 0;
+      const due = this.expected.cell(column3, i);
+      return due === this.rows.cell(column3, i) ? void 0 : due;
+    }
+    /** The length of the longest text in a column of the table; below it a wrong cell says what it should be. */
+    widest(column3) {
+      let longest = this.rows.widest(column3);
+      for (let i = this.spec.divergence?.position ?? this.count; i < this.count; i++) {
+        const due = this.wrong(column3, i);
+        if (due !== void 0) longest = Math.max(longest, DUE * (due.length + 2));
+      }
+      return longest;
+    }
+    /** Whether a cell was compared with anything. */
+    compared(column3, i) {
+      return i < this.spec.checked && !this.free(column3, i);
+    }
+    /** Whether the reference says nothing of a cell. */
+    free(column3, i) {
+      return Boolean(this.unspecified.get(column3)?.[i]);
+    }
+    /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
+    value(n, stage, i) {
+      const subspace = this.spec.subspaces[n];
+      for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
+        const column3 = this.stages[s].get(n);
+        if (!column3) continue;
+        const number3 = column3.values[i];
+        if (!subspace.labels) return { number: number3, coordinates: [number3] };
+        const coordinates2 = column3.others.get(i) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
+        return { number: number3, coordinates: coordinates2 };
+      }
+      return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
+    }
+    /** Whether a step (-1: the embedding) changed subspace n at position i. */
+    changed(n, step, i) {
+      if (step >= this.steps) return false;
+      const after = this.value(n, 2 * step + 2, i).coordinates;
+      if (step < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * step, i).coordinates;
+      return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
+    }
+  };
+  function looks({ mask, seen, sharers }, positions2, buffers) {
+    const sight = (i) => inSight(mask, i, positions2);
+    if (!seen) {
+      return (i) => {
+        const [start2, end2] = sight(i);
+        return { uniform: true, sight: [start2, end2], winner: start2, count: end2 - start2, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      };
+    }
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name) => buffers(seen[name]));
+    return (i, pass) => {
+      const n = Math.max(0, pass - 1) * positions2 + i;
+      const [start2, end2] = sight(i);
+      return {
+        uniform: count2[n] > 1 && count2[n] === end2 - start2,
+        sight: [start2, end2],
+        winner: winner[n],
+        count: count2[n],
+        score: score[n],
+        runner: runner[n],
+        runnerScore: runnerScore[n],
+        sharers: sharers?.[n] ?? [winner[n]]
+      };
+    };
+  }
+
+  // src/live/decoder.ts
+  function decoderOf(spec, buffers) {
+    const { width, vocabulary, features, positions: positions2, outputs } = spec;
+    const [counts, rows, columns, values] = [buffers(spec.counts), buffers(spec.rows), buffers(spec.columns), buffers(spec.values)];
+    let matrix = 0;
+    let entry = 0;
+    const next = (height, across) => {
+      const end2 = entry + counts[matrix++];
+      const found = { height, width: across, rows: sums(rows, entry, end2), columns: sums(columns, entry, end2), values: Float64Array.from(values.subarray(entry, end2)) };
+      entry = end2;
+      return found;
+    };
+    const answers = outputs.length ? outputs.reduce((sum2, { labels }) => sum2 + (labels ? labels.length : 1), 0) : vocabulary.length;
+    const tokens = next(width, vocabulary.length);
+    const place = next(width, features.length);
+    const table2 = positions2 === null ? null : next(width, positions2);
+    const unembedding = next(answers, width);
+    const unembeddingBias = next(answers, 1);
+    const norm = (given) => given && { gain: next(width, 1), bias: next(width, 1), epsilon: given.epsilon };
+    const norms = spec.layers.map((layer) => ({ attentionNorm: norm(layer.attention_norm), feedForwardNorm: norm(layer.feed_forward_norm) }));
+    const last = norm(spec.norm);
+    const layers = spec.layers.map(({ name, heads, hidden }, n) => {
+      const own = heads.map(({ name: name2, mask, keys: keys2, values: values2 }) => {
+        const [query, key, value] = [next(keys2, width), next(keys2, width), next(values2, width)];
+        return { name: name2, mask, query, key, value, output: next(width, values2) };
+      });
+      const feedForward = hidden === null ? null : { input: next(hidden, width), inputBias: next(hidden, 1), output: next(width, hidden), outputBias: next(width, 1) };
+      return { name, heads: own, feedForward, ...norms[n] };
+    });
+    const loops = spec.loops.map(({ first, last: last2, times: times3, until }) => ({ first, last: last2, times: times3, until: until ? next(1, width) : null }));
+    const names = spec.names && JSON.parse(textAt(buffers, spec.names));
+    const { bos, stop } = spec;
+    return { width, vocabulary, bos, stop, features, positions: positions2, outputs, layers, loops, norm: last, tokens, place, table: table2, unembedding, unembeddingBias, names };
+  }
+  function answered({ outputs, vocabulary }) {
+    if (!outputs.length) return vocabulary;
+    return outputs.flatMap(({ name, labels }) => labels === null ? [name] : labels.map((label2) => `${name}[${label2}]`));
+  }
+  function sums(steps, start2, end2) {
+    const found = new Int32Array(end2 - start2);
+    let sum2 = 0;
+    for (let n = start2; n < end2; n++) {
+      sum2 += steps[n];
+      found[n - start2] = sum2;
+    }
+    return found;
   }
 
   // src/live/norm.ts
@@ -1562,27 +1599,27 @@ var explorer = (() => {
 
   // src/live/truth/machine.ts
   var VERDICTS = ["ACC", "REJ", "HALT"];
-  function triple(state, symbol, move) {
-    return `(${state},${symbol},${move > 0 ? "+" : ""}${move})`;
+  function triple(state, symbol2, move) {
+    return `(${state},${symbol2},${move > 0 ? "+" : ""}${move})`;
   }
   function* machineRows(machine, word, maxSteps) {
     const { states, blank, lead } = machine;
     const under = word[0] ?? blank;
     for (const token3 of lead) yield [token3, null, null, 0, 0, blank, token3];
-    for (const symbol of word) yield [symbol, null, null, 0, 0, under, symbol];
+    for (const symbol2 of word) yield [symbol2, null, null, 0, 0, under, symbol2];
     let token2 = machine.first ?? triple(states[machine.start], under, 0);
     yield ["BOS", null, null, 0, 0, under, token2];
     if (VERDICTS.includes(token2)) return;
     const rules = new Map(machine.rules.map(([q, a, ...rule]) => [`${q},${a}`, rule]));
     const halting = new Set(machine.halting);
-    const tape = new Map(word.map((symbol, cell) => [cell, symbol]));
+    const tape = new Map(word.map((symbol2, cell) => [cell, symbol2]));
     let [state, head, written2, moved] = [machine.start, 0, under, 0];
     for (let step = 0; ; step++) {
-      const symbol = tape.get(head) ?? blank;
-      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol}`);
-      const row = [token2, states[state], written2, moved, head, symbol];
+      const symbol2 = tape.get(head) ?? blank;
+      const rule = halting.has(state) ? void 0 : rules.get(`${state},${symbol2}`);
+      const row = [token2, states[state], written2, moved, head, symbol2];
       if (!rule) {
-        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol);
+        const unruled = machine.unruled.find(([q, a]) => q === state && a === symbol2);
         yield [...row, unruled?.[2] ?? machine.stopped[state]];
         return;
       }
@@ -1713,13 +1750,13 @@ var explorer = (() => {
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+  var keys = (graph, layers) => [
+    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
     ["g", `enlarge the ${graph} to the whole window, and back`],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
@@ -1734,6 +1771,7 @@ var explorer = (() => {
       this.root = root2;
       this.settings = settings;
       const { last } = store;
+      const layers = store.plays === "layers";
       const button = (name, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name, title: name, click: act }, icon(path));
       this.play = button("Play", PLAY, () => store.toggle(), "play");
       this.slider = el("input", { type: "range", min: store.first, max: last, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
@@ -1741,17 +1779,19 @@ var explorer = (() => {
       this.jump.style.width = `${String(last).length + 4}ch`;
       this.speed = el(
         "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
         ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
       );
       this.element = el(
         "nav",
         { class: "controls", "aria-label": "Playing" },
-        button("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        button(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
+        button(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
         this.play,
-        button("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last, playing: false }), "wide-only"),
+        button(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+        button(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+        layers ? this.stage : null,
+        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
         this.slider,
         el("label", { class: "jump" }, this.jump, ` of ${last.toLocaleString("en")}`),
         this.speed
@@ -1760,7 +1800,7 @@ var explorer = (() => {
         "dialog",
         { class: "help", "aria-label": "Keys" },
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
         el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
       );
       store.subscribe((now) => this.draw(now));
@@ -1777,13 +1817,15 @@ var explorer = (() => {
     jump;
     speed;
     play;
+    stage = el("span", { class: "stage", "aria-live": "off" });
     timer = 0;
     draw(now) {
       this.slider.value = String(now.i);
       set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
       if (document.activeElement !== this.jump) this.jump.value = String(now.i);
       this.speed.value = String(now.speed);
-      const name = now.playing ? "Pause" : "Play";
+      this.stage.textContent = this.settings.stage(now.layer);
+      const name = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
       set(this.play, { "aria-label": name, title: name, "data-playing": String(now.playing) });
       set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
       clearTimeout(this.timer);
@@ -1807,7 +1849,7 @@ var explorer = (() => {
     }
     /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
     turn(by) {
-      const stages = this.store.layers + 1;
+      const stages = this.store.top + 2;
       this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
       requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
@@ -1958,6 +2000,15 @@ var explorer = (() => {
     if (last < text.length) nodes.push(document.createTextNode(text.slice(last)));
     return nodes;
   }
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
+  }
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
+  }
+  function uncompared({ noun, reference, live }) {
+    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
+  }
   function symbolOf(name) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name;
@@ -1995,6 +2046,7 @@ var explorer = (() => {
   }
   var STOP = "stop";
   var VERDICTS2 = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token(text) {
@@ -2021,6 +2073,16 @@ var explorer = (() => {
     if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token("HALT"), ` (${spread} the weight)`];
+  }
+  function labelledStory(run2, i) {
+    const { reference, columns } = run2.spec;
+    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name }, n) => {
+      const due = run2.wrong(name, i);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token(due), ")"];
+      return [n ? ", " : "", token(name), " is ", token(run2.rows.cell(name, i)), ...mark2];
+    });
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i), " has the token ", token(run2.rows.fed(i)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
   function plainStory(run2, i) {
     const { rows } = run2;
@@ -2068,9 +2130,9 @@ var explorer = (() => {
     }
     return [...said, end2 ? ": the answer is " : ": the next token is ", token(answer), "."];
   }
-  function ruleAt(machine, state, symbol) {
+  function ruleAt(machine, state, symbol2) {
     const q = machine.states.findIndex(({ name }) => name === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
   }
 
   // src/live/document.ts
@@ -2085,8 +2147,8 @@ var explorer = (() => {
   function shelved(columns, { at }) {
     return at < 0 ? columns[-1 - at] : null;
   }
-  function documented(old, ran, recorder, word, result, shelf) {
-    const { rows, expected, divergence, compared: compared2, answer, T } = ran;
+  function documented(old, ran, word, result, shelf) {
+    const { rows, expected, divergence, compared: compared2, answer, T, recorder } = ran;
     const { shown: shown2 } = old.live;
     const show = (text) => Object.hasOwn(shown2, text) ? shown2[text] : visible(text);
     const texts = /* @__PURE__ */ new Map();
@@ -2108,10 +2170,11 @@ var explorer = (() => {
       checked: expected.length,
       unspecified: unspecified(old.columns, expected, shelf),
       divergence,
-      layers: old.layers.map((layer, l) => ({
-        ...layer,
-        heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(recorder.seen[l][k], count2, shelf) } : head)
-      })),
+      layers: old.layers.map((layer, l) => {
+        const passes = recorder.seen.filter((_, step) => recorder.steps[step][0] === l);
+        return { ...layer, heads: layer.heads.map((head, k) => head.seen ? { ...head, ...looks2(passes.map((seen) => seen[k]), count2, shelf) } : head) };
+      }),
+      steps: recorder.steps,
       stages: recorder.written.map((columns) => [...columns].sort(([a], [b]) => a - b).map(([n, { values, others }]) => [n, { values: shelf.add(values.upto(count2)), ...coordinates(others, count2) }])),
       texts: [...texts.keys()]
     };
@@ -2133,10 +2196,13 @@ var explorer = (() => {
     });
     return Object.fromEntries(free.map(([name, cells2]) => [name, shelf.add(cells2)]));
   }
-  function looks2(seen, count2, shelf) {
-    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(seen[name].upto(count2))]));
-    const sharers = Object.fromEntries([...seen.sharers].filter(([i]) => i < count2));
+  function looks2(passes, count2, shelf) {
+    const places = Object.fromEntries(NAMES.map((name) => [name, shelf.add(joined(passes.map((seen) => seen[name].upto(count2))))]));
+    const sharers = Object.fromEntries(passes.flatMap((seen, n) => [...seen.sharers].filter(([i]) => i < count2).map(([i, shared]) => [n * count2 + i, shared])));
     return { seen: places, sharers };
+  }
+  function joined(parts2) {
+    return parts2.length === 1 ? parts2[0] : Float64Array.from(parts2.flatMap((part) => [...part]));
   }
   function coordinates(others, count2) {
     const kept = [...others].filter(([i]) => i < count2).sort(([a], [b]) => a - b);
@@ -2151,6 +2217,7 @@ var explorer = (() => {
   var MOST_NAMED = 8;
   var BLOCK_BYTES = 64;
   function wordOf(box, text) {
+    if (box.tokens) return labelledWord(box, box.tokens, text);
     const signs = [...text];
     if (box.circuit) return [...bitsOf(box, text)];
     if (box.alphabet) checkSymbols(box, box.alphabet, signs);
@@ -2169,6 +2236,28 @@ var explorer = (() => {
   ${shown2}
   ${marks}`);
   }
+  function tokensOf(text) {
+    if (text.startsWith("[")) {
+      try {
+        const found = JSON.parse(text);
+        if (Array.isArray(found) && found.length && found.every((token2) => ["string", "number"].includes(typeof token2))) return found.map(String);
+      } catch {
+      }
+    }
+    return [...text];
+  }
+  function labelledWord({ name, most }, { before, after, alphabet, about }, text) {
+    const word = tokensOf(text);
+    if (about && !word.length) throw new Refused(about.empty);
+    const wrong = about ? word.findIndex((token2) => !alphabet.includes(token2)) : -1;
+    if (about && wrong >= 0) {
+      const [start2, middle, end2] = about.unknown;
+      throw new Refused(`${start2}${wrong + about.first}${middle}${quoted(word[wrong])}${end2}`);
+    }
+    const many = before.length + word.length + after.length;
+    if (many > most) throw new Refused(`${name}: the page shows every pair of positions, and ${many.toLocaleString("en-US")} positions are too many: use at most ${most}`);
+    return word;
+  }
   function bitsOf({ name, circuit }, text) {
     const { inputs, encoding, buses } = circuit;
     const bits2 = text.trim();
@@ -2178,11 +2267,11 @@ var explorer = (() => {
     if (bits2.length === inputs && /^[01]*$/.test(bits2)) return bits2;
     if (encoding) return padded(text);
     if (/^[01]*$/.test(bits2)) throw refused2(`${counted(bits2.length, "bit")} for ${counted(inputs, "input")}`, `give a bit for each input, or ${wanted}`);
-    const parts = bits2.split(SEPARATORS);
-    if (parts.length !== buses.length) throw refused2(`${counted(parts.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
+    const parts2 = bits2.split(SEPARATORS);
+    if (parts2.length !== buses.length) throw refused2(`${counted(parts2.length, "number")} where there must be ${buses.length}`, `give a bit for each input, or ${wanted}`);
     const found = new Array(inputs).fill("0");
     buses.forEach((bus, n) => {
-      const part = parts[n];
+      const part = parts2[n];
       const short = quoted(part.length <= 30 ? part : `${part.slice(0, 30)}…`);
       const number3 = NUMBER.exec(part);
       if (!number3) throw refused2(`${short} is not a number`, `give ${wanted}, such as 58, 0x3A or 0b111010`);
@@ -2218,8 +2307,9 @@ var explorer = (() => {
     new DataView(block.buffer).setBigUint64(BLOCK_BYTES - 8, BigInt(8 * message.length));
     return Array.from(block, (byte) => byte.toString(2).padStart(8, "0")).join("");
   }
-  function hint({ alphabet, blank, circuit, examples }) {
+  function hint({ alphabet, blank, circuit, tokens, examples }) {
     const quote = (text) => text === "" ? "the empty word" : visible(text);
+    if (tokens) return tokensHint(tokens.alphabet);
     const such = examples.length ? `, such as ${examples.slice(0, 4).map(quote).join(", ")}` : "";
     if (circuit?.encoding) return "any text, bytes such as 0x616263, or a bit for each input";
     if (circuit) {
@@ -2229,6 +2319,14 @@ var explorer = (() => {
     if (!alphabet) return "one token for each character";
     if (!alphabet.length) return "the empty word alone: the machine has no input symbols";
     return `symbols ${alphabet.map((a) => a === " " ? "␣ (space)" : visible(a)).join(" ")}${such}; the blank is ${blank === " " ? "␣ (space)" : visible(blank ?? "")}`;
+  }
+  function tokensHint(alphabet) {
+    const most = 40;
+    const shown2 = alphabet.slice(0, most).map((token2) => token2 === " " ? "␣ (space)" : visible(token2));
+    const more = alphabet.length > most ? ` and ${(alphabet.length - most).toLocaleString("en-US")} more` : "";
+    const long = alphabet.filter((token2) => [...token2].length > 1).slice(0, 2);
+    const how = long.length ? `as a JSON list, such as ${JSON.stringify(long)}` : "one character each";
+    return `tokens ${shown2.join(" ")}${more}; ${how}`;
   }
 
   // src/live/python.ts
@@ -2341,9 +2439,11 @@ var explorer = (() => {
     }
   };
   var Recorder = class {
-    /** heads: the number of heads of each layer. */
-    constructor(subspaces, heads) {
+    /** heads: the number of heads of the layer of each step; mostSharers: the most positions sharing a head's weight that are kept. */
+    constructor(subspaces, heads, steps, mostSharers = MOST_SHARERS) {
       this.subspaces = subspaces;
+      this.steps = steps;
+      this.mostSharers = mostSharers;
       this.starts = startsOf(subspaces);
       this.before = new Float64Array(this.starts.at(-1));
       this.standing = subspaces.map(() => ({ value: 0, other: null }));
@@ -2351,7 +2451,9 @@ var explorer = (() => {
       this.seen = heads.map((many) => Array.from({ length: many }, () => ({ winner: new Growing(), count: new Growing(), score: new Growing(), runner: new Growing(), runner_score: new Growing(), sharers: /* @__PURE__ */ new Map() })));
     }
     subspaces;
-    /** By layer and head. */
+    steps;
+    mostSharers;
+    /** By step and head: see `RunSpec.steps`. */
     seen;
     /** By stage, the columns of the subspaces that it changes anywhere. */
     written;
@@ -2374,17 +2476,18 @@ var explorer = (() => {
       this.before.set(x);
       this.number++;
     }
-    head(layer, head, look) {
-      const [seen, here] = [this.seen[layer][head], this.position];
+    /** step: its index, which is the layer's where no loop runs it again; start: the position of the first score. */
+    head(step, head, look, start2 = 0) {
+      const [seen, here] = [this.seen[step][head], this.position];
       const count2 = look ? look.attended.length : here + 1;
       const first = look ? look.attended[0] : 0;
       const runner = look ? look.runner : -1;
       seen.winner.set(here, first);
       seen.count.set(here, count2);
-      seen.score.set(here, look ? look.scores[first] : 0);
+      seen.score.set(here, look ? look.scores[first - start2] : 0);
       seen.runner.set(here, runner);
-      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner]);
-      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, MOST_SHARERS)));
+      seen.runner_score.set(here, runner < 0 ? 0 : look.scores[runner - start2]);
+      if (look && runner >= 0 && count2 > 1) seen.sharers.set(here, Array.from(look.attended.subarray(0, this.mostSharers)));
     }
     differs(n, x) {
       for (let k = this.starts[n]; k < this.starts[n + 1]; k++) if (x[k] !== this.before[k]) return true;
@@ -2413,26 +2516,46 @@ var explorer = (() => {
       if (other) column3.others.set(i, other);
     }
   };
+  function recordedWhole(decoder, given, subspaces) {
+    const shown2 = given.map(() => ({ stages: [], looks: [] }));
+    const watch = ({ stages, looks: looks3 }) => ({
+      stage: (layer, part, x) => stages.push({ layer, part, x: x.slice() }),
+      head: (_layer, _head, look) => looks3.push(look && { ...look, scores: look.scores.slice() })
+    });
+    const passed = wholeRun(decoder, given, new Map(shown2.map((each, i) => [i, watch(each)])));
+    const passes = decoder.layers.map(() => 0);
+    const steps = shown2[0].stages.flatMap(({ layer, part }) => {
+      if (part !== "attention") return [];
+      const looped = decoder.loops.some(({ first, last }) => first <= layer + 1 && layer < last);
+      return [[layer, looped ? ++passes[layer] : 0]];
+    });
+    const heads = steps.map(([layer]) => decoder.layers[layer].heads);
+    const recorder = new Recorder(subspaces, heads.map(({ length }) => length), steps, given.length);
+    shown2.forEach(({ stages, looks: looks3 }, i) => {
+      for (const { layer, part, x } of stages) recorder.stage(layer, part, x);
+      const each = looks3.values();
+      heads.forEach((those, step) => those.forEach(({ mask }, k) => recorder.head(step, k, each.next().value, inSight(mask, i, given.length)[0])));
+    });
+    return { passed, recorder };
+  }
 
   // src/live/run.ts
   var STOP2 = "stop";
   var UNSEARCHED = "not searched for in this page; tm2tfr check names it.";
   var OUTCOMES = { ACC: "accept", REJ: "reject", HALT: "halt" };
-  function run({ decoder, columns, readout, tape, truth, word, maxSteps }, recorder, progress) {
-    const prompt = [...truth?.lead ?? [], ...word];
+  function run(task, progress) {
+    const { decoder, columns, tape, truth, word, ends: ends2 } = task;
+    const labels = decoder.outputs.length > 0;
+    const prompt = [...ends2?.before ?? truth?.lead ?? [], ...word, ...ends2?.after ?? []];
     const given = prompted(decoder, prompt);
-    const most = maxSteps === null ? Infinity : prompt.length + maxSteps + (decoder.bos !== null ? 2 : -1);
-    const steps = generate(decoder, given, most, recorder);
-    const reader = new Readout(readout, recorder.subspaces);
+    const { found, recorder } = labels ? labelled(task, given) : generated(task, given, prompt.length);
     const [rows, expected] = [[], []];
     let compared2 = 0;
     let differs = null;
     const next = () => {
       try {
-        const step = steps.next();
-        if (step.done) return null;
-        const { fed, answer: answer2, residual } = step.value;
-        return reader.cells(decoder.vocabulary[fed], decoder.vocabulary[answer2], residual);
+        const row = found.next();
+        return row.done ? null : row.value;
       } catch (error) {
         if (differs && error instanceof Refused) return null;
         throw error;
@@ -2461,8 +2584,30 @@ var explorer = (() => {
     const said = rows.length > prompt.length ? String(rows.at(-1).at(-1)) : "";
     const known = tape ? OUTCOMES[said] : stop.includes(said) ? said : void 0;
     const answer = known ?? (rows.length === decoder.positions && !stop.length ? "end" : "limit");
-    const T = answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
-    return { rows, expected, compared: compared2, divergence, answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0 };
+    const T = labels ? 0 : answer === "limit" ? null : rows.length - prompt.length + (decoder.bos !== null ? -1 : 1);
+    return { rows, expected, compared: compared2, divergence, answer: labels ? "end" : answer, T, prompt: prompt.length, lead: tape ? described2(prompt) : 0, recorder };
+  }
+  function generated({ decoder, readout, subspaces, maxSteps }, given, prompt) {
+    const recorder = new Recorder(subspaces, decoder.layers.map(({ heads }) => heads.length), decoder.layers.map((_, n) => [n, 0]));
+    const most = maxSteps === null ? Infinity : prompt + maxSteps + (decoder.bos !== null ? 2 : -1);
+    const reader = new Readout(readout, subspaces);
+    const rows = function* () {
+      for (const { fed, answer, residual } of generate(decoder, given, most, recorder)) yield reader.cells(decoder.vocabulary[fed], decoder.vocabulary[answer], residual);
+    };
+    return { found: rows(), recorder };
+  }
+  function labelled({ decoder, subspaces }, given) {
+    const { passed, recorder } = recordedWhole(decoder, given, subspaces);
+    return { found: passed.map(({ logits }, i) => [decoder.vocabulary[given[i]], ...answersOf(decoder, logits)]).values(), recorder };
+  }
+  function answersOf({ outputs }, logits) {
+    let start2 = 0;
+    return outputs.map(({ labels }) => {
+      const values = logits.subarray(start2, start2 += labels ? labels.length : 1);
+      if (!labels) return values[0] + 0;
+      const hot = labels.filter((_, k) => values[k]);
+      return hot.length === 1 && values.includes(1) ? hot[0] : combination(labels, values);
+    });
   }
   function difference(columns, { want, row, position }) {
     const found = row ?? want.map(() => null);
@@ -2482,17 +2627,16 @@ var explorer = (() => {
   }
 
   // src/live/worker.ts
-  function carriedOut({ runs, word, maxSteps, gates, sequence: sequence2 }, progress) {
+  function carriedOut({ runs, word, text, ends: ends2, maxSteps, gates, sequence: sequence2 }, progress) {
     const shelf = new Shelf();
     let done = 0;
     const made = runs.map(({ spec, decoder }) => {
-      const { columns, subspaces, layers, live, tape } = spec;
+      const { columns, subspaces, live, tape } = spec;
       const names = columns.map(({ name }) => name);
       const truth = live.reference && truthOf(live.reference, { word, maxSteps, columns: names, gates, sequence: sequence2 });
-      const recorder = new Recorder(subspaces, layers.map(({ heads }) => heads.length));
-      const ran = run({ decoder, columns, readout: live.readout, tape, truth, word, maxSteps }, recorder, (positions2) => progress(done + positions2));
+      const ran = run({ decoder, columns, readout: live.readout, subspaces, tape, truth, word, ends: ends2, maxSteps }, (positions2) => progress(done + positions2));
       done += ran.rows.length;
-      return documented(spec, ran, recorder, word, truth?.result() ?? "", shelf);
+      return documented(spec, ran, text === null ? word : [...text], truth?.result() ?? "", shelf);
     });
     return { runs: made, columns: shelf.columns };
   }
@@ -2559,7 +2703,7 @@ var explorer = (() => {
         el("label", { for: "live-input" }, "another input"),
         this.input,
         el("datalist", { id: "live-examples" }, ...box.examples.map((word) => el("option", { value: word }))),
-        el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
+        box.tokens ? null : el("label", { for: "live-steps", class: "most" }, "at most ", this.steps, ` ${units}`),
         this.start,
         this.stop,
         this.back,
@@ -2609,7 +2753,7 @@ var explorer = (() => {
       const { value } = this.steps;
       const { most } = this.data.box;
       const limit = value.trim() === "" ? null : Number(value);
-      if (limit === null && this.data.circuit) return null;
+      if (this.data.box.tokens || limit === null && this.data.circuit) return null;
       if (limit !== null && Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
       throw new Refused(`the largest number of steps must be a whole number from 1 to ${most.toLocaleString("en")}: change it`);
     }
@@ -2619,7 +2763,10 @@ var explorer = (() => {
       const begun = performance.now();
       this.working(true);
       this.say("Running …");
-      this.running = ordered({ runs, word, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: this.data.sequence }, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
+      const { tokens } = this.data.box;
+      const { sequence: sequence2 } = this.data;
+      const order2 = { runs, word, text: tokens && this.input.value, ends: tokens && { before: tokens.before, after: tokens.after }, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: sequence2 };
+      this.running = ordered(order2, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
       this.running.finished.then((finished) => this.finish(finished, begun)).catch((error) => {
         this.working(false);
         this.refuse(error);
@@ -2666,8 +2813,9 @@ var explorer = (() => {
       this.input.focus();
     }
   };
-  function compared({ agrees: agrees2, compared: compared2, reference, noun, divergence }) {
-    if (agrees2 === null) return `nothing was compared: there is no ${noun} to compare with`;
+  function compared(run2) {
+    const { agrees: agrees2, compared: compared2, reference, divergence } = run2;
+    if (agrees2 === null) return `nothing was compared: ${uncompared(run2)}`;
     const cells2 = `${count(compared2, "cell")} compared with the ${reference}`;
     return agrees2 ? `${cells2}, all agree` : `${cells2}, and it differs at position ${divergence.position}`;
   }
@@ -2946,7 +3094,7 @@ var explorer = (() => {
     }
     /** Take the marks off all nodes and edges. */
     unmark(...marks) {
-      for (const mark of marks) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
+      for (const mark2 of marks) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
     }
     zoomTo(zoom) {
       this.zoom = zoom;
@@ -3057,10 +3205,10 @@ var explorer = (() => {
       const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
       const [x, y] = [Math.max(...xs), Math.min(...ys)];
       const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
-      const mark = svg("g", { class: "mark", "data-node": name }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
-      node.parentNode.append(mark);
-      this.marks.set(name, mark);
-      return mark;
+      const mark2 = svg("g", { class: "mark", "data-node": name }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark2);
+      this.marks.set(name, mark2);
+      return mark2;
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i) {
@@ -3126,7 +3274,7 @@ var explorer = (() => {
     /** The length of the longest symbol. */
     widest() {
       let longest = this.blank.length;
-      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
       return longest;
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
@@ -3151,10 +3299,10 @@ var explorer = (() => {
         return { cells: cells2, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
     }
-    write(cell, at, symbol) {
+    write(cell, at, symbol2) {
       const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
       writes.at.push(at);
-      writes.symbol.push(symbol);
+      writes.symbol.push(symbol2);
       this.writes.set(cell, writes);
     }
   };
@@ -3171,12 +3319,16 @@ var explorer = (() => {
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run2, store, circuit, description = null) {
+    constructor(run2, store, circuit, description = null, ends2 = []) {
       this.run = run2;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
+      this.ends = ends2;
+      this.labels = run2.spec.labels;
       this.field.append(this.arcs, this.chips);
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run2.spec);
       this.heads = run2.spec.layers.flatMap(
         (layer, l) => layer.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
@@ -3184,13 +3336,13 @@ var explorer = (() => {
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label: label2, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer }) }, sample(n), el("b", {}, label2), el("span", {}, ...math(name))))
+          ({ label: label2, name, layer }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run2.stepsWith(store.now.layer)[layer] }) }, sample(n), el("b", {}, label2), el("span", {}, ...typeset(name))))
         )
       );
       this.element = el(
         "section",
-        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run2.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -3199,11 +3351,16 @@ var explorer = (() => {
     store;
     circuit;
     description;
+    ends;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
     scale = 8;
     room = 600;
     sizes = WIDE2;
@@ -3213,16 +3370,20 @@ var explorer = (() => {
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
     }
-    draw(position, layer) {
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer, pointed2) {
       const { run: run2 } = this;
-      const i = Math.min(position, run2.count - 1);
-      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(l, head, i));
+      const i = Math.min(pointed2?.i ?? position, run2.count - 1);
+      this.lit = pointed2 ? new Set(pointed2.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
+      const steps = run2.stepsWith(layer);
+      const looks3 = this.heads.map(({ layer: l, head }) => run2.look(steps[l], head, i));
       const chips = this.layOut(i, looks3);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
       for (const chip of chips) {
-        if (chip.i > before + 1 && chip.i <= i) items.push(this.omitted(before, chip));
+        if (chip.i > before + 1 && this.gaps(chip.i, i)) items.push(this.omitted(before, chip));
         items.push(this.chip(chip, i));
         before = chip.i;
       }
@@ -3230,26 +3391,36 @@ var explorer = (() => {
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i, looks3, chips, width, layer);
-      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+      this.drawArcs(i, looks3, chips, width, run2.layerOf(layer));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i) {
+      return this.labels ? this.run.count : i + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i) {
+      return this.labels || n <= i;
     }
     shown(i, now) {
       return shortened(this.token(i, now), this.limit);
     }
     token(i, now) {
-      return i > now ? this.run.rows.answer(now) : this.run.rows.fed(i);
+      return i > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i, looks3) {
       const { room } = this;
       this.limit = Infinity;
-      const chosen = /* @__PURE__ */ new Set([i, i + 1]);
+      const chosen = new Set(this.labels ? [0, i, this.run.count - 1] : [i, i + 1]);
       for (const look of looks3) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
+      for (const sizes of this.total(i) - 2 < MOST3 ? [WIDE2, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
-        const all = this.placed(Array.from({ length: i + 2 }, (_, n) => n), i);
+        const all = this.placed(Array.from({ length: this.total(i) }, (_, n) => n), i);
         if (end(all) <= room) return this.written(all);
       }
       this.sizes = WIDE2;
@@ -3272,7 +3443,8 @@ var explorer = (() => {
         chips = more;
       }
       const { lead } = this.run.spec;
-      for (const n of [0, ...Array.from({ length: Math.min(i, MOST3) }, (_, k) => i - 1 - k)]) {
+      const near = Array.from({ length: MOST3 }, (_, k) => this.labels ? [i - 1 - k, i + 1 + k] : [i - 1 - k]).flat();
+      for (const n of [0, ...near.filter((each) => each >= 0 && each < this.total(i))]) {
         if (chosen.has(n) || n < (i < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i);
         if (end(more) > room) break;
@@ -3296,12 +3468,12 @@ var explorer = (() => {
     }
     placed(positions2, i) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.shown(n, i).length * this.scale * lettering;
-      const width = (n) => Math.max(least, text(n) + around) + (n > i ? arrow : 0);
+      const long = (n) => Math.max(this.shown(n, i).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i && !this.labels ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions2.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i) left += this.widthOmitted(n - before - 1);
+        if (n > before + 1 && this.gaps(n, i)) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
@@ -3328,8 +3500,8 @@ var explorer = (() => {
       return item;
     }
     chip({ i, left, width }, now) {
-      const { run: run2, store } = this;
-      const kind2 = i > now ? "next" : i === now ? "now" : i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
+      const { store } = this;
+      const kind2 = this.kind(i, now);
       const net = this.circuit && (i <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i) : null;
       const text = this.token(i, now);
       const rule = this.description?.lookup(now)?.found;
@@ -3340,23 +3512,44 @@ var explorer = (() => {
           type: "button",
           class: `chip ${kind2} mono${looked}`,
           "aria-current": i === now ? "step" : null,
-          "aria-label": (i > now ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "aria-label": (i > now && !this.labels ? `the answer: ${text}` : `position ${i}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i,
           title: net ?? (this.shown(i, now) === text ? null : text),
           click: () => store.set({ i, playing: false })
         },
         this.shown(i, now)
       );
-      const item = el("li", {}, button, el("span", { class: "index" }, i > now ? "answer" : String(i)));
-      if (i > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered2 = !this.labels && i > now;
+      const item = el("li", {}, button, el("span", { class: "index" }, answered2 ? "answer" : String(i)), this.labels ? this.answerOf(i, now) : null);
+      if (answered2) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
+    }
+    kind(i, now) {
+      const { run: run2 } = this;
+      if (i === now) return "now";
+      if (this.labels) return this.ends.includes(run2.rows.fed(i)) ? "bos" : "given";
+      if (i > now) return "next";
+      return i < run2.spec.prompt ? "prompt" : run2.generated(i) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i);
+    }
+    answerOf(i, now) {
+      const { run: run2 } = this;
+      const { name } = run2.spec.columns[1];
+      const due = run2.wrong(name, i);
+      const text = this.answer(i);
+      const said = `${name}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said }, shortened(text, this.limit));
     }
     drawArcs(i, looks3, chips, width, layer) {
       const middle = this.middles(looks3, chips, i);
       const here = middle.get(i);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
       const order2 = looks3.map((_, n) => n).sort((a, b) => this.span(looks3[a], i) - this.span(looks3[b], i) || a - b);
       const height = LANE * (looks3.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
@@ -3367,10 +3560,10 @@ var explorer = (() => {
         const from = here + (n - (looks3.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer ? " chosen" : ""}`,
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label2) : l === layer) ? " chosen" : ""}${this.lit?.has(label2) ? " lit" : ""}`,
           "data-head": label2,
           "data-from": i,
-          "data-to": look.uniform ? `0..${i}` : look.sharers.join(" "),
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
           "data-score": look.uniform ? "" : String(look.score),
           "data-runner": look.runner < 0 ? "" : look.runner,
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
@@ -3379,11 +3572,14 @@ var explorer = (() => {
         const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
         const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top];
+        const [start2, last] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start2 === i ? from : edge(start2), last === i ? from : edge(last)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top];
         if (look.uniform) {
-          group.append(svg("path", { d: `M${first} ${height}V${top + 8}Q${first} ${top} ${first + 8} ${top}H${from - 8}Q${from} ${top} ${from} ${top + 8}V${height}`, ...dash }));
+          group.append(svg("path", { d: `M${low} ${height}V${top + 8}Q${low} ${top} ${low + 8} ${top}H${high - 8}Q${high} ${top} ${high} ${top + 8}V${height}`, ...dash }));
+          if (start2 < i && i < last) group.append(svg("path", { d: `M${from} ${top}V${height}`, ...dash }));
           for (const chip of chips)
-            if (chip.i > 0 && chip.i < i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
+            if (chip.i > start2 && chip.i < last && chip.i !== i) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top}v7` }));
         }
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks3.length - 1) / 2) * 5);
@@ -3396,11 +3592,11 @@ var explorer = (() => {
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label2));
-        group.prepend(svg("title", {}, `head ${label2}, ${name}: ${described3(look, i)}`));
+        group.prepend(svg("title", {}, `head ${label2}, ${name}: ${described3(look)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described3(look, i)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks3.map((look, n) => `head ${this.heads[n].label}: ${described3(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
     middles(looks3, chips, i) {
@@ -3415,15 +3611,16 @@ var explorer = (() => {
       return middle;
     }
     span(look, i) {
-      return look.uniform ? i + 0.5 : i - look.winner;
+      if (look.uniform) return Math.max(i - look.sight[0], look.sight[1] - 1 - i) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i - j))) : i - look.winner;
     }
   };
   function end(chips) {
     const last = chips.at(-1);
     return last.left + last.width;
   }
-  function described3(look, i) {
-    if (look.uniform) return `all scores are equal: the mean of all ${i + 1} positions`;
+  function described3(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -3438,62 +3635,82 @@ var explorer = (() => {
   }
 
   // src/layers.ts
+  var MOST_NAMED2 = 12;
   var Layers = class {
-    constructor(run2, store) {
+    constructor(run2, store, model = null) {
       this.run = run2;
       this.store = store;
-      this.cards = [this.embedding(), ...run2.spec.layers.map((_, l) => this.card(l))];
+      this.model = model;
+      const { layers, labels, loops } = run2.spec;
+      this.typeset = typesetter(run2.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last]) => new Passes(run2, store, first, last));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card))
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card)
       );
     }
     run;
     store;
+    model;
     element;
+    typeset;
+    /** The embedding, then the layers. */
     cards;
-    draw(position, layer) {
-      const i = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button, heads, wrote }, n) => {
-        const l = n - 1;
-        card.classList.toggle("chosen", l === layer);
-        set(button, { "aria-pressed": l === layer ? "true" : "false" });
-        heads.replaceChildren(...this.heads(l, i));
-        wrote.replaceChildren(...this.wrote(l, i));
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run: run2 } = this;
+      const i = Math.min(position, run2.count - 1);
+      const layer = run2.layerOf(chosen);
+      const steps = [-1, ...run2.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i));
       });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer === run2.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i));
     }
     /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
-      const button = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
-        el("span", { class: "number" }, "0"),
-        "embedding"
-      );
+      const button = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button, meaning), wrote);
       return { card, button, heads: el("ul"), wrote };
     }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button, meaning), wrote);
+      return { card, button, heads: el("ul"), wrote };
+    }
+    button(number3, name, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number3), name);
+    }
     card(l) {
-      const layer = this.run.spec.layers[l];
+      const { run: run2, typeset } = this;
+      const layer = run2.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
-        el("span", { class: "number" }, String(l + 1)),
-        layer.name
-      );
+      const button = this.button(String(l + 1), layer.name, () => run2.stepsWith(this.store.now.layer)[l]);
       const weights = el(
         "div",
         { class: "weights", hidden: true },
         ...layer.heads.map(
-          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
+          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score))
         ),
-        el("pre", { tabindex: 0 }, this.run.weights[l])
+        el("pre", { tabindex: 0 }, run2.weights[l])
       );
       const more = el("button", {
         type: "button",
@@ -3505,26 +3722,39 @@ var explorer = (() => {
           set(more, { "aria-expanded": String(!weights.hidden) });
         }
       }, "weights");
+      const equations = this.equations(l);
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...math(layer.equation)), el("span", { class: "source" }, layer.source)),
-        el("p", { class: "meaning" }, layer.meaning),
+        el("div", { class: "top" }, button, el("span", { class: "equation" }, ...typeset(layer.equation)), el("span", { class: "source" }, layer.source)),
+        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer.meaning),
         heads,
         el("div", { class: "bottom" }, wrote, more),
         weights
       );
       return { card, button, heads, wrote };
     }
-    heads(l, i) {
+    /** The equations of the variables that a layer writes, where it has none of its own. */
+    equations(l) {
+      const { model, run: run2 } = this;
+      if (!model || run2.spec.layers[l].equation) return [];
+      const written2 = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
+      return written2.map(({ name, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name), ` = ${formula}`));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i) {
       const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum2, layer) => sum2 + layer.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(l, k, i);
+        const look = this.run.look(step, k, i);
         const fact = (name, value, full) => el("span", { class: "fact", title: String(full) }, `${name} `, el("b", {}, value));
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i + 1, "position")}` : look.count > 1 ? `${i} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
+        const named = look.sharers.slice(0, MOST_NAMED2).join(", ") + (look.sharers.length > MOST_NAMED2 ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i} → ${named}: ${count(look.count, "position")} share the weight` : `${i} → ${look.winner}`;
         const token2 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || i === 0 ? [] : [
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
           fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
             fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
@@ -3532,30 +3762,89 @@ var explorer = (() => {
           ]
         ];
         const n = before + k;
+        const formula = this.pattern(head.claim);
         return el(
           "li",
           { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
           sample(n),
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
           el("span", { class: "where" }, where),
           token2,
           ...facts
         );
       });
     }
-    wrote(l, i) {
+    wrote(step, i) {
       const { run: run2 } = this;
       const changed = run2.spec.subspaces.flatMap(
-        (subspace, n) => run2.changed(n, l, i) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * l + 2, i), i)))] : []
+        (subspace, n) => run2.changed(n, step, i) ? [el("span", { class: "value" }, ...symbol(run2, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run2.value(n, 2 * step + 2, i), i)))] : []
       );
       return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
     }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i) {
+      const { run: run2 } = this;
+      return run2.spec.columns.slice(1).map(({ name }) => {
+        const due = run2.wrong(name, i);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run2.compared(name, i) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name, " = ", el("b", { class: "mono" }, run2.rows.cell(name, i)), tick);
+      });
+    }
   };
+  function mark({ card, button }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run2, name) {
+    return typesetter(run2.spec)(run2.spec.labels ? name : symbolOf(name));
+  }
+  var Passes = class {
+    constructor(run2, store, first, last) {
+      this.run = run2;
+      this.store = store;
+      this.first = first;
+      const button = (sign, name, by) => el("button", { type: "button", class: "small", "aria-label": name, title: name, click: () => this.turn(by) }, sign);
+      this.back = button("‹", "the pass before", -1);
+      this.on = button("›", "the next pass", 1);
+      const what = first === last ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last] = loops.find((loop) => loop[0] === this.first);
+      const layer = this.run.layerOf(this.store.now.layer);
+      const wanted = layer >= first && layer <= last ? layer : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function stepNamed(run2, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run2.steps) return "the outputs";
+    const [layer, pass] = run2.spec.steps[step];
+    return `layer ${layer + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   var Stream = class {
     constructor(run2, store) {
       this.run = run2;
-      const names = ["the embedding", ...run2.spec.layers.map((layer, l) => `layer ${l + 1}: ${layer.name}`)];
+      const names = ["the embedding", ...run2.spec.steps.map(([layer], step) => `${stepNamed(run2, step)}: ${run2.spec.layers[layer].name}`)];
       this.choice = el(
         "select",
         { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
@@ -3580,10 +3869,11 @@ var explorer = (() => {
     list = el("ul", { class: "stream" });
     choice;
     raw;
-    draw(position, layer, raw) {
+    /** held: the subspace to mark, of what is chosen elsewhere. */
+    draw(position, layer, raw, held = null) {
       const { run: run2 } = this;
       const i = Math.min(position, run2.count - 1);
-      this.choice.value = String(layer);
+      this.choice.value = String(Math.min(layer, run2.steps - 1));
       this.title.textContent = `at position ${i}`;
       set(this.raw, { "aria-pressed": String(raw) });
       this.list.replaceChildren(
@@ -3595,9 +3885,9 @@ var explorer = (() => {
           return [
             el(
               "li",
-              { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""}`, "data-subspace": subspace.name },
+              { class: `${changed ? "changed" : ""} ${empty ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed ? "◆" : ""),
-              el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+              el("span", { class: "name", title: subspace.name }, ...symbol(run2, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
@@ -3613,16 +3903,17 @@ var explorer = (() => {
       this.model = model;
       this.run = run2;
       this.store = store;
+      const typeset = typesetter(run2.spec);
       const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
-      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
       this.rows = [...first.querySelectorAll("tbody tr")];
       this.element = el(
         "details",
         { class: "panel model-panel" },
         el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
         first,
-        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
     }
     model;
@@ -3632,21 +3923,33 @@ var explorer = (() => {
     rows;
     /** Mark the variables that a layer writes. */
     draw(layer) {
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer + 1));
+      const number3 = this.run.layerOf(layer) + 1;
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number3));
     }
     /** The button that chooses the layer which writes a variable. */
     writer({ layer, part }) {
       const name = layer === 0 ? "embedding" : `layer ${layer} (${this.run.spec.layers[layer - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer - 1 }) }, name);
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer - 1] ?? -1 }) }, name);
     }
   };
-  function table(caption, headings, rows) {
+  function table(caption, headings, rows, typeset) {
     const filled = headings.map((_, column3) => rows.some((row) => row[column3] !== ""));
     const kept = (cells2) => cells2.filter((_, column3) => filled[column3]);
     const head = el("tr", {}, ...kept(headings).map((heading) => el("th", { scope: "col" }, heading)));
-    const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    const body = rows.map((row) => el("tr", {}, ...kept(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
   }
+
+  // src/picture.ts
+  var Picture = class extends Graph {
+    constructor({ name, graph }, buffers, redraw) {
+      super(name, graph, buffers, redraw);
+      set(this.scroll, { "aria-label": `The ${name}` });
+    }
+    /** It shows the same at every position. */
+    draw() {
+    }
+  };
 
   // src/rules.ts
   var MOST4 = 40;
@@ -3722,25 +4025,960 @@ var explorer = (() => {
     }
   };
 
+  // src/sequence/scheme.ts
+  var Scheme = class {
+    constructor(spec) {
+      this.spec = spec;
+      const { nodes } = spec;
+      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      nodes.forEach((node, n) => {
+        if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
+      });
+      this.layers = [];
+      for (const node of nodes) {
+        this.layers.push(this.since(node));
+        this.ended.push(node.operator === "looped" || node.kind !== "loop" && node.arguments.some((part) => this.ended[part]));
+      }
+      const layers = [...new Set(this.layers.filter((_, n) => this.has[n]))].sort((a, b) => a - b);
+      this.bands = layers.map((layer) => ({ layer, rows: this.inside(layer) }));
+      this.rows = this.bands.flatMap((band) => band.rows);
+      this.edges = [...this.rows.flatMap((row) => this.into(row)), ...nodes.flatMap((node) => this.again(node))];
+    }
+    spec;
+    bands;
+    edges;
+    /** The nodes with rows, from top to bottom. */
+    rows;
+    has;
+    layers;
+    /** Whether a node is made of what a loop leaves. */
+    ended = [];
+    /** The layer of the weights after which a node is known, from 0; -1: from the embedding on. */
+    layer(number3) {
+      return this.layers[number3];
+    }
+    /** Whether a node is made of what a loop leaves, so that it is known after the last pass. */
+    afterLoop(number3) {
+      return this.ended[number3];
+    }
+    /** Whether a node has a row. */
+    row(number3) {
+      return this.has[number3];
+    }
+    /** The heads of the weights that look where a selector selects, or where that of an aggregate does: layer and head, from 0. */
+    heads(number3) {
+      const selector = this.selector(number3);
+      if (selector === null) return [];
+      const own = this.spec.nodes[selector].heads;
+      return own.length ? own : this.spec.nodes[number3].heads;
+    }
+    /** A selector itself, or that of an aggregate; null of other nodes. */
+    selector(number3) {
+      const node = this.spec.nodes[number3];
+      if (node.kind === "selector") return number3;
+      return node.operator === "aggregate" ? node.arguments[0] : null;
+    }
+    /** The s-ops that a selector compares, as they are written: keys and queries, each once and without constants. */
+    compared(selector) {
+      const { nodes } = this.spec;
+      const [keys2, queries] = [/* @__PURE__ */ new Set(), /* @__PURE__ */ new Set()];
+      const visit = (number3) => {
+        const node = nodes[number3];
+        if (node.operator !== "select") return node.arguments.forEach(visit);
+        const [key, query] = node.arguments;
+        if (nodes[key].operator !== "constant") keys2.add(key);
+        if (nodes[query].operator !== "constant") queries.add(query);
+      };
+      visit(selector);
+      return { keys: [...keys2], queries: [...queries] };
+    }
+    /** The aggregates with rows of a selector. */
+    aggregates(selector) {
+      return this.rows.filter((row) => row !== selector && this.selector(row) === selector);
+    }
+    /** The edges to a row: from the rows that it is made of. */
+    into(to) {
+      const node = this.spec.nodes[to];
+      const from = (numbers, role) => this.behind(numbers).map((number3) => ({ from: number3, to, role }));
+      if (node.kind === "selector") {
+        const { keys: keys2, queries } = this.compared(to);
+        return [...from(keys2, "key"), ...from(queries, "query")];
+      }
+      if (node.operator === "aggregate") return [{ from: node.arguments[0], to, role: "selector" }, ...from([node.arguments[1]], "value")];
+      return from(parts(node), "part");
+    }
+    /** The edges of a loop: from what a pass makes to what the next one begins with. */
+    again(node) {
+      if (node.operator !== "repeat") return [];
+      return node.states.flatMap((to, n) => this.has[to] ? this.behind([node.nexts[n]]).filter((from) => from !== to).map((from) => ({ from, to, role: "again" })) : []);
+    }
+    /** The rows that nodes stand for: their own, or those of what they are made of; each once. */
+    behind(numbers) {
+      const found = /* @__PURE__ */ new Set();
+      const visit = (number3) => {
+        if (this.has[number3]) found.add(number3);
+        else parts(this.spec.nodes[number3]).forEach(visit);
+      };
+      numbers.forEach(visit);
+      return [...found].sort((a, b) => a - b);
+    }
+    /** The cells that a cell is made of: the other end of each edge, and the position there. */
+    sources({ node, at }, { selected: selected3 }) {
+      const selector = this.selector(node);
+      const row = selector === null ? [] : selected3[selector][at];
+      return this.into(node).flatMap((edge) => {
+        if (edge.role !== "key" && edge.role !== "value") return [{ ...edge, at }];
+        return row.flatMap((on, k) => on ? [{ ...edge, at: k }] : []);
+      });
+    }
+    /** All cells that a cell depends on. */
+    upstream(place, evaluated2) {
+      const found = /* @__PURE__ */ new Map();
+      const waiting = [place];
+      for (let here = waiting.pop(); here; here = waiting.pop())
+        for (const { from, at } of this.sources(here, evaluated2)) {
+          const name = `${from}:${at}`;
+          if (found.has(name)) continue;
+          found.set(name, { node: from, at });
+          waiting.push({ node: from, at });
+        }
+      return [...found.values()];
+    }
+    since(node) {
+      if (node.heads.length) return Math.max(...node.heads.map(([layer]) => layer));
+      if (node.operator === "aggregate" && this.spec.nodes[node.arguments[0]].heads.length) return this.layers[node.arguments[0]];
+      return node.since ?? Math.max(-1, ...node.arguments.map((part) => this.layers[part] ?? -1));
+    }
+    /** The rows of a layer: each selector before what it aggregates, anything after what it is made of. */
+    inside(layer) {
+      const here = this.layers.flatMap((own, number3) => own === layer && this.has[number3] ? [number3] : []);
+      const order2 = here.flatMap((number3) => this.spec.nodes[number3].kind === "selector" ? [number3, ...here.filter((each) => this.spec.nodes[each].operator === "aggregate" && this.selector(each) === number3)] : []);
+      return [...order2, ...here.filter((number3) => !order2.includes(number3))];
+    }
+  };
+  function parts(node) {
+    return node.operator === "looped" ? [node.arguments[1]] : node.arguments;
+  }
+  function kindOf(node, values) {
+    if (node.kind === "selector") return "selector";
+    if (typeof values[0] === "string") return "token";
+    return values.every((value) => typeof value === "boolean") && !node.numeric ? "truth" : "number";
+  }
+  function sizeOf(value) {
+    return typeof value === "string" ? null : Math.abs(nearest(value));
+  }
+
+  // src/sequence/flow.ts
+  var ROW = 36;
+  var HIGH = 26;
+  var HEAD = 36;
+  var LEAST = 26;
+  var MOST5 = 46;
+  var WIDEST = 78;
+  var CHARACTER = 7.4;
+  var DOT = 12;
+  var BARS = 48;
+  var ROLES = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
+  var FlowPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      let y = 0;
+      for (const { layer, rows } of program.scheme.bands) {
+        const button = el(
+          "button",
+          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer, store.now.layer), playing: false }) },
+          el("span", { class: "number" }, String(layer + 1)),
+          program.title(layer)
+        );
+        this.bands.set(layer, button);
+        this.names.append(button);
+        y += HEAD;
+        for (const row of rows) {
+          this.middle.set(row, y + ROW / 2);
+          this.names.append(this.name(row, y));
+          y += ROW;
+        }
+      }
+      this.height = y + 4;
+      this.names.prepend(this.arcs);
+      this.names.style.height = `${this.height}px`;
+      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
+      this.tape.addEventListener("mouseleave", () => this.light(null));
+      this.tape.addEventListener("click", (event) => {
+        const place = this.under(event);
+        if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
+      });
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name]) => el("span", { class: `role of-${role}` }, name));
+      this.element = el(
+        "section",
+        { class: "panel flow-panel", "aria-label": "The flow of the computation" },
+        el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
+        this.scroll,
+        this.said,
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+      );
+    }
+    program;
+    store;
+    element;
+    scroll = el("div", { class: "scroll flow" });
+    heading = svg("svg", { class: "flow-positions", "aria-hidden": "true" });
+    names = el("div", { class: "flow-names" });
+    arcs = svg("svg", { class: "flow-arcs", "aria-hidden": "true" });
+    tape = svg("svg", { class: "flow-tape", "aria-hidden": "true" });
+    said = el("p", { class: "flow-said mono" });
+    lines = svg("g", {});
+    marks = svg("g", {});
+    column = svg("rect", { class: "flow-column" });
+    buttons = /* @__PURE__ */ new Map();
+    bands = /* @__PURE__ */ new Map();
+    cells = /* @__PURE__ */ new Map();
+    edges = [];
+    /** The middle of each row, from the top. */
+    middle = /* @__PURE__ */ new Map();
+    height;
+    wide = 0;
+    drawn = null;
+    shown = null;
+    /** Lay out the cells in the width that there is. */
+    measure() {
+      const { names, scroll, program } = this;
+      this.drawn = null;
+      names.style.width = "";
+      const spare = scroll.clientWidth - names.offsetWidth - program.count * MOST5 - 16;
+      if (spare > 0) names.style.width = `${Math.min(names.offsetWidth + spare, 380)}px`;
+      this.drawArcs();
+    }
+    draw(now) {
+      const { program } = this;
+      if (this.drawn !== program.evaluated) this.build();
+      const here = program.place(now);
+      const lit = now.lit;
+      const near = /* @__PURE__ */ new Set();
+      for (const { edge, group } of this.edges) {
+        const touches = edge.from === here.node || edge.to === here.node;
+        group.classList.toggle("near", touches);
+        if (touches) near.add(edge.from).add(edge.to);
+      }
+      const chosen = program.chosen(now);
+      for (const [row, button] of this.buttons) {
+        const classes = { ...program.known(row, now), chosen: row === chosen, lit: row === lit?.node, near: near.has(row) };
+        for (const [name, on] of Object.entries(classes)) for (const part of [button, this.cells.get(row)]) part.classList.toggle(name, on);
+        set(button, { "aria-pressed": String(row === chosen), tabindex: row === chosen ? 0 : -1 });
+      }
+      const layer = program.layer(now.layer);
+      for (const [number3, button] of this.bands) {
+        button.classList.toggle("chosen", number3 === layer);
+        set(button, { "aria-pressed": String(number3 === layer) });
+      }
+      set(this.column, { x: here.at * this.wide });
+      this.said.textContent = program.because(here);
+      this.scroll.classList.toggle("playing", now.playing);
+      this.trace(here);
+      if (chosen === this.shown) return;
+      this.shown = chosen;
+      this.show(chosen);
+    }
+    /** Bring a row into view, in the panel alone. */
+    show(row) {
+      const { scroll, heading } = this;
+      const [top, bottom] = [this.middle.get(row) - ROW - HEAD / 2, this.middle.get(row) + ROW];
+      const high = scroll.clientHeight - heading.clientHeight;
+      if (top < scroll.scrollTop) scroll.scrollTop = top;
+      else if (bottom > scroll.scrollTop + high) scroll.scrollTop = bottom - high;
+    }
+    name(row, y) {
+      const { program, store } = this;
+      const { name } = program.node(row);
+      const button = el(
+        "button",
+        {
+          type: "button",
+          class: `sop kind-${program.kind(row)}${program.isOutput(row) ? " output" : ""}`,
+          style: `top:${y}px`,
+          "data-node": row,
+          "aria-pressed": "false",
+          title: name,
+          click: () => store.set({ node: row }),
+          mouseenter: () => this.light({ node: row, at: program.place(store.now).at }),
+          mouseleave: () => this.light(null)
+        },
+        ...program.kind(row) === "selector" ? program.tags(row) : [],
+        el("span", { class: "sop-name" }, name)
+      );
+      this.buttons.set(row, button);
+      return button;
+    }
+    /** Draw the cells of all rows. */
+    build() {
+      const { program, height } = this;
+      const { count: count2, scheme } = program;
+      this.drawn = program.evaluated;
+      const room = this.scroll.clientWidth - this.names.offsetWidth - 10;
+      const widest = Math.max(1, ...scheme.rows.flatMap((row) => program.texts(row).map((text) => text.length)));
+      const least = Math.min(WIDEST, Math.max(LEAST, widest * CHARACTER + 8));
+      const wide = Math.max(least, Math.min(Math.max(MOST5, least), Math.floor(room / count2)));
+      this.wide = wide;
+      const width = count2 * wide + 4;
+      set(this.tape, { width, height, viewBox: `0 0 ${width} ${height}` });
+      set(this.heading, { width, height: 20, viewBox: `0 0 ${width} 20` });
+      this.heading.replaceChildren(...Array.from({ length: count2 }, (_, i) => svg("text", { x: (i + 0.5) * wide, y: 14, "text-anchor": "middle" }, String(i))));
+      set(this.column, { y: 0, width: wide, height });
+      for (const row of scheme.rows) {
+        this.cells.set(row, this.row(row));
+        set(this.buttons.get(row), { "aria-label": program.said(row) });
+      }
+      this.tape.replaceChildren(this.column, this.marks, this.lines, ...this.cells.values());
+    }
+    row(row) {
+      const { program, wide } = this;
+      const kind2 = program.kind(row);
+      const group = svg("g", { "data-node": row, class: `flow-cells kind-${kind2}${program.isOutput(row) ? " output" : ""}`, transform: `translate(0 ${this.middle.get(row) - HIGH / 2})` });
+      if (kind2 === "selector") {
+        program.selected(row).forEach((keys2, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.bars(keys2))));
+        return group;
+      }
+      const selector = program.scheme.selector(row);
+      const sizes = program.evaluated.values[row].map(sizeOf);
+      const largest2 = Math.max(...sizes.map((size) => size ?? 0), 1e-9);
+      program.texts(row).forEach((text, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.cell(text, kind2, kind2 === "number" ? sizes[q] / largest2 : 0, selector !== null && !program.selected(selector)[q].includes(true)))));
+      return group;
+    }
+    /** share: how large the value is beside the largest of the row; fallback: whether it is there because nothing is selected. */
+    cell(text, kind2, share, fallback) {
+      const { wide, program } = this;
+      const hue = kind2 === "token" ? program.hue(text) : null;
+      const frame = svg("rect", { class: `frame${hue === null ? "" : ` hue${hue} tinted`}${kind2 === "truth" && text === "T" ? " yes" : ""}${fallback ? " fallback" : ""}`, x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      const tall = Math.round((HIGH - 4) * share);
+      const bar = tall ? svg("rect", { class: "bar", x: 4, y: HIGH - 2 - tall, width: wide - 8, height: tall, rx: 2 }) : null;
+      return [frame, ...bar ? [bar] : [], this.label(text)];
+    }
+    label(text) {
+      const { wide } = this;
+      const tight = text.length * CHARACTER > wide - 6 ? { textLength: wide - 8, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { x: wide / 2, y: HIGH / 2 + 4.5, "text-anchor": "middle", ...tight }, text);
+    }
+    /** A selector's cell: the tape in small, filled where it is selected; of a long tape the number of selected positions. */
+    bars(keys2) {
+      const { wide } = this;
+      const frame = svg("rect", { class: "frame", x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      if (keys2.length > BARS) return [frame, this.label(String(keys2.filter(Boolean).length))];
+      const step = (wide - 9) / keys2.length;
+      const thick = step > 2.5 ? step - 0.8 : step * 0.85;
+      const path = (on) => keys2.flatMap((key, k) => key === on ? [`M${(4.5 + k * step).toFixed(2)} 5h${thick.toFixed(2)}v${HIGH - 10}h${(-thick).toFixed(2)}z`] : []).join("");
+      return [frame, svg("path", { class: "off", d: path(false) }), svg("path", { class: "on", d: path(true) })];
+    }
+    /** The arcs between rows, left of their names. */
+    drawArcs() {
+      const { scheme } = this.program;
+      const { height } = this;
+      const room = parseFloat(getComputedStyle(this.names.querySelector(".sop")).paddingLeft);
+      const x = room - DOT;
+      set(this.arcs, { width: room, height, viewBox: `0 0 ${room} ${height}` });
+      this.edges.length = 0;
+      const length = (edge) => this.middle.get(edge.to) - this.middle.get(edge.from);
+      const farthest = Math.max(...scheme.edges.map((edge) => Math.abs(length(edge))), 1);
+      const shift = { key: -4, query: 4, value: 0, selector: -3, part: 0, again: 0 };
+      for (const edge of [...scheme.edges].sort((a, b) => Math.abs(length(b)) - Math.abs(length(a)))) {
+        const from = this.middle.get(edge.from);
+        const to = this.middle.get(edge.to) + shift[edge.role];
+        const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
+        const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
+        const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
+        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+      }
+      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
+    }
+    /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
+    trace(here) {
+      const { wide, middle, program } = this;
+      const sources = program.scheme.sources(here, program.evaluated);
+      const direct = new Map(sources.map((source) => [`${source.from}:${source.at}`, source]));
+      const mark2 = (node, at, kind2) => svg("rect", { class: `flow-mark ${kind2}`, x: at * wide, y: middle.get(node) - HIGH / 2 - 2, width: wide, height: HIGH + 4, rx: 7 });
+      this.marks.replaceChildren(
+        ...program.scheme.upstream(here, program.evaluated).filter(({ node, at }) => !direct.has(`${node}:${at}`)).map(({ node, at }) => mark2(node, at, "far")),
+        ...[...direct.values()].map(({ from, at, role }) => mark2(from, at, `of-${role}`)),
+        mark2(here.node, here.at, "here")
+      );
+      this.lines.replaceChildren(
+        ...sources.map(({ from, at, role }) => {
+          const [x0, x1] = [(at + 0.5) * wide, (here.at + 0.5) * wide];
+          const [y0, y1] = [middle.get(from), middle.get(here.node)];
+          if (at !== here.at) {
+            const bend = Math.max(8, (y1 - y0 - HIGH) / 2);
+            return svg("path", { class: `flow-line of-${role}`, d: `M${x0} ${y0 + HIGH / 2 + 2}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1 - HIGH / 2 - 2}` });
+          }
+          const edge = (here.at + 1) * wide;
+          return svg("path", { class: `flow-line of-${role}`, d: `M${edge - 2} ${y0}Q${edge + 3} ${y0} ${edge + 3} ${y0 + 6}V${y1 - 6}Q${edge + 3} ${y1} ${edge - 2} ${y1}` });
+        })
+      );
+    }
+    /** The row and the position under the mouse. */
+    under(event) {
+      const box = this.tape.getBoundingClientRect();
+      const at = Math.floor((event.clientX - box.left) / this.wide);
+      const y = event.clientY - box.top;
+      if (at < 0 || at >= this.program.count) return null;
+      for (const [node, middle] of this.middle) if (Math.abs(y - middle) <= ROW / 2) return { node, at };
+      return null;
+    }
+    light(lit) {
+      const now = this.store.now.lit;
+      if (lit?.node !== now?.node || lit?.at !== now?.at) this.store.set({ lit });
+    }
+    /** Move the focus along the arcs, or from row to row. */
+    key(event) {
+      const { rows } = this.program.scheme;
+      const edges = this.program.scheme.edges.filter(({ role }) => role !== "again");
+      const place = rows.findIndex((row) => this.buttons.get(row) === document.activeElement);
+      if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const here = rows[place];
+      const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
+      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const find = keys2[event.key];
+      if (!find) return;
+      event.preventDefault();
+      const next = rows[find()];
+      if (next === void 0) return;
+      this.buttons.get(next).focus();
+      this.light({ node: next, at: this.program.place(this.store.now).at });
+    }
+  };
+
+  // src/sequence/program.ts
+  var LISTED = 10;
+  var Program = class {
+    /** word: the tokens of the input. */
+    constructor(spec, run2, word) {
+      this.spec = spec;
+      this.run = run2;
+      this.word = word;
+      this.scheme = new Scheme(spec);
+      this.lines = spec.source.trimEnd().split("\n");
+      this.evaluated = this.whole = evaluate(spec, word);
+      this.kinds = spec.nodes.map((node, n) => kindOf(node, this.evaluated.values[n]));
+    }
+    spec;
+    run;
+    word;
+    scheme;
+    /** The lines of its text. */
+    lines;
+    kinds;
+    whole;
+    /** By loop and pass, what every node is if the loop ends after it. */
+    after = /* @__PURE__ */ new Map();
+    /** What every node is, in the chosen pass of a loop. */
+    evaluated;
+    /** The number of positions of the input. */
+    get count() {
+      return this.word.length;
+    }
+    /** The position of the run at which position `at` of the input is. */
+    position(at) {
+      return this.spec.before.length + at;
+    }
+    /** What is computed, in a line. */
+    get about() {
+      const heads = this.scheme.rows.filter((row) => this.kind(row) === "selector").length;
+      const depth = Math.max(0, ...this.spec.nodes.map((node) => node.depth));
+      return `depth ${depth}, ${count(heads, "head")}`;
+    }
+    node(number3) {
+      return this.spec.nodes[number3];
+    }
+    kind(number3) {
+      return this.kinds[number3];
+    }
+    /** The values of a node as the table shows them, blanks visible. */
+    texts(number3) {
+      return (this.evaluated.texts[number3] ?? []).map((text) => text.replaceAll(" ", "␣"));
+    }
+    selected(number3) {
+      return this.evaluated.selected[number3];
+    }
+    /** Whether it is what the program computes. */
+    isOutput(number3) {
+      return this.spec.root === number3;
+    }
+    /** The hue of a text among the tokens; null: it is none of them. */
+    hue(text) {
+      const letter = this.spec.alphabet.indexOf(text);
+      return letter < 0 ? null : letter % 7;
+    }
+    /** A row in words, for screen readers. */
+    said(row) {
+      const { name } = this.node(row);
+      return this.kind(row) === "selector" ? `selector ${name}` : `${name}: ${this.texts(row).join(" ")}`;
+    }
+    /** Why a cell is what it is, in a line. */
+    because({ node: number3, at }) {
+      const node = this.node(number3);
+      const here = `${node.name} at ${at}`;
+      const selector = this.scheme.selector(number3);
+      const text = this.texts(number3)[at];
+      const list = (all) => (all.length > LISTED ? [...all.slice(0, LISTED), "…"] : all).join(", ");
+      if (selector === null) {
+        const parts2 = this.scheme.into(number3).map(({ from }) => `${this.node(from).name} = ${this.texts(from)[at]}`);
+        return parts2.length ? `${here} = ${node.text} = ${text}, where ${list(parts2)}` : `${here} = ${text}`;
+      }
+      const keys2 = this.selected(selector)[at].flatMap((on, k) => on ? [k] : []);
+      const places = list(keys2.map(String));
+      if (node.kind === "selector") {
+        if (node.operator !== "select") return `${here} selects ${places || "nothing"}`;
+        const [key, query] = node.arguments;
+        return `${here} selects ${places || "nothing"}: the positions where ${this.node(key).name} ${node.relation} ${this.texts(query)[at]}`;
+      }
+      const values = node.arguments[1];
+      const { name } = this.node(values);
+      if (!keys2.length) return `${here} = ${text}, the default: ${this.node(selector).name} selects nothing there`;
+      if (keys2.length === 1) return `${here} = ${name} at ${places} = ${text}`;
+      return `${here} = the mean of ${name} at ${places} = the mean of ${list(keys2.map((k) => this.texts(values)[k]))} = ${text}`;
+    }
+    /** The numbers of the heads that compute a selector, in their hues. */
+    tags(row) {
+      return this.scheme.heads(row).map(([layer, head]) => el("b", { class: `tag hue${this.number(layer, head) % 7}` }, `${layer + 1}.${head + 1}`));
+    }
+    /** Where the heads of the selector of a node look, in the chosen pass. */
+    looks(node, { layer: step }) {
+      const steps = this.run.stepsWith(step);
+      return this.scheme.heads(node).map(([layer, head]) => ({
+        label: `${layer + 1}.${head + 1}`,
+        hue: this.number(layer, head) % 7,
+        keys: this.word.map((_, at) => {
+          const weights = this.run.attention(steps[layer], head, this.position(at));
+          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+        })
+      }));
+    }
+    /** The number of a head among those of all layers. */
+    number(layer, head) {
+      return this.run.spec.layers.slice(0, layer).reduce((sum2, { heads }) => sum2 + heads.length, head);
+    }
+    // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
+    /** The layer of a step, from 0; -1: the embedding. */
+    layer(step) {
+      return this.run.layerOf(step);
+    }
+    /** The step of a layer that goes with the chosen step: in the same pass of a loop, otherwise the last. */
+    step(layer, chosen) {
+      return layer < 0 ? -1 : this.run.stepsWith(chosen)[layer];
+    }
+    title(layer) {
+      return layer < 0 ? "input" : this.run.spec.layers[layer].name;
+    }
+    /** See what there is in the pass of a step. */
+    turn({ layer: step }) {
+      const { spec, run: run2, after } = this;
+      const [layer, pass] = run2.spec.steps[step] ?? [-1, 0];
+      const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run2.spec.loops.findIndex(([first, last]) => first <= layer && layer <= last)];
+      if (loop === void 0) return void (this.evaluated = this.whole);
+      const key = `${loop} ${pass}`;
+      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after.get(key);
+    }
+    /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
+    known(row, { layer: step }) {
+      const { run: run2, scheme } = this;
+      const [own, layer] = [scheme.layer(row), this.layer(step)];
+      const looping = own === layer && (run2.spec.steps[step]?.[1] ?? 0) < run2.passes(layer) && scheme.afterLoop(row);
+      return { unknown: own > layer || looping, fresh: own === layer && !looping };
+    }
+    /** The chosen row: the one that was clicked, otherwise the head of the chosen layer, or the last row that is known there. */
+    chosen({ node, layer }) {
+      if (node !== null && this.scheme.row(node)) return node;
+      const known = this.scheme.bands.filter((band) => band.layer <= this.layer(layer));
+      const rows = (known.at(-1) ?? this.scheme.bands[0]).rows;
+      return rows.find((row) => this.node(row).operator === "aggregate") ?? rows.at(-1);
+    }
+    /** The cell that is looked at: the one under the mouse, otherwise that of the chosen row at the position. */
+    place(now) {
+      const at = Math.max(0, Math.min(this.count - 1, now.i - this.spec.before.length));
+      return now.lit ?? { node: this.chosen(now), at };
+    }
+  };
+
+  // src/sequence/matrix.ts
+  var CELL = 26;
+  var LEAST2 = 19;
+  var GAP = 7;
+  var CHARACTER2 = 7;
+  var LONGEST = [24, 18, 14, 10];
+  var FLAG = 17;
+  var SPACE = 24;
+  var WRITTEN = 16;
+  var Matrices = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+    }
+    program;
+    store;
+    element = el("div", { class: "matrices" });
+    /** By query position, what is marked when it is looked at. */
+    marked = [];
+    cell = CELL;
+    /** The most characters of a label. */
+    longest = LONGEST[0];
+    /** Whether the matrices of heads are below that of the selector. */
+    stacked = false;
+    /** Draw the matrix of the selector of a node, and beside it those of heads, in `room` pixels. */
+    show(node, heads, room) {
+      const { count: count2, scheme } = this.program;
+      const selector = scheme.selector(node);
+      this.marked = Array.from({ length: count2 }, () => []);
+      const own = () => this.margins(selector).left + this.margins(selector).right + 4;
+      const beside = (this.width([this.program.word]) + 2 + SPACE) * heads.length;
+      const together = () => Math.floor((room - own() - beside) / (count2 * (1 + heads.length)));
+      this.cell = CELL;
+      for (this.longest of LONGEST) if (together() >= LEAST2) break;
+      this.stacked = together() < LEAST2;
+      if (this.stacked) this.longest = LONGEST[0];
+      this.cell = Math.min(CELL, this.stacked ? Math.max(LEAST2, Math.floor((room - own()) / count2)) : together());
+      this.element.replaceChildren(this.selector(node, selector), ...heads.map((head) => this.attention(node, selector, head)));
+    }
+    /** Mark the row of a query position. */
+    draw(at) {
+      this.marked.forEach((parts2, q) => {
+        for (const part of parts2) {
+          part.classList.toggle("now", q === at);
+          if (part.hasAttribute("tabindex")) set(part, { tabindex: q === at ? 0 : -1 });
+        }
+      });
+    }
+    selector(node, selector) {
+      const { program, cell } = this;
+      const { count: count2, scheme } = program;
+      const { keys: keys2, queries } = scheme.compared(selector);
+      const results = scheme.aggregates(selector);
+      const values = this.averaged(selector);
+      const { left, asked, given, top } = this.margins(selector);
+      const right = left + count2 * cell + GAP;
+      const bottom = top + count2 * cell + GAP;
+      const parts2 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, cell / 2], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left - asked * (queries.length + 0.5), top + (q + 0.5) * cell], asked, "token-label")
+      ];
+      keys2.forEach((key, n) => parts2.push(this.text(this.label(key), left - GAP, (n + 1.5) * cell, "end", "label of-key"), ...this.strip(key, left, (n + 1) * cell, "key")));
+      queries.forEach((query, n) => {
+        const x = left - asked * (queries.length - n);
+        const y = top - 12 - FLAG * (queries.length - n - 1);
+        parts2.push(this.text(this.label(query), x + asked, y, "end", "label of-query"), ...this.down(query, x, top, asked, "query"));
+      });
+      results.forEach((result, n) => {
+        const y = top - 12 - FLAG * (results.length - n - 1);
+        const kinds = program.selected(selector).map((row) => row.includes(true) ? "value" : "fallback");
+        parts2.push(this.text(this.label(result, Math.floor((count2 * cell + (n + 1) * given) / CHARACTER2)), right + (n + 1) * given - 2, y, "end", `label of-value${result === node ? " shown" : ""}`), ...this.down(result, right + n * given, top, given, kinds));
+      });
+      values.forEach((value, n) => parts2.push(this.text(this.label(value), left - GAP, bottom + (n + 0.5) * cell, "end", "label of-value"), ...this.strip(value, left, bottom + n * cell, "value")));
+      const rows = program.selected(selector).map((row, q) => {
+        const path = row.flatMap((on, k) => on ? [square(left + k * cell, top + q * cell, cell)] : []).join("");
+        return this.row(node, q, left, top, path, "on", this.saidRow(row), "selector");
+      });
+      const width = right + given * results.length + 2;
+      const height = bottom + values.length * cell + 2;
+      return this.figure("selector", `The selector: row, query position; column, key position`, width, height, left, top, [...parts2, ...rows]);
+    }
+    attention(node, selector, { label: label2, hue, keys: keys2 }) {
+      const { program, cell } = this;
+      const { count: count2 } = program;
+      const left = this.width([program.word]) + 2;
+      const top = this.stacked ? cell + GAP : this.margins(selector).top;
+      const parts2 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, top - cell / 2 - 3], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left / 2, top + (q + 0.5) * cell], left, "token-label")
+      ];
+      const rows = keys2.map((looked, q) => {
+        const due = program.selected(selector)[q];
+        const empty = !due.includes(true);
+        const share = 1 / looked.length;
+        const path = looked.map((k) => square(left + k * cell, top + q * cell, cell)).join("");
+        const group = this.row(node, q, left, top, path, `share${empty ? " loose" : ""}`, `head ${label2} looks at ${looked.join(", ")}${looked.length > 1 ? `, ${shareText(share)} each` : ""}`, label2);
+        group.querySelector(".share")?.setAttribute("fill-opacity", String(0.22 + 0.78 * share));
+        if (count2 <= WRITTEN) for (const k of looked) group.append(this.text(shareText(share), left + (k + 0.5) * cell, top + (q + 0.5) * cell, "middle", share > 0.55 && !empty ? "written light" : "written"));
+        if (empty) return group;
+        const wrong = due.flatMap((on, k) => on !== looked.includes(k) ? [square(left + k * cell, top + q * cell, cell)] : []);
+        if (wrong.length) group.append(svg("path", { class: "different", d: wrong.join("") }));
+        return group;
+      });
+      const below = this.stacked ? 0 : GAP + this.averaged(selector).length * cell;
+      const figure = this.figure(`attention hue${hue}`, `Head ${label2}: row, where it looks from; column, where it looks`, left + count2 * cell + 2, top + count2 * cell + below + 2, left, top, [...parts2, ...rows]);
+      set(figure, { "data-head": label2 });
+      figure.prepend(el("figcaption", {}, "attention of ", el("b", { class: "tag" }, label2)));
+      return figure;
+    }
+    figure(kind2, said, width, height, left, top, parts2) {
+      const { cell } = this;
+      const { count: count2 } = this.program;
+      const grid = Array.from({ length: count2 + 1 }, (_, n) => `M${left} ${top + n * cell}h${count2 * cell}M${left + n * cell} ${top}v${count2 * cell}`).join("");
+      const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said }, svg("rect", { class: "ground", x: left, y: top, width: count2 * cell, height: count2 * cell }), svg("path", { class: "lines", d: grid }), ...parts2);
+      const caption = kind2 === "selector" ? [el("figcaption", {}, "selector")] : [];
+      return el("figure", { class: `matrix ${kind2}` }, ...caption, el("div", { class: "scroll", tabindex: -1 }, drawing));
+    }
+    /** A row of a matrix: what is filled, and what is pointed at. */
+    row(node, q, left, top, path, kind2, said, of) {
+      const { cell, program, store } = this;
+      const { count: count2 } = program;
+      const light = () => store.set({ lit: { node, at: q } });
+      const frame = svg("rect", {
+        class: "row-frame",
+        x: left,
+        y: top + q * cell,
+        width: count2 * cell,
+        height: cell,
+        tabindex: -1,
+        role: "button",
+        "aria-label": `position ${q}, ${program.word[q]}: ${said}`,
+        "data-row": q,
+        "data-of": of,
+        mouseenter: light,
+        mouseleave: () => store.set({ lit: null }),
+        focus: light,
+        blur: () => store.set({ lit: null }),
+        click: () => store.set({ i: program.position(q), playing: false }),
+        keydown: (event) => this.key(event, of, q)
+      });
+      this.marked[q].push(frame);
+      return svg("g", { class: "matrix-row" }, path ? svg("path", { class: kind2, d: path }) : null, frame);
+    }
+    key(event, of, q) {
+      const next = { ArrowUp: q - 1, ArrowDown: q + 1, Home: 0, End: this.program.count - 1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") this.store.set({ i: this.program.position(q), playing: false });
+      else if (next === void 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      else this.element.querySelector(`[data-of="${of}"][data-row="${next}"]`)?.focus();
+      event.preventDefault();
+    }
+    saidRow(row) {
+      const keys2 = row.flatMap((on, k) => on ? [k] : []);
+      return keys2.length ? `selects ${keys2.join(", ")}` : "selects nothing";
+    }
+    /** What is around the matrix of a selector: the room left of it, of which each column of queries takes `asked`, the columns of results
+     * right of it, each `given` wide, and the room above it. */
+    margins(selector) {
+      const { program, cell } = this;
+      const { keys: keys2, queries } = program.scheme.compared(selector);
+      const results = program.scheme.aggregates(selector);
+      const asked = this.width([...queries.map((query) => program.texts(query)), program.word]);
+      const given = this.width(results.map((result) => program.texts(result)));
+      const wide = (node) => this.label(node).length * CHARACTER2 + GAP;
+      const labels = [...[...keys2, ...this.averaged(selector)].map(wide), ...queries.map((query, n) => wide(query) + asked * (queries.length - n - 1))];
+      const flags = Math.max(queries.length, results.length) * FLAG;
+      return { left: Math.max(asked * (queries.length + 1), ...labels), right: GAP + given * results.length, top: (1 + keys2.length) * cell + flags + GAP, asked, given };
+    }
+    label(node, longest = this.longest) {
+      const { name } = this.program.node(node);
+      return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+    }
+    /** What is averaged where a selector selects, each once and without constants. */
+    averaged(selector) {
+      const { program } = this;
+      const values = program.scheme.aggregates(selector).map((result) => program.node(result).arguments[1]);
+      return [...new Set(values)].filter((value) => program.node(value).operator !== "constant");
+    }
+    width(columns) {
+      return Math.max(this.cell, ...columns.flat().map((text) => Math.min(60, text.length * CHARACTER2 + 6)));
+    }
+    strip(node, x, y, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, k) => [svg("rect", { class: `box of-${kind2}`, x: x + k * cell, y, width: cell, height: cell - 2 }), this.text(text, x + (k + 0.5) * cell, y + cell / 2 - 1, "middle", "", cell - 3)]);
+    }
+    down(node, x, y, wide, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, q) => [svg("rect", { class: `box of-${typeof kind2 === "string" ? kind2 : kind2[q]}`, x, y: y + q * cell, width: wide - 2, height: cell }), this.text(text, x + wide / 2 - 1, y + (q + 0.5) * cell, "middle", "", wide - 4)]);
+    }
+    texts(texts, place, most, kind2) {
+      return texts.map((text, n) => this.text(text, ...place(n), "middle", kind2, most - 3));
+    }
+    text(text, x, y, anchor, kind2, most = Infinity) {
+      const tight = text.length * CHARACTER2 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { class: kind2, x, y: y + 4, "text-anchor": anchor, ...tight }, text);
+    }
+  };
+  function square(x, y, size) {
+    return `M${x + 1} ${y + 1}h${size - 2}v${size - 2}h${2 - size}z`;
+  }
+  function shareText(share) {
+    const text = share.toFixed(2);
+    return share >= 0.995 ? "1" : text === "0.00" ? "~0" : text.slice(1);
+  }
+
+  // src/sequence/sop.ts
+  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var SOpPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      this.matrices = new Matrices(program, store);
+      this.lines = program.lines.map((line) => el("li", {}, el("code", {}, line || " ")));
+      this.text = el("ol", { class: "scroll program-text", tabindex: 0, "aria-label": "The program" }, ...this.lines);
+      this.element = el(
+        "section",
+        { class: "panel sop-panel", "aria-label": "The chosen s-op" },
+        el("h2", {}, "The chosen s-op ", this.title),
+        this.made,
+        this.facts,
+        this.values,
+        this.matrices.element,
+        this.note,
+        this.lines.length ? this.text : null
+      );
+    }
+    program;
+    store;
+    element;
+    title = el("span", { class: "mono sop-title" });
+    facts = el("p", { class: "sop-facts" });
+    made = el("p", { class: "mono sop-text" });
+    values = el("div", { class: "scroll sop-values" });
+    note = el("p", { class: "sop-note" });
+    lines;
+    text;
+    matrices;
+    shown = null;
+    measure() {
+      this.shown = null;
+    }
+    draw(now) {
+      const { program } = this;
+      const chosen = program.chosen(now);
+      if (this.shown?.[0] !== chosen || this.shown[1] !== program.evaluated) {
+        this.shown = [chosen, program.evaluated];
+        this.show(chosen, now);
+      }
+      const at = program.place(now).at;
+      this.matrices.draw(at);
+      for (const cell of this.values.querySelectorAll("td")) cell.classList.toggle("now", Number(cell.dataset["at"]) === at);
+    }
+    show(number3, now) {
+      const { program, store } = this;
+      const node = program.node(number3);
+      const selector = program.scheme.selector(number3);
+      this.title.textContent = node.name;
+      this.made.replaceChildren(...this.definitions(number3).map(([name, text], n) => el("span", {}, ...n ? [el("b", {}, name), ` = ${text}`] : [`= ${text}`])));
+      const layer = program.scheme.layer(number3);
+      const button = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
+      const users = program.scheme.edges.filter(({ from, role }) => from === number3 && role !== "again").map(({ to }) => to);
+      this.facts.replaceChildren(
+        el("span", {}, `${KINDS[program.kind(number3)]}, known ${layer < 0 ? "from the embedding on" : `after layer ${layer + 1}`}`),
+        ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button(row)] : [button(row)]))] : []
+      );
+      this.values.replaceChildren(...selector === null ? [this.table(number3)] : []);
+      const heads = selector === null ? [] : program.looks(number3, now);
+      if (selector === null) this.matrices.element.replaceChildren();
+      else this.matrices.show(number3, heads, this.element.clientWidth - 32);
+      this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
+      this.mark(number3);
+    }
+    /** How a node is made, and the selectors with names that it is made of. */
+    definitions(number3) {
+      const found = /* @__PURE__ */ new Map();
+      const visit = (each, always) => {
+        const { kind: kind2, name, text, box, arguments: parts2 } = this.program.node(each);
+        if (always || kind2 === "selector" && box) found.set(each, [name, text]);
+        if (always || kind2 === "selector") {
+          for (const part of parts2) if (this.program.node(part).kind === "selector") visit(part, false);
+        }
+      };
+      visit(number3, true);
+      return [...found.values()].filter(([name, text]) => name !== text);
+    }
+    /** How the heads of the weights compare with a selector, in words. */
+    compared(selector, heads) {
+      const rows = this.program.selected(selector);
+      if (!heads.length) return ["No head of the weights looks for this selector."];
+      const empty = rows.filter((row) => !row.includes(true)).length;
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum2, row, q) => sum2 + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      const verdicts = heads.map(({ label: label2 }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label2} differs in ${count(different[n], "cell")}` : `✓ head ${label2} looks where the selector selects`));
+      const nothing = empty ? `; at ${count(empty, "position")} nothing is selected, and what the head sees there is not used` : "";
+      return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
+    }
+    /** The values of an s-op below the tokens, and above it those of what it is made of. */
+    table(number3) {
+      const { program, store } = this;
+      const parts2 = program.scheme.into(number3).map(({ from }) => from);
+      const row = (name, texts, kind2) => el("tr", { class: kind2 }, el("th", { scope: "row", class: "mono" }, name), ...texts.map((text, at) => el("td", { class: "mono", "data-at": at, click: () => store.set({ i: program.position(at), playing: false }) }, text)));
+      const rows = parts2.filter((part) => program.texts(part).length).map((part) => row(program.node(part).name, program.texts(part), "part"));
+      return el("table", {}, el("caption", { class: "said" }, `${program.node(number3).name} at every position`), row("input", program.word, "word"), ...rows, row(program.node(number3).name, program.texts(number3), "result"));
+    }
+    /** Mark the lines of the program that a node comes from, and bring them into view. */
+    mark(number3) {
+      const { at } = this.program.node(number3);
+      this.lines.forEach((line, n) => {
+        const text = this.program.lines[n];
+        const here = at !== null && at[0] === n + 1;
+        line.classList.toggle("from", here);
+        if (!here) line.firstElementChild.replaceChildren(text || " ");
+        else {
+          const [start2, end2] = [at[1] - 1, Math.min(text.length, at[1] - 1 + at[2])];
+          line.firstElementChild.replaceChildren(text.slice(0, start2), el("mark", {}, text.slice(start2, end2)), text.slice(end2));
+          this.text.scrollTop = line.offsetTop - this.text.clientHeight / 2;
+        }
+        set(line, { "aria-current": here ? "true" : null });
+      });
+    }
+  };
+
+  // src/sequence/panel.ts
+  function sequencePanel(spec, run2, store, _buffers) {
+    return spec.kind === "rasp" ? raspPanel(spec, run2, store) : null;
+  }
+  function raspPanel(spec, run2, store) {
+    let program;
+    const word = Array.from({ length: run2.count }, (_, i) => run2.rows.fed(i)).slice(spec.before.length, run2.count - spec.after.length);
+    try {
+      program = new Program(spec, run2, word);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const undefined_ = el("section", { class: "panel flow-panel", "aria-label": "The flow of the computation" }, el("h2", {}, "The flow of the computation"), el("p", { class: "sop-note" }, error.message));
+      return { elements: [undefined_], measure: () => void 0, draw: () => void 0, pointed: () => null, subspace: () => null };
+    }
+    const [flow, sop] = [new FlowPanel(program, store), new SOpPanel(program, store)];
+    return {
+      elements: [flow.element, sop.element],
+      measure() {
+        flow.measure();
+        sop.measure();
+      },
+      draw(now) {
+        program.turn(now);
+        flow.draw(now);
+        sop.draw(now);
+      },
+      pointed: ({ lit }) => lit && { i: program.position(lit.at), heads: program.scheme.heads(lit.node) },
+      subspace: (now) => program.node(program.chosen(now)).subspace
+    };
+  }
+
   // src/state.ts
   var Store = class {
-    constructor(last, layers, start2, first = 0, home = layers - 1) {
+    constructor(last, layers, start2, first = 0, home = layers - 1, plays = "positions") {
       this.last = last;
       this.layers = layers;
       this.first = first;
       this.home = home;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start2 };
+      this.plays = plays;
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start2 };
     }
     last;
     layers;
     first;
     home;
+    plays;
     now;
     views = [];
     drawing = false;
     clock = 0;
     owed = 0;
     ended = false;
+    /** The last layer that can be chosen. */
+    get top() {
+      return this.plays === "layers" ? this.layers : this.layers - 1;
+    }
     subscribe(view2) {
       this.views.push(view2);
     }
@@ -3753,7 +4991,8 @@ var explorer = (() => {
       if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
-      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -3770,9 +5009,18 @@ var explorer = (() => {
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
+    /** Move what plays by n, and stop playing. */
+    advance(n) {
+      if (this.plays === "layers") this.set({ layer: this.now.layer + n, playing: false });
+      else this.step(n);
+    }
     toggle() {
-      const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
+      const { playing } = this.now;
+      const again = !playing && (this.plays === "layers" ? { layer: -1 } : { i: this.first });
+      this.set({ playing: !playing, ...again && this.finished ? again : {} });
+    }
+    get finished() {
+      return this.plays === "layers" ? this.now.layer === this.top : this.now.i === this.last;
     }
     draw() {
       this.drawing = false;
@@ -3789,8 +5037,8 @@ var explorer = (() => {
         const whole3 = Math.floor(this.owed);
         if (whole3 > 0) {
           this.owed -= whole3;
-          const i = this.now.i + whole3;
-          this.set(i >= this.last ? { i: this.last, playing: false } : { i });
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole3 } : { i: this.now.i + whole3 });
+          if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
       };
@@ -3811,9 +5059,9 @@ var explorer = (() => {
       const { rows } = this.run;
       const i = Math.min(position, this.run.count - 1);
       const name = rows.text("q", i);
-      const symbol = rows.text("a", i);
+      const symbol2 = rows.text("a", i);
       const state = this.machine.states.findIndex((q) => q.name === name);
-      const rule = name !== null && symbol !== null ? ruleAt(this.machine, name, symbol) : void 0;
+      const rule = name !== null && symbol2 !== null ? ruleAt(this.machine, name, symbol2) : void 0;
       this.unmark("now");
       this.nodes.get(`s${state}`)?.classList.add("now");
       if (rule) {
@@ -3822,7 +5070,7 @@ var explorer = (() => {
         edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
       }
       if (name === null) this.start()?.classList.add("now");
-      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol ?? "⊥"}`;
+      const said = name === null ? "not started" : rule ? `δ(${name}, ${symbol2}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name}: no rule for ${symbol2 ?? "⊥"}`;
       this.caption.textContent = said;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said}` });
     }
@@ -3832,13 +5080,13 @@ var explorer = (() => {
   };
 
   // src/table.ts
-  var ROW = 36;
+  var ROW2 = 36;
   var AROUND = 8;
   var PRINTED = 40;
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST5 = 21;
+  var MOST6 = 21;
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
@@ -3897,7 +5145,7 @@ var explorer = (() => {
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run2.count * ROW}px`;
+      this.body.style.height = `${run2.count * ROW2}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -3908,7 +5156,7 @@ var explorer = (() => {
     choose(limit, room) {
       const { history: history2 } = this;
       const all = history2 ? history2.highest - history2.lowest + 1 : 0;
-      const window2 = history2 ? Math.min(all, MOST5, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
+      const window2 = history2 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history2.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
       if (history2) {
@@ -3924,19 +5172,19 @@ var explorer = (() => {
       const i = Math.min(position, this.run.count - 1);
       if (i !== this.now) {
         const { lead } = this.run.spec;
-        if (this.now < 0 && lead > 0 && i >= lead) this.scroll.scrollTop = lead * ROW;
+        if (this.now < 0 && lead > 0 && i >= lead) this.scroll.scrollTop = lead * ROW2;
         this.now = i;
         const { scrollTop, clientHeight } = this.scroll;
-        const [top, view2] = [i * ROW, clientHeight - ROW];
-        if (top < scrollTop + ROW) this.scroll.scrollTop = top - ROW;
-        else if (top + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top + 2 * ROW - view2;
+        const [top, view2] = [i * ROW2, clientHeight - ROW2];
+        if (top < scrollTop + ROW2) this.scroll.scrollTop = top - ROW2;
+        else if (top + 2 * ROW2 > scrollTop + view2) this.scroll.scrollTop = top + 2 * ROW2 - view2;
       }
       this.fill();
     }
     fill() {
       const { scrollTop, clientHeight } = this.scroll;
-      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
-      let last = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      let first = Math.max(0, Math.floor(scrollTop / ROW2) - AROUND);
+      let last = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW2) + AROUND);
       if (this.printing) {
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last = Math.min(this.run.count, first + PRINTED);
@@ -3982,17 +5230,17 @@ var explorer = (() => {
           const text = shortened(whole3, this.limit);
           const due = run2.wrong(name, i);
           const compared2 = run2.compared(name, i);
-          const mark = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
+          const mark2 = due !== void 0 ? "wrong" : compared2 ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name, "data-mark": mark, title: text === whole3 ? null : whole3 },
+            { role: "cell", class: `mono ${mark2}`, "data-column": name, "data-mark": mark2, title: text === whole3 ? null : whole3 },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared2 ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared2 ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
           );
         })
       );
-      row.style.top = `${i * ROW}px`;
+      row.style.top = `${i * ROW2}px`;
       return row;
     }
     /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
@@ -4014,7 +5262,7 @@ var explorer = (() => {
     summary() {
       const { spec } = this.run;
       const cells2 = `${spec.compared.toLocaleString("en")} cells`;
-      if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+      if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
       if (spec.agrees) return `✓ ${cells2} compared with the ${spec.reference}, all agree`;
       return `✗ differs from the ${spec.reference} at position ${spec.divergence.position}`;
     }
@@ -4059,7 +5307,8 @@ var explorer = (() => {
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i = Math.min(position, run2.count - 1);
       if (this.history) this.drawTape(this.history, i);
-      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plainStory(run2, i));
+      const plain = run2.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run2, this.machine, this.description, i) : plain(run2, i));
       this.end.hidden = position < run2.count;
       this.end.textContent = `This run has ended, at position ${run2.count - 1}.`;
     }
@@ -4074,17 +5323,17 @@ var explorer = (() => {
       const start2 = this.first;
       const cells2 = [];
       for (let cell = start2; cell < start2 + this.size; cell++) {
-        const symbol = history2.symbol(cell, i);
+        const symbol2 = history2.symbol(cell, i);
         const place = cell + run2.spec.lead;
         const unread = i < run2.spec.prompt && cell >= 0 && place > i && place < run2.spec.prompt;
         cells2.push(
           el(
             "div",
             {
-              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              class: ["cell", known && cell === h ? "here" : "", symbol2 === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
               "data-cell": cell
             },
-            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "symbol mono" }, symbol2 ?? blank),
             el("span", { class: "index" }, String(cell).replace("-", "−"))
           )
         );
@@ -4138,7 +5387,7 @@ var explorer = (() => {
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run2.spec)(column3), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
@@ -4148,16 +5397,23 @@ var explorer = (() => {
   function verdict(runs, circuit) {
     return runs.map((run2) => {
       const { agrees: agrees2 } = run2.spec;
-      const said = circuit ? outcome2(run2) : ending(run2);
-      const mark = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
+      const said = run2.spec.labels ? labelled2(run2) : circuit ? outcome2(run2) : ending(run2);
+      const mark2 = agrees2 === null ? "" : agrees2 ? "✓ " : "✗ ";
       const which = runs.length > 1 ? `${run2.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark, which, said);
+      return el("span", { class: `badge ${agrees2 === false ? "bad" : "good"}` }, mark2, which, said);
     });
   }
   function ending(run2) {
     const { answer, T, stop } = run2.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS2[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+  }
+  function labelled2(run2) {
+    const { divergence, columns } = run2.spec;
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    const { name } = columns[1];
+    const values = Array.from({ length: run2.count }, (_, i) => run2.rows.cell(name, i));
+    return shortened(`${name} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
   }
   function outcome2(run2) {
     const { T, agrees: agrees2, result, divergence } = run2.spec;
@@ -4175,13 +5431,14 @@ var explorer = (() => {
     const { signal } = ended;
     const runs = data.runs.map((spec) => new Run(spec, buffers));
     const last = Math.max(...runs.map((run2) => run2.count)) - 1;
-    const parts = runs.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts.length ? Math.min(...parts) : null;
+    const parts2 = runs.map((run2) => run2.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts2.length ? Math.min(...parts2) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last, Math.max(0, runs[0].spec.bos ? runs[0].turn + 1 : runs[0].turn));
-    const store = new Store(last, runs[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
-    const controls = new Controls(store, root2, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root: root2, signal, store, buffers, machine: data.machine, circuit, several: runs.length > 1 };
+    const store = new Store(last, runs[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs[0]));
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer) => stepNamed(runs[0], layer) });
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs.length > 1 };
     const views = runs.map((run2) => view(run2, scene));
     const model = data.model && new ModelPanel(data.model, runs[0], store);
     store.subscribe(({ layer }) => model?.draw(layer));
@@ -4202,25 +5459,28 @@ var explorer = (() => {
     store.draw();
     return { runs, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run2, { root: root2, signal, store, buffers, machine, circuit, several }) {
+  function view(run2, { root: root2, signal, store, buffers, data, circuit, several }) {
+    const { machine, sequence: sequence2, drawing, box } = data;
     const history2 = run2.spec.tape ? new History(run2, machine?.blank ?? "_") : null;
     const bits2 = circuit && new Bits(circuit, run2);
     const description = Description.of(run2);
     const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run2, machine, history2, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run2, store, circuit, description);
-    const layers = new Layers(run2, store);
+    const strip = new Strip(run2, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
+    const layers = new Layers(run2, store, data.model);
     const stream = new Stream(run2, store);
     const table2 = new Table(run2, store, history2, signal);
     const redraw = () => store.set({});
-    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine && new StateGraph(run2, machine, buffers, redraw);
+    const panel = sequence2 && sequencePanel(sequence2, run2, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run2, machine, buffers, redraw) : drawing && !panel ? new Picture(drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run2.spec.boundary] ?? run2.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, ...(panel?.elements ?? []).map((element2) => ({ element: element2 }))].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run2.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
       graph: graph && graph.element,
+      parts: panel?.elements ?? [],
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -4229,41 +5489,49 @@ var explorer = (() => {
       stream: stream.element
     });
     let [width, whole3] = [0, 0];
-    store.subscribe(({ i, layer, raw, playing }) => {
+    let before = { ...store.now };
+    store.subscribe((now) => {
+      const { i, layer, raw, playing, lit } = now;
+      const pointing = lit !== before.lit && ["i", "layer", "raw", "playing", "node"].every((part) => now[part] === before[part]);
+      before = { ...now };
       if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
         [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table2]) part.measure();
+        for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
+      strip.draw(i, layer, panel?.pointed(now));
+      panel?.draw(now);
+      if (pointing) return;
       tape.draw(i, playing);
       rules?.draw(i);
-      strip.draw(i, layer);
       layers.draw(i, layer);
-      stream.draw(i, layer, raw);
+      stream.draw(i, layer, raw, panel?.subspace(now));
       graph?.draw(i);
       graph?.follow();
       table2.draw(i);
     });
     return el("article", { class: "run", "data-boundary": run2.spec.boundary }, inside);
   }
-  function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts;
-    const side = (...panels) => el("div", { class: "side" }, ...panels);
+  function arranged(inside, panels) {
+    const { title, tape, rules, strip, layers, graph, table: table2, stream, parts: parts2 } = panels;
+    const [flow = null, ...chosen] = parts2;
+    const side = (...panels2) => el("div", { class: "side" }, ...panels2);
     let columns = 0;
     return () => {
       const now = getComputedStyle(inside).gridTemplateColumns.split(" ").length;
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
-      inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
+      const order2 = now > 1 ? [side(tape, rules, strip, flow, layers), side(graph, ...chosen, table2, stream)] : [tape, rules, graph, strip, ...parts2, table2, layers, stream];
+      inside.replaceChildren(...[title, ...order2].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
   }
   function begins(run2) {
-    const { lead, finds, layers } = run2.spec;
-    return lead > 0 && finds ? [run2.turn, finds[0]] : [0, layers.length - 1];
+    const { lead, finds, labels } = run2.spec;
+    if (labels) return [0, run2.steps, "layers"];
+    return lead > 0 && finds ? [run2.turn, finds[0], "positions"] : [0, run2.steps - 1, "positions"];
   }
 
   // src/theme.ts

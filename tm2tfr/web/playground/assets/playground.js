@@ -155,6 +155,15 @@
     if (last2 < text.length) nodes.push(document.createTextNode(text.slice(last2)));
     return nodes;
   }
+  function plainMath(text) {
+    return text.split(/(?<=⟩)_([ij])/).map((part, n) => n % 2 ? el("sub", {}, part) : document.createTextNode(part));
+  }
+  function typesetter({ labels }) {
+    return labels ? plainMath : math;
+  }
+  function uncompared({ noun, reference, live }) {
+    return live.compared ? `the ${reference} is not in this page` : `there is no ${noun} to compare with`;
+  }
   function symbolOf(name2) {
     const match = /^e_(\w)(?:\((.*)\))?$/.exec(name2);
     return match ? match[2] ? `${match[1]}_{${match[2]}}` : match[1] : name2;
@@ -192,6 +201,7 @@
   }
   var STOP = "stop";
   var VERDICTS = { accept: "accepts", reject: "rejects", halt: "halts" };
+  var MOST_TOLD = 3;
   var MOVES = { "-1": "L", "0": "S", "1": "R" };
   var MOVED = { "-1": "moved left", "0": "did not move", "1": "moved right" };
   function token2(text) {
@@ -218,6 +228,16 @@
     if (due) return [...asked, ` but not at position ${due.value}, where that rule is`];
     const spread = look.uniform ? "all positions share" : look.count > 1 ? `${count(look.count, "position")} share` : `position ${look.winner} has`;
     return [...asked, ": no rule: ", token2("HALT"), ` (${spread} the weight)`];
+  }
+  function labelledStory(run, i2) {
+    const { reference, columns } = run.spec;
+    const answers = columns.slice(1, 1 + MOST_TOLD).flatMap(({ name: name2 }, n) => {
+      const due = run.wrong(name2, i2);
+      const mark2 = due === void 0 ? [] : [" (the ", reference, " says ", token2(due), ")"];
+      return [n ? ", " : "", token2(name2), " is ", token2(run.rows.cell(name2, i2)), ...mark2];
+    });
+    const more = columns.length - 1 - MOST_TOLD;
+    return ["Position ", String(i2), " has the token ", token2(run.rows.fed(i2)), ": ", ...answers, more > 0 ? `, and ${count(more, "more output")} in the table.` : "."];
   }
   function plainStory(run, i2) {
     const { rows } = run;
@@ -265,9 +285,9 @@
     }
     return [...said2, end2 ? ": the answer is " : ": the next token is ", token2(answer), "."];
   }
-  function ruleAt(machine, state, symbol) {
+  function ruleAt(machine, state, symbol2) {
     const q = machine.states.findIndex(({ name: name2 }) => name2 === state);
-    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol);
+    return machine.rules.find((rule) => rule[0] === q && rule[1] === symbol2);
   }
 
   // src/playground/ask.ts
@@ -308,9 +328,9 @@
   }
   function keep(source) {
     const dirty = isDirty(source);
-    const { id: id2, name: name2, shipped, kind, format, original, input, options } = source;
+    const { id: id2, name: name2, shipped, kind: kind2, format, original, input, options } = source;
     const known = shipped !== null && !dirty;
-    const kept2 = { id: id2, name: name2, shipped, kind, format, original: known ? null : original, text: dirty ? source.state.doc.toString() : null, input, options };
+    const kept2 = { id: id2, name: name2, shipped, kind: kind2, format, original: known ? null : original, text: dirty ? source.state.doc.toString() : null, input, options };
     try {
       localStorage.setItem(PREFIX + id2, JSON.stringify(kept2));
       return true;
@@ -453,11 +473,11 @@
     */
     replace(from, to, text) {
       [from, to] = clip(this, from, to);
-      let parts = [];
+      let parts2 = [];
       this.decompose(
         0,
         from,
-        parts,
+        parts2,
         2
         /* Open.To */
       );
@@ -465,18 +485,18 @@
         text.decompose(
           0,
           text.length,
-          parts,
+          parts2,
           1 | 2
           /* Open.To */
         );
       this.decompose(
         to,
         this.length,
-        parts,
+        parts2,
         1
         /* Open.From */
       );
-      return TextNode.from(parts, this.length - (to - from) + text.length);
+      return TextNode.from(parts2, this.length - (to - from) + text.length);
     }
     /**
     Append another document to this one.
@@ -489,9 +509,9 @@
     */
     slice(from, to = this.length) {
       [from, to] = clip(this, from, to);
-      let parts = [];
-      this.decompose(from, to, parts, 0);
-      return TextNode.from(parts, to - from);
+      let parts2 = [];
+      this.decompose(from, to, parts2, 0);
+      return TextNode.from(parts2, to - from);
     }
     /**
     Test whether this text is equal to another instance.
@@ -964,10 +984,10 @@
     /**
     @internal
     */
-    constructor(from, to, number3, text) {
+    constructor(from, to, number4, text) {
       this.from = from;
       this.to = to;
-      this.number = number3;
+      this.number = number4;
       this.text = text;
     }
     /**
@@ -1309,17 +1329,17 @@
     Serialize this change set to a JSON-representable value.
     */
     toJSON() {
-      let parts = [];
+      let parts2 = [];
       for (let i2 = 0; i2 < this.sections.length; i2 += 2) {
         let len = this.sections[i2], ins = this.sections[i2 + 1];
         if (ins < 0)
-          parts.push(len);
+          parts2.push(len);
         else if (ins == 0)
-          parts.push([len]);
+          parts2.push([len]);
         else
-          parts.push([len].concat(this.inserted[i2 >> 1].toJSON()));
+          parts2.push([len].concat(this.inserted[i2 >> 1].toJSON()));
       }
-      return parts;
+      return parts2;
     }
     /**
     Create a change set for the given changes, for a document of the
@@ -1850,10 +1870,10 @@
   }
   var nextID = 0;
   var Facet = class _Facet {
-    constructor(combine, compareInput, compare2, isStatic, enables) {
+    constructor(combine, compareInput, compare3, isStatic, enables) {
       this.combine = combine;
       this.compareInput = compareInput;
-      this.compare = compare2;
+      this.compare = compare3;
       this.isStatic = isStatic;
       this.id = nextID++;
       this.default = combine([]);
@@ -1921,7 +1941,7 @@
     dynamicSlot(addresses) {
       var _a2;
       let getter = this.value;
-      let compare2 = this.facet.compareInput;
+      let compare3 = this.facet.compareInput;
       let id2 = this.id, idx = addresses[id2] >> 1, multi = this.type == 2;
       let depDoc = false, depSel = false, depAddrs = [];
       for (let dep of this.dependencies) {
@@ -1940,7 +1960,7 @@
         update(state, tr) {
           if (depDoc && tr.docChanged || depSel && (tr.docChanged || tr.selection) || ensureAll(state, depAddrs)) {
             let newVal = getter(state);
-            if (multi ? !compareArray(newVal, state.values[idx], compare2) : !compare2(newVal, state.values[idx])) {
+            if (multi ? !compareArray(newVal, state.values[idx], compare3) : !compare3(newVal, state.values[idx])) {
               state.values[idx] = newVal;
               return 1;
             }
@@ -1953,7 +1973,7 @@
             let oldVal = getAddr(oldState, oldAddr);
             if (this.dependencies.every((dep) => {
               return dep instanceof Facet ? oldState.facet(dep) === state.facet(dep) : dep instanceof StateField ? oldState.field(dep, false) == state.field(dep, false) : true;
-            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare2) : compare2(newVal = getter(state), oldVal))) {
+            }) || (multi ? compareArray(newVal = getter(state), oldVal, compare3) : compare3(newVal = getter(state), oldVal))) {
               state.values[idx] = oldVal;
               return 0;
             }
@@ -1969,11 +1989,11 @@
       return this;
     }
   };
-  function compareArray(a, b, compare2) {
+  function compareArray(a, b, compare3) {
     if (a.length != b.length)
       return false;
     for (let i2 = 0; i2 < a.length; i2++)
-      if (!compare2(a[i2], b[i2]))
+      if (!compare3(a[i2], b[i2]))
         return false;
     return true;
   }
@@ -3911,20 +3931,20 @@
     //
     // If a Content Security Policy nonce is provided, it is added to
     // the `<style>` tag generated by the library.
-    static mount(root, modules, options) {
-      let set2 = root[SET], nonce = options && options.nonce;
-      if (!set2) set2 = new StyleSet(root, nonce);
+    static mount(root2, modules, options) {
+      let set2 = root2[SET], nonce = options && options.nonce;
+      if (!set2) set2 = new StyleSet(root2, nonce);
       else if (nonce) set2.setNonce(nonce);
-      set2.mount(Array.isArray(modules) ? modules : [modules], root);
+      set2.mount(Array.isArray(modules) ? modules : [modules], root2);
     }
   };
   var adoptedSet = /* @__PURE__ */ new Map();
   var StyleSet = class {
-    constructor(root, nonce) {
-      let doc2 = root.ownerDocument || root, win = doc2.defaultView;
-      if (!root.head && root.adoptedStyleSheets && win.CSSStyleSheet) {
+    constructor(root2, nonce) {
+      let doc2 = root2.ownerDocument || root2, win = doc2.defaultView;
+      if (!root2.head && root2.adoptedStyleSheets && win.CSSStyleSheet) {
         let adopted = adoptedSet.get(doc2);
-        if (adopted) return root[SET] = adopted;
+        if (adopted) return root2[SET] = adopted;
         this.sheet = new win.CSSStyleSheet();
         adoptedSet.set(doc2, this);
       } else {
@@ -3932,9 +3952,9 @@
         if (nonce) this.styleTag.setAttribute("nonce", nonce);
       }
       this.modules = [];
-      root[SET] = this;
+      root2[SET] = this;
     }
-    mount(modules, root) {
+    mount(modules, root2) {
       let sheet = this.sheet;
       let pos = 0, j = 0;
       let changed = false;
@@ -3958,8 +3978,8 @@
         }
       }
       if (sheet) {
-        if (root.adoptedStyleSheets.indexOf(this.sheet) < 0)
-          root.adoptedStyleSheets = [this.sheet, ...root.adoptedStyleSheets];
+        if (root2.adoptedStyleSheets.indexOf(this.sheet) < 0)
+          root2.adoptedStyleSheets = [this.sheet, ...root2.adoptedStyleSheets];
       } else {
         if (changed) {
           let text = "";
@@ -3967,7 +3987,7 @@
             text += this.modules[i2].getRules() + "\n";
           this.styleTag.textContent = text;
         }
-        let target = root.head || root;
+        let target = root2.head || root2;
         if (this.styleTag.parentNode != target)
           target.insertBefore(this.styleTag, target.firstChild);
       }
@@ -4485,12 +4505,12 @@
   BlockWrapper.prototype.startSide = BlockWrapper.prototype.endSide = -1;
   var isElt = (node) => node.nodeType == 1;
   var isText = (node) => node.nodeType == 3;
-  function getSelection(root) {
+  function getSelection(root2) {
     let target;
-    if (root.nodeType == 11) {
-      target = root.getSelection ? root : root.ownerDocument;
+    if (root2.nodeType == 11) {
+      target = root2.getSelection ? root2 : root2.ownerDocument;
     } else {
-      target = root;
+      target = root2;
     }
     return target.getSelection();
   }
@@ -4924,14 +4944,14 @@
     /**
     @internal
     */
-    static find(order, index, level, assoc) {
+    static find(order2, index, level, assoc) {
       let maybe = -1;
-      for (let i2 = 0; i2 < order.length; i2++) {
-        let span = order[i2];
+      for (let i2 = 0; i2 < order2.length; i2++) {
+        let span = order2[i2];
         if (span.from <= index && span.to >= index) {
           if (span.level == level)
             return i2;
-          if (maybe < 0 || (assoc != 0 ? assoc < 0 ? span.from < index : span.to > index : order[maybe].level > span.level))
+          if (maybe < 0 || (assoc != 0 ? assoc < 0 ? span.from < index : span.to > index : order2[maybe].level > span.level))
             maybe = i2;
         }
       }
@@ -5070,7 +5090,7 @@
       }
     }
   }
-  function emitSpans(line, from, to, level, baseLevel, isolates, order) {
+  function emitSpans(line, from, to, level, baseLevel, isolates, order2) {
     let ourType = level % 2 ? 2 : 1;
     if (level % 2 == baseLevel % 2) {
       for (let iCh = from, iI = 0; iCh < to; ) {
@@ -5106,9 +5126,9 @@
               recurse.push(iso);
             } else {
               if (iso.from > iCh)
-                order.push(new BidiSpan(iCh, iso.from, localLevel));
+                order2.push(new BidiSpan(iCh, iso.from, localLevel));
               let dirSwap = iso.direction == LTR != !(localLevel % 2);
-              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order);
+              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order2);
               iCh = iso.to;
             }
             iScan = iso.to;
@@ -5119,9 +5139,9 @@
           }
         }
         if (recurse)
-          emitSpans(line, iCh, iScan, level + 1, baseLevel, recurse, order);
+          emitSpans(line, iCh, iScan, level + 1, baseLevel, recurse, order2);
         else if (iCh < iScan)
-          order.push(new BidiSpan(iCh, iScan, localLevel));
+          order2.push(new BidiSpan(iCh, iScan, localLevel));
         iCh = iScan;
       }
     } else {
@@ -5157,9 +5177,9 @@
               recurse.push(iso);
             } else {
               if (iso.to < iCh)
-                order.push(new BidiSpan(iso.to, iCh, localLevel));
+                order2.push(new BidiSpan(iso.to, iCh, localLevel));
               let dirSwap = iso.direction == LTR != !(localLevel % 2);
-              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order);
+              computeSectionOrder(line, dirSwap ? level + 1 : level, baseLevel, iso.inner, iso.from, iso.to, order2);
               iCh = iso.from;
             }
             iScan = iso.from;
@@ -5170,19 +5190,19 @@
           }
         }
         if (recurse)
-          emitSpans(line, iScan, iCh, level + 1, baseLevel, recurse, order);
+          emitSpans(line, iScan, iCh, level + 1, baseLevel, recurse, order2);
         else if (iScan < iCh)
-          order.push(new BidiSpan(iScan, iCh, localLevel));
+          order2.push(new BidiSpan(iScan, iCh, localLevel));
         iCh = iScan;
       }
     }
   }
-  function computeSectionOrder(line, level, baseLevel, isolates, from, to, order) {
+  function computeSectionOrder(line, level, baseLevel, isolates, from, to, order2) {
     let outerType = level % 2 ? 2 : 1;
     computeCharTypes(line, from, to, isolates, outerType);
     processBracketPairs(line, from, to, isolates, outerType);
     processNeutrals(from, to, isolates, outerType);
-    emitSpans(line, from, to, level, baseLevel, isolates, order);
+    emitSpans(line, from, to, level, baseLevel, isolates, order2);
   }
   function computeOrder(line, direction, isolates) {
     if (!line)
@@ -5192,15 +5212,15 @@
     if (isolates.length)
       while (line.length > types.length)
         types[types.length] = 256;
-    let order = [], level = direction == LTR ? 0 : 1;
-    computeSectionOrder(line, level, level, isolates, 0, line.length, order);
-    return order;
+    let order2 = [], level = direction == LTR ? 0 : 1;
+    computeSectionOrder(line, level, level, isolates, 0, line.length, order2);
+    return order2;
   }
   function trivialOrder(length) {
     return [new BidiSpan(0, length, 0)];
   }
   var movedOver = "";
-  function moveVisually(line, order, dir, start, forward) {
+  function moveVisually(line, order2, dir, start, forward) {
     var _a2;
     if (!line.length)
       return null;
@@ -5208,20 +5228,20 @@
     if (start.head == line.from && start.assoc < 0) {
       if (!forward)
         return null;
-      startIndex = order[spanI = 0].side(false, dir);
+      startIndex = order2[spanI = 0].side(false, dir);
     } else if (start.head == line.to && start.assoc > 0) {
       if (forward)
         return null;
-      startIndex = order[spanI = order.length - 1].side(true, dir);
+      startIndex = order2[spanI = order2.length - 1].side(true, dir);
     } else {
-      spanI = BidiSpan.find(order, startIndex, (_a2 = start.bidiLevel) !== null && _a2 !== void 0 ? _a2 : -1, start.assoc);
+      spanI = BidiSpan.find(order2, startIndex, (_a2 = start.bidiLevel) !== null && _a2 !== void 0 ? _a2 : -1, start.assoc);
     }
-    let span = order[spanI], spanEnd = span.side(forward, dir);
+    let span = order2[spanI], spanEnd = span.side(forward, dir);
     if (startIndex == spanEnd) {
       let nextI = spanI += forward ? 1 : -1;
-      if (nextI < 0 || nextI >= order.length)
+      if (nextI < 0 || nextI >= order2.length)
         return null;
-      span = order[spanI = nextI];
+      span = order2[spanI = nextI];
       startIndex = span.side(!forward, dir);
       spanEnd = span.side(forward, dir);
     }
@@ -5229,7 +5249,7 @@
     if (nextIndex < span.from || nextIndex > span.to)
       nextIndex = spanEnd;
     movedOver = line.text.slice(Math.min(startIndex, nextIndex), Math.max(startIndex, nextIndex));
-    let nextSpan = spanI == (forward ? order.length - 1 : 0) ? null : order[spanI + (forward ? 1 : -1)];
+    let nextSpan = spanI == (forward ? order2.length - 1 : 0) ? null : order2[spanI + (forward ? 1 : -1)];
     if (nextIndex == spanEnd) {
       if (!nextSpan)
         return forward ? EditorSelection.cursor(line.to, 1) : EditorSelection.cursor(line.from, -1);
@@ -5949,15 +5969,15 @@
     return posA && posB && posB.top < posA.bottom;
   }
   var MarkTile = class _MarkTile extends CompositeTile {
-    constructor(dom, mark) {
+    constructor(dom, mark2) {
       super(dom);
-      this.mark = mark;
+      this.mark = mark2;
     }
     get domAttrs() {
       return this.mark.attrs;
     }
-    static of(mark, dom) {
-      let tile = new _MarkTile(dom || document.createElement(mark.tagName), mark);
+    static of(mark2, dom) {
+      let tile = new _MarkTile(dom || document.createElement(mark2.tagName), mark2);
       if (!dom)
         tile.flags |= 4;
       return tile;
@@ -6061,11 +6081,11 @@
     get overrideDOMText() {
       if (!this.length)
         return Text.empty;
-      let { root } = this;
-      if (!root)
+      let { root: root2 } = this;
+      if (!root2)
         return Text.empty;
       let start = this.posAtStart;
-      return root.view.state.doc.slice(start, start + this.length);
+      return root2.view.state.doc.slice(start, start + this.length);
     }
     destroy() {
       super.destroy();
@@ -6176,9 +6196,9 @@
     }
   };
   var TileBuilder = class {
-    constructor(cache, root, blockWrappers2) {
+    constructor(cache, root2, blockWrappers2) {
       this.cache = cache;
-      this.root = root;
+      this.root = root2;
       this.blockWrappers = blockWrappers2;
       this.curLine = null;
       this.lastBlock = null;
@@ -6218,25 +6238,25 @@
       }
       let head = line;
       for (let i2 = context.marks.length - 1; i2 >= 0; i2--) {
-        let mark = context.marks[i2];
+        let mark2 = context.marks[i2];
         let last2 = head.lastChild;
-        if (last2 instanceof MarkTile && last2.mark.eq(mark.mark)) {
-          if (last2.dom != mark.dom)
-            last2.setDOM(freeNode(mark.dom));
+        if (last2 instanceof MarkTile && last2.mark.eq(mark2.mark)) {
+          if (last2.dom != mark2.dom)
+            last2.setDOM(freeNode(mark2.dom));
           head = last2;
         } else {
-          let { dom } = mark;
-          if (this.cache.reused.get(mark)) {
-            let tile = Tile.get(mark.dom);
+          let { dom } = mark2;
+          if (this.cache.reused.get(mark2)) {
+            let tile = Tile.get(mark2.dom);
             if (tile)
-              dom = freeNode(mark.dom);
+              dom = freeNode(mark2.dom);
           }
-          let nw = MarkTile.of(mark.mark, dom);
+          let nw = MarkTile.of(mark2.mark, dom);
           head.append(nw);
           head = nw;
         }
         this.cache.reused.set(
-          mark,
+          mark2,
           2
           /* Reused.DOM */
         );
@@ -6312,12 +6332,12 @@
       var _a2;
       let parent = this.curLine;
       for (let i2 = marks2.length - 1; i2 >= 0; i2--) {
-        let mark = marks2[i2], last2;
-        if (openStart > 0 && (last2 = parent.lastChild) && last2 instanceof MarkTile && last2.mark.eq(mark)) {
+        let mark2 = marks2[i2], last2;
+        if (openStart > 0 && (last2 = parent.lastChild) && last2 instanceof MarkTile && last2.mark.eq(mark2)) {
           parent = last2;
           openStart--;
         } else {
-          let tile = MarkTile.of(mark, (_a2 = this.cache.find(MarkTile, (m) => m.mark.eq(mark))) === null || _a2 === void 0 ? void 0 : _a2.dom);
+          let tile = MarkTile.of(mark2, (_a2 = this.cache.find(MarkTile, (m) => m.mark.eq(mark2))) === null || _a2 === void 0 ? void 0 : _a2.dom);
           parent.append(tile);
           parent = tile;
           openStart = 0;
@@ -10203,11 +10223,11 @@
       return gaps;
     }
     gapSize(line, from, to, structure) {
-      let fraction = findFraction(structure, to) - findFraction(structure, from);
+      let fraction2 = findFraction(structure, to) - findFraction(structure, from);
       if (this.heightOracle.lineWrapping) {
-        return line.height * fraction;
+        return line.height * fraction2;
       } else {
-        return structure.total * this.heightOracle.charWidth * fraction;
+        return structure.total * this.heightOracle.charWidth * fraction2;
       }
     }
     updateLineGaps(gaps) {
@@ -10306,15 +10326,15 @@
     }
   }
   function findFraction(structure, pos) {
-    let counted = 0;
+    let counted2 = 0;
     for (let { from, to } of structure.ranges) {
       if (pos <= to) {
-        counted += pos - from;
+        counted2 += pos - from;
         break;
       }
-      counted += to - from;
+      counted2 += to - from;
     }
-    return counted / structure.total;
+    return counted2 / structure.total;
   }
   function find(array, f) {
     for (let val of array)
@@ -12033,8 +12053,8 @@
     */
     coordsAtPos(pos, side = 1) {
       this.readMeasured();
-      let line = this.state.doc.lineAt(pos), order = this.bidiSpans(line);
-      let span = order[BidiSpan.find(order, pos - line.from, -1, side)];
+      let line = this.state.doc.lineAt(pos), order2 = this.bidiSpans(line);
+      let span = order2[BidiSpan.find(order2, pos - line.from, -1, side)];
       if (line.length && (pos == line.from && side < 0 || pos == line.to && side > 0) && span.dir != this.textDirectionAt(line.from)) {
         if (pos == line.to) {
           pos = line.from + span.from;
@@ -12123,9 +12143,9 @@
       }
       if (!isolates)
         isolates = getIsolatedRanges(this, line);
-      let order = computeOrder(line.text, dir, isolates);
-      this.bidiCache.push(new CachedOrder(line.from, line.to, dir, isolates, true, order));
-      return order;
+      let order2 = computeOrder(line.text, dir, isolates);
+      this.bidiCache.push(new CachedOrder(line.from, line.to, dir, isolates, true, order2));
+      return order2;
     }
     /**
     Check whether the editor has focus.
@@ -12147,10 +12167,10 @@
     Update the [root](https://codemirror.net/6/docs/ref/##view.EditorViewConfig.root) in which the editor lives. This is only
     necessary when moving the editor's existing DOM to a new window or shadow root.
     */
-    setRoot(root) {
-      if (this._root != root) {
-        this._root = root;
-        this.observer.setWindow((root.nodeType == 9 ? root : root.ownerDocument).defaultView || window);
+    setRoot(root2) {
+      if (this._root != root2) {
+        this._root = root2;
+        this.observer.setWindow((root2.nodeType == 9 ? root2 : root2.ownerDocument).defaultView || window);
         this.mountStyles();
       }
     }
@@ -12332,13 +12352,13 @@
   var MaxBidiLine = 4096;
   var BadMeasure = {};
   var CachedOrder = class _CachedOrder {
-    constructor(from, to, dir, isolates, fresh2, order) {
+    constructor(from, to, dir, isolates, fresh2, order2) {
       this.from = from;
       this.to = to;
       this.dir = dir;
       this.isolates = isolates;
       this.fresh = fresh2;
-      this.order = order;
+      this.order = order2;
     }
     static update(cache, changes) {
       if (changes.empty && !cache.some((c) => c.fresh))
@@ -12362,13 +12382,13 @@
   }
   var currentPlatform = browser.mac ? "mac" : browser.windows ? "win" : browser.linux ? "linux" : "key";
   function normalizeKeyName(name2, platform) {
-    const parts = name2.split(/-(?!$)/);
-    let result = parts[parts.length - 1];
+    const parts2 = name2.split(/-(?!$)/);
+    let result = parts2[parts2.length - 1];
     if (result == "Space")
       result = " ";
     let alt, ctrl, shift2, meta2;
-    for (let i2 = 0; i2 < parts.length - 1; ++i2) {
-      const mod = parts[i2];
+    for (let i2 = 0; i2 < parts2.length - 1; ++i2) {
+      const mod = parts2[i2];
       if (/^(cmd|meta|m)$/i.test(mod))
         meta2 = true;
       else if (/^a(lt)?$/i.test(mod))
@@ -12438,9 +12458,9 @@
     let add2 = (scope, key, command2, preventDefault, stopPropagation) => {
       var _a2, _b;
       let scopeObj = bound[scope] || (bound[scope] = /* @__PURE__ */ Object.create(null));
-      let parts = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
-      for (let i2 = 1; i2 < parts.length; i2++) {
-        let prefix = parts.slice(0, i2).join(" ");
+      let parts2 = key.split(/ (?!$)/).map((k) => normalizeKeyName(k, platform));
+      for (let i2 = 1; i2 < parts2.length; i2++) {
+        let prefix = parts2.slice(0, i2).join(" ");
         checkPrefix(prefix, true);
         if (!scopeObj[prefix])
           scopeObj[prefix] = {
@@ -12456,7 +12476,7 @@
             }]
           };
       }
-      let full = parts.join(" ");
+      let full = parts2.join(" ");
       checkPrefix(full, false);
       let binding = scopeObj[full] || (scopeObj[full] = {
         preventDefault: false,
@@ -12641,12 +12661,12 @@
     } else {
       let top2 = visualStart ? drawForLine(range2.from, null, visualStart) : drawForWidget(startBlock, false);
       let bottom = visualEnd ? drawForLine(null, range2.to, visualEnd) : drawForWidget(endBlock, true);
-      let between = [];
+      let between2 = [];
       if ((visualStart || startBlock).to < (visualEnd || endBlock).from - (visualStart && visualEnd ? 1 : 0) || startBlock.widgetLineBreaks > 1 && top2.bottom + view2.defaultLineHeight / 2 < bottom.top)
-        between.push(piece(leftSide, top2.bottom, rightSide, bottom.top));
+        between2.push(piece(leftSide, top2.bottom, rightSide, bottom.top));
       else if (top2.bottom < bottom.top && view2.elementAtHeight((top2.bottom + bottom.top) / 2).type == BlockType.Text)
         top2.bottom = bottom.top = (top2.bottom + bottom.top) / 2;
-      return pieces(top2).concat(between).concat(pieces(bottom));
+      return pieces(top2).concat(between2).concat(pieces(bottom));
     }
     function piece(left, top2, right, bottom) {
       return new RectangleMarker(className, left - base2.left, top2 - base2.top, Math.max(0, right - left), bottom - top2);
@@ -12734,8 +12754,8 @@
         view2.requestMeasure(this.measureReq);
     }
     setOrder(state) {
-      let pos = 0, order = state.facet(layerOrder);
-      while (pos < order.length && order[pos] != this.layer)
+      let pos = 0, order2 = state.facet(layerOrder);
+      while (pos < order2.length && order2[pos] != this.layer)
         pos++;
       this.dom.style.zIndex = String((this.layer.above ? 150 : -1) - pos);
     }
@@ -12892,11 +12912,11 @@
     }
   }
   function matchRanges(view2, maxLength) {
-    let visible = view2.visibleRanges;
-    if (visible.length == 1 && visible[0].from == view2.viewport.from && visible[0].to == view2.viewport.to)
-      return visible;
+    let visible2 = view2.visibleRanges;
+    if (visible2.length == 1 && visible2[0].from == view2.viewport.from && visible2[0].to == view2.viewport.to)
+      return visible2;
     let result = [];
-    for (let { from, to } of visible) {
+    for (let { from, to } of visible2) {
       from = Math.max(view2.state.doc.lineAt(from).from, from - maxLength);
       to = Math.min(view2.state.doc.lineAt(to).to, to + maxLength);
       if (result.length && result[result.length - 1].to >= from)
@@ -13390,13 +13410,13 @@
       } else {
         fixedLeft = fixedRange(this.view).left;
       }
-      let visible = this.view.scrollDOM.getBoundingClientRect(), margins = getScrollMargins(this.view);
+      let visible2 = this.view.scrollDOM.getBoundingClientRect(), margins = getScrollMargins(this.view);
       return {
         visible: {
-          left: visible.left + margins.left,
-          top: visible.top + margins.top,
-          right: visible.right - margins.right,
-          bottom: visible.bottom - margins.bottom
+          left: visible2.left + margins.left,
+          top: visible2.top + margins.top,
+          right: visible2.right - margins.right,
+          bottom: visible2.bottom - margins.bottom
         },
         parent: this.parent ? this.container.getBoundingClientRect() : this.view.dom.getBoundingClientRect(),
         pos: this.manager.tooltips.map((t2, i2) => {
@@ -13419,12 +13439,12 @@
         for (let t2 of this.manager.tooltipViews)
           t2.dom.style.position = "absolute";
       }
-      let { visible, space, scaleX, scaleY } = measured;
+      let { visible: visible2, space, scaleX, scaleY } = measured;
       let others = [];
       for (let i2 = 0; i2 < this.manager.tooltips.length; i2++) {
         let tooltip = this.manager.tooltips[i2], tView = this.manager.tooltipViews[i2], { dom } = tView;
         let pos = measured.pos[i2], size = measured.size[i2];
-        if (!pos || tooltip.clip !== false && (pos.bottom <= Math.max(visible.top, space.top) || pos.top >= Math.min(visible.bottom, space.bottom) || pos.right < Math.max(visible.left, space.left) - 0.1 || pos.left > Math.min(visible.right, space.right) + 0.1)) {
+        if (!pos || tooltip.clip !== false && (pos.bottom <= Math.max(visible2.top, space.top) || pos.top >= Math.min(visible2.bottom, space.bottom) || pos.right < Math.max(visible2.left, space.left) - 0.1 || pos.left > Math.min(visible2.right, space.right) + 0.1)) {
           dom.style.top = Outside;
           continue;
         }
@@ -14528,9 +14548,9 @@
     }
   });
   var NumberMarker = class extends GutterMarker {
-    constructor(number3) {
+    constructor(number4) {
       super();
-      this.number = number3;
+      this.number = number4;
     }
     eq(other) {
       return this.number == other.number;
@@ -14539,8 +14559,8 @@
       return document.createTextNode(this.number);
     }
   };
-  function formatNumber(view2, number3) {
-    return view2.state.facet(lineNumberConfig).formatNumber(number3, view2.state);
+  function formatNumber(view2, number4) {
+    return view2.state.facet(lineNumberConfig).formatNumber(number4, view2.state);
   }
   var lineNumberGutter = /* @__PURE__ */ activeGutters.compute([lineNumberConfig], (state) => ({
     class: "cm-lineNumbers",
@@ -15498,8 +15518,8 @@
       } else {
         let mount2 = MountedTree.get(scan.tree);
         if (mount2 && mount2.overlay && mount2.overlay[0].from <= pos && mount2.overlay[mount2.overlay.length - 1].to >= pos) {
-          let root = new TreeNode(mount2.tree, mount2.overlay[0].from + scan.from, -1, scan);
-          (layers || (layers = [inner])).push(resolveNode(root, pos, side, false));
+          let root2 = new TreeNode(mount2.tree, mount2.overlay[0].from + scan.from, -1, scan);
+          (layers || (layers = [inner])).push(resolveNode(root2, pos, side, false));
         }
       }
     }
@@ -16369,7 +16389,7 @@
   }
   var ruleNodeProp = new NodeProp({
     combine(a, b) {
-      let cur, root, take;
+      let cur, root2, take;
       while (a || b) {
         if (!a || b && a.depth <= b.depth) {
           take = b;
@@ -16384,10 +16404,10 @@
         if (cur)
           cur.next = copy;
         else
-          root = copy;
+          root2 = copy;
         cur = copy;
       }
-      return root;
+      return root2;
     }
   });
   var Rule = class {
@@ -18159,10 +18179,10 @@
   var nonmatchingMark = /* @__PURE__ */ Decoration.mark({ class: "cm-nonmatchingBracket" });
   function defaultRenderMatch(match) {
     let decorations2 = [];
-    let mark = match.matched ? matchingMark : nonmatchingMark;
-    decorations2.push(mark.range(match.start.from, match.start.to));
+    let mark2 = match.matched ? matchingMark : nonmatchingMark;
+    decorations2.push(mark2.range(match.start.from, match.start.to));
     if (match.end)
-      decorations2.push(mark.range(match.end.from, match.end.to));
+      decorations2.push(mark2.range(match.end.from, match.end.to));
     return decorations2;
   }
   function bracketDeco(state) {
@@ -19769,10 +19789,10 @@
     }
   };
   var LintState = class _LintState {
-    constructor(diagnostics, panel, selected) {
+    constructor(diagnostics, panel, selected3) {
       this.diagnostics = diagnostics;
       this.panel = panel;
-      this.selected = selected;
+      this.selected = selected3;
     }
     static init(diagnostics, panel, state) {
       let diagnosticFilter = state.facet(lintConfig).markerFilter;
@@ -19895,14 +19915,14 @@
     },
     update(value, tr) {
       if (tr.docChanged && value.diagnostics.size) {
-        let mapped = value.diagnostics.map(tr.changes), selected = null, panel = value.panel;
+        let mapped = value.diagnostics.map(tr.changes), selected3 = null, panel = value.panel;
         if (value.selected) {
           let selPos = tr.changes.mapPos(value.selected.from, 1);
-          selected = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
+          selected3 = findDiagnostic(mapped, value.selected.diagnostic, selPos) || findDiagnostic(mapped, null, selPos);
         }
         if (!mapped.size && panel && tr.state.facet(lintConfig).autoPanel)
           panel = null;
-        value = new LintState(mapped, panel, selected);
+        value = new LintState(mapped, panel, selected3);
       }
       for (let effect of tr.effects) {
         if (effect.is(setDiagnosticsEffect)) {
@@ -20145,16 +20165,16 @@
       this.update();
     }
     get selectedIndex() {
-      let selected = this.view.state.field(lintState).selected;
-      if (!selected)
+      let selected3 = this.view.state.field(lintState).selected;
+      if (!selected3)
         return -1;
       for (let i2 = 0; i2 < this.items.length; i2++)
-        if (this.items[i2].diagnostic == selected.diagnostic)
+        if (this.items[i2].diagnostic == selected3.diagnostic)
           return i2;
       return -1;
     }
     update() {
-      let { diagnostics, selected } = this.view.state.field(lintState);
+      let { diagnostics, selected: selected3 } = this.view.state.field(lintState);
       let i2 = 0, needsSync = false, newSelectedItem = null;
       let seen = /* @__PURE__ */ new Set();
       diagnostics.between(0, this.view.state.doc.length, (_start, _end, { spec }) => {
@@ -20179,7 +20199,7 @@
               needsSync = true;
             }
           }
-          if (selected && item.diagnostic == selected.diagnostic) {
+          if (selected3 && item.diagnostic == selected3.diagnostic) {
             if (!item.dom.hasAttribute("aria-selected")) {
               item.dom.setAttribute("aria-selected", "true");
               newSelectedItem = item;
@@ -20518,9 +20538,9 @@
   var lintExtensions = [
     lintState,
     /* @__PURE__ */ EditorView.decorations.compute([lintState], (state) => {
-      let { selected, panel } = state.field(lintState);
-      return !selected || !panel || selected.from == selected.to ? Decoration.none : Decoration.set([
-        activeMark.range(selected.from, selected.to)
+      let { selected: selected3, panel } = state.field(lintState);
+      return !selected3 || !panel || selected3.from == selected3.to ? Decoration.none : Decoration.set([
+        activeMark.range(selected3.from, selected3.to)
       ]);
     }),
     lintHover,
@@ -21260,8 +21280,8 @@
         while (i2 < l - 1 && to > ranges[i2 + 1].from - 2 * 250)
           to = ranges[++i2].to;
         query.highlight(view2.state, from, to, (from2, to2) => {
-          let selected = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
-          builder.add(from2, to2, selected ? selectedMatchMark : matchMark);
+          let selected3 = view2.state.selection.ranges.some((r) => r.from == from2 && r.to == to2);
+          builder.add(from2, to2, selected3 ? selectedMatchMark : matchMark);
         });
       }
       return builder.finish();
@@ -23581,13 +23601,13 @@
   function hexChar(ch) {
     return ch >= 48 && ch <= 57 || ch >= 97 && ch <= 102 || ch >= 65 && ch <= 70;
   }
-  function readUriChar(input, quoted) {
+  function readUriChar(input, quoted2) {
     if (input.next == 37) {
       input.advance();
       if (hexChar(input.next)) input.advance();
       if (hexChar(input.next)) input.advance();
       return true;
-    } else if (uriChar(input.next) || quoted && input.next == 44) {
+    } else if (uriChar(input.next) || quoted2 && input.next == 44) {
       input.advance();
       return true;
     }
@@ -23903,10 +23923,10 @@
         EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Source", "aria-describedby": described3, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
-          let whole2 = false;
+          let whole3 = false;
           const { length } = update.startState.doc;
-          update.changes.iterChanges((from, to) => whole2 ||= length > 0 && from === 0 && to === length, true);
-          changed(whole2);
+          update.changes.iterChanges((from, to) => whole3 ||= length > 0 && from === 0 && to === length, true);
+          changed(whole3);
         })
       ];
       this.view = new EditorView({ parent });
@@ -24026,12 +24046,12 @@
         "aria-describedby": "about-input",
         input: () => this.say({ input: this.field.value })
       });
-      const number3 = () => {
+      const number4 = () => {
         const said2 = this.steps.value.trim();
         const { max_steps: _, ...others } = this.chosen.options;
         this.say({ options: /^[1-9]\d*$/.test(said2) ? { ...others, max_steps: Number(said2) } : others });
       };
-      this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number3 });
+      this.steps = el("input", { type: "number", min: 1, step: 1, placeholder: "auto", input: number4 });
       this.stepsLabel = el("label", { title: "how many steps a run may take" }, "step limit ", this.steps);
       this.boundary = el(
         "select",
@@ -24076,9 +24096,9 @@
       set(this.field, { "aria-invalid": null });
     }
     /** Show what the server says of it. */
-    answered({ kind, inputs, about_input: about, diagnostics, options }, input) {
+    answered({ kind: kind2, inputs, about_input: about, diagnostics, options }, input) {
       const wrong = diagnostics.some(({ severity }) => severity === "error");
-      this.stepsLabel.hidden = kind === "rasp" || kind === "logic" || kind === "automaton";
+      this.stepsLabel.hidden = kind2 === "rasp" || kind2 === "logic" || kind2 === "automaton";
       if (options.length || !wrong) this.boundaryLabel.hidden = !options.includes("left_boundary");
       if (this.chosen.input === null && input !== null) this.fill(this.field, input);
       set(this.field, { "aria-invalid": about?.severity === "error" ? "true" : null });
@@ -24087,8 +24107,8 @@
       if (!inputs.length && wrong) return;
       const now = this.chosen.input ?? input;
       const buttons = inputs.slice(0, MOST).map((each) => {
-        const shown2 = each === "" ? "(empty)" : (each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each).replaceAll(" ", "␣");
-        return el("li", {}, el("button", { type: "button", class: "small mono", title: each, "aria-pressed": String(each === now), click: () => this.say({ input: each }) }, shown2));
+        const shown3 = each === "" ? "(empty)" : (each.length > LONGEST ? `${each.slice(0, LONGEST)}…` : each).replaceAll(" ", "␣");
+        return el("li", {}, el("button", { type: "button", class: "small mono", title: each, "aria-pressed": String(each === now), click: () => this.say({ input: each }) }, shown3));
       });
       this.suggestions.replaceChildren(...buttons);
     }
@@ -24160,8 +24180,8 @@
     fill(shipped) {
       this.items = [];
       this.list.replaceChildren(
-        ...GROUPS.flatMap(([kind, title]) => {
-          const members = shipped.filter((source) => source.kind === kind);
+        ...GROUPS.flatMap(([kind2, title]) => {
+          const members = shipped.filter((source) => source.kind === kind2);
           if (!members.length) return [];
           const items = members.map((source) => {
             const button2 = el("button", { type: "button", click: () => this.take(source) }, el("b", {}, source.name), el("span", {}, source.description));
@@ -24264,7 +24284,7 @@
     };
   }
   async function bytesOf(stream) {
-    const parts = [];
+    const parts2 = [];
     let size = 0;
     const reader = stream.getReader();
     for (; ; ) {
@@ -24275,11 +24295,11 @@
         await reader.cancel();
         throw new RangeError("the link carries more than a source may have");
       }
-      parts.push(value);
+      parts2.push(value);
     }
     const bytes = new Uint8Array(size);
     let at = 0;
-    for (const part of parts) {
+    for (const part of parts2) {
       bytes.set(part, at);
       at += part.length;
     }
@@ -24289,14 +24309,14 @@
   // src/playground/message.ts
   var Message = class {
     element = el("div", { class: "message", role: "status" });
-    show(text, kind = "bad") {
+    show(text, kind2 = "bad") {
       if (this.element.textContent === text) return;
       const close = el("button", { type: "button", class: "small", "aria-label": "Close this message", click: () => this.clear() }, "×");
-      this.element.replaceChildren(el("p", { class: kind }, text), close);
+      this.element.replaceChildren(el("p", { class: kind2 }, text), close);
     }
     /** Take it away; with a kind, only one of that kind. */
-    clear(kind = "") {
-      if (kind === "" || this.element.querySelector(`p.${kind}`)) this.element.replaceChildren();
+    clear(kind2 = "") {
+      if (kind2 === "" || this.element.querySelector(`p.${kind2}`)) this.element.replaceChildren();
     }
   };
 
@@ -24376,10 +24396,44 @@
       this.format.value = format !== null && TITLES.has(format) ? format : "";
     }
   };
-  function recognised({ kind, format }) {
-    if (kind === "logic") return format === "tl" ? "formula of temporal logic" : "B-RASP or S-RASP program";
-    if (kind === null || kind === "rasp") return kind === null ? "" : NOUNS[kind];
-    return `${NOUNS[kind]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
+  function recognised({ kind: kind2, format }) {
+    if (kind2 === "logic") return format === "tl" ? "formula of temporal logic" : "B-RASP or S-RASP program";
+    if (kind2 === null || kind2 === "rasp") return kind2 === null ? "" : NOUNS[kind2];
+    return `${NOUNS[kind2]} · ${TITLES.get(format ?? "") ?? format ?? ""}`;
+  }
+
+  // src/live/refusals.ts
+  var Refused2 = class extends Error {
+    name = "Refused";
+  };
+  function counted(number4, noun) {
+    return `${thousands(number4)} ${noun}${number4 === 1 ? "" : "s"}`;
+  }
+  function thousands(number4) {
+    return number4.toLocaleString("en-US");
+  }
+  function quoted(text) {
+    const mark2 = text.includes("'") && !text.includes('"') ? '"' : "'";
+    let inside = "";
+    for (const sign of text) inside += sign === "\\" || sign === mark2 ? `\\${sign}` : escaped(sign);
+    return `${mark2}${inside}${mark2}`;
+  }
+  function visible(text) {
+    return UNPRINTABLE.test(text) ? [...text].map(escaped).join("") : text;
+  }
+  var SHORT = { "\n": "\\n", "\r": "\\r", "	": "\\t" };
+  var UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+  function escaped(sign) {
+    if (SHORT[sign]) return SHORT[sign];
+    if (!UNPRINTABLE.test(sign)) return sign;
+    const code2 = sign.codePointAt(0).toString(16);
+    if (code2.length <= 2) return `\\x${code2.padStart(2, "0")}`;
+    return code2.length <= 4 ? `\\u${code2.padStart(4, "0")}` : `\\U${code2.padStart(8, "0")}`;
+  }
+
+  // src/live/attention.ts
+  function inSight(mask, position, length) {
+    return [mask === "past" ? position : 0, mask === "future" ? position + 1 : length];
   }
 
   // src/data.ts
@@ -24444,8 +24498,8 @@
     }
     /** A cell as the table writes it. */
     cell(column2, i2) {
-      const { number: number3, signed } = this.columns.get(column2).heading;
-      if (!number3) return this.text(column2, i2) ?? "⊥";
+      const { number: number4, signed } = this.columns.get(column2).heading;
+      if (!number4) return this.text(column2, i2) ?? "⊥";
       const value = this.number(column2, i2);
       return signed && value > 0 ? `+${value}` : String(value).replace("-", "−");
     }
@@ -24478,13 +24532,16 @@
           ])
         )
       );
+      this.steps = spec.steps.length;
       this.weights = spec.layers.map((layer2) => textAt(buffers, layer2.weights));
       this.unspecified = new Map(Object.entries(spec.unspecified).map(([name2, place]) => [name2, buffers(place)]));
-      this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, buffers)));
+      this.seen = spec.layers.map((layer2) => layer2.heads.map((head) => looks(head, spec.count, buffers)));
     }
     spec;
     rows;
     expected;
+    /** The number of steps: layers, those of a loop once for each pass. A step counts from 0; -1 is the embedding. */
+    steps;
     stages;
     seen;
     /** The weights of each layer, as `tm2tfr.listing` writes them. */
@@ -24505,8 +24562,33 @@
     ends(i2) {
       return this.spec.stop.includes(this.rows.answer(i2)) || !this.spec.stop.length && this.spec.T !== null && i2 === this.count - 1;
     }
-    look(layer2, head, i2) {
-      return this.seen[layer2][head](i2);
+    /** Where a head of the layer of a step looks from position i. */
+    look(step, head, i2) {
+      const [layer2, pass] = this.spec.steps[step];
+      return this.seen[layer2][head](i2, pass);
+    }
+    /** By position, the weight that a head of the layer of a step gives it, seen from position i: (count,). */
+    attention(step, head, i2) {
+      const { uniform, sight, count: count2, sharers } = this.look(step, head, i2);
+      const weights = new Float64Array(this.count);
+      if (uniform) weights.fill(1 / count2, ...sight);
+      else for (const j of sharers) weights[j] = 1 / count2;
+      return weights;
+    }
+    /** The layer of a step, from 0; -1 for the embedding, the number of layers for what comes after the last. */
+    layerOf(step) {
+      return step < 0 ? -1 : this.spec.steps[step]?.[0] ?? this.spec.layers.length;
+    }
+    /** The step of each layer that goes with a chosen step: in the loop of that one the same pass, in any other the last. */
+    stepsWith(chosen) {
+      const { steps, loops, layers } = this.spec;
+      const [layer2, pass] = steps[chosen] ?? [-1, 0];
+      const loop = loops.find(([first, last2]) => first <= layer2 && layer2 <= last2) ?? [0, -1];
+      return layers.map((_, n) => steps.findLastIndex(([each, at]) => each === n && (at === pass || n < loop[0] || n > loop[1])));
+    }
+    /** The number of passes that a layer ran in; 0: no loop runs it. */
+    passes(layer2) {
+      return this.spec.steps.findLast(([each]) => each === layer2)?.[1] ?? 0;
     }
     /** What the cell should be, if the check found a difference; undefined if it is right or unchecked. */
     wrong(column2, i2) {
@@ -24535,39 +24617,48 @@
     /** Subspace n after a stage (0: the embedding; then attention and feed-forward of each layer in turn). */
     value(n, stage, i2) {
       const subspace = this.spec.subspaces[n];
-      for (let s = stage; s >= 0; s--) {
+      for (let s = Math.min(stage, 2 * this.steps); s >= 0; s--) {
         const column2 = this.stages[s].get(n);
         if (!column2) continue;
-        const number3 = column2.values[i2];
-        if (!subspace.labels) return { number: number3, coordinates: [number3] };
-        const coordinates = column2.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number3 ? 1 : 0);
-        return { number: number3, coordinates };
+        const number4 = column2.values[i2];
+        if (!subspace.labels) return { number: number4, coordinates: [number4] };
+        const coordinates = column2.others.get(i2) ?? subspace.labels.map((_, k) => k + 1 === number4 ? 1 : 0);
+        return { number: number4, coordinates };
       }
       return { number: 0, coordinates: subspace.labels ? subspace.labels.map(() => 0) : [0] };
     }
-    /** Whether layer l (-1: the embedding) changed subspace n at position i. */
-    changed(n, layer2, i2) {
-      const after = this.value(n, 2 * layer2 + 2, i2).coordinates;
-      if (layer2 < 0) return after.some((value) => value !== 0);
-      const before = this.value(n, 2 * layer2, i2).coordinates;
+    /** Whether a step (-1: the embedding) changed subspace n at position i. */
+    changed(n, step, i2) {
+      if (step >= this.steps) return false;
+      const after = this.value(n, 2 * step + 2, i2).coordinates;
+      if (step < 0) return after.some((value) => value !== 0);
+      const before = this.value(n, 2 * step, i2).coordinates;
       return after.some((value, k) => !Object.is(value, before[k]) && value !== before[k]);
     }
   };
-  function looks(head, buffers) {
-    if (!head.seen)
-      return (i2) => ({ uniform: true, winner: 0, count: i2 + 1, score: 0, runner: -1, runnerScore: 0, sharers: [] });
-    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map(
-      (name2) => buffers(head.seen[name2])
-    );
-    return (i2) => ({
-      uniform: i2 > 0 && count2[i2] === i2 + 1,
-      winner: winner[i2],
-      count: count2[i2],
-      score: score[i2],
-      runner: runner[i2],
-      runnerScore: runnerScore[i2],
-      sharers: head.sharers?.[i2] ?? [winner[i2]]
-    });
+  function looks({ mask, seen, sharers }, positions, buffers) {
+    const sight = (i2) => inSight(mask, i2, positions);
+    if (!seen) {
+      return (i2) => {
+        const [start, end2] = sight(i2);
+        return { uniform: true, sight: [start, end2], winner: start, count: end2 - start, score: 0, runner: -1, runnerScore: 0, sharers: [] };
+      };
+    }
+    const [winner, count2, score, runner, runnerScore] = ["winner", "count", "score", "runner", "runner_score"].map((name2) => buffers(seen[name2]));
+    return (i2, pass) => {
+      const n = Math.max(0, pass - 1) * positions + i2;
+      const [start, end2] = sight(i2);
+      return {
+        uniform: count2[n] > 1 && count2[n] === end2 - start,
+        sight: [start, end2],
+        winner: winner[n],
+        count: count2[n],
+        score: score[n],
+        runner: runner[n],
+        runnerScore: runnerScore[n],
+        sharers: sharers?.[n] ?? [winner[n]]
+      };
+    };
   }
 
   // src/bits.ts
@@ -24575,10 +24666,10 @@
   var FEW = 40;
   var MOST_OUTPUTS = 64;
   var BitsPanel = class {
-    constructor(bits, store) {
-      this.bits = bits;
+    constructor(bits2, store) {
+      this.bits = bits2;
       this.store = store;
-      [this.circuit, this.run] = [bits.circuit, bits.run];
+      [this.circuit, this.run] = [bits2.circuit, bits2.run];
       this.heads = this.run.spec.layers.flatMap((layer2, l) => layer2.heads.map((_, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}` })));
       const { inputs } = this.circuit.spec;
       this.cells.classList.toggle("small-bits", this.circuit.size > FEW);
@@ -24629,9 +24720,9 @@
       this.more.textContent = `bits ${first} to ${last2 - 1} of 0 to ${circuit.size - 1}`;
     }
     cell(net, i2, looks2) {
-      const { bits, circuit, store } = this;
-      const bit = bits.known(net, i2);
-      const wrong = bit !== null && net <= i2 + 1 ? bits.wrong(net) : void 0;
+      const { bits: bits2, circuit, store } = this;
+      const bit = bits2.known(net, i2);
+      const wrong = bit !== null && net <= i2 + 1 ? bits2.wrong(net) : void 0;
       const state = net === i2 ? "now" : net === circuit.answered(i2) ? "answered" : net > i2 ? "unread" : "";
       const outputs = circuit.outputs(net).map((name2) => `, output ${name2}`).join("");
       const said2 = `${net}: ${circuit.said(net)}${outputs}${bit === null ? "" : `; bit ${bit}`}${wrong === void 0 ? "" : `, should be ${wrong}`}`;
@@ -24656,30 +24747,30 @@
     }
     /** What happens at a position, in a sentence or two. */
     happens(i2) {
-      const { bits, circuit, run } = this;
+      const { bits: bits2, circuit, run } = this;
       const token3 = (text) => el("b", { class: "mono" }, text);
       const answer = run.rows.answer(i2);
       const gate = circuit.answered(i2);
       const given2 = [circuit.isInput(i2) ? "The input " : "The gate ", token3(circuit.name(i2)), circuit.isInput(i2) ? " is " : " gave ", token3(run.rows.fed(i2)), ". "];
       if (gate === null) return [...given2, "What the decoder answers before the last input is not used."];
       const operands = circuit.operands(gate);
-      const values = operands.map((operand) => bits.at(operand, i2) ?? "?").join(", ");
-      const due = bits.computed(gate, i2);
+      const values = operands.map((operand) => bits2.at(operand, i2) ?? "?").join(", ");
+      const due = bits2.computed(gate, i2);
       const what = ["The next bit is that of the gate ", token3(circuit.name(gate)), ": ", token3(circuit.formula(gate)), ...operands.length ? [" = ", token3(`${circuit.kind(gate)}(${values})`)] : []];
       if (due === answer) return [...given2, ...what, ", and the decoder answers with ", token3(answer), run.ends(i2) ? ", which ends the run." : "."];
       return [...given2, ...what, ...due === null ? [] : [" = ", token3(due)], ", but the decoder answers with ", token3(answer), run.ends(i2) ? ", which ends the run." : "."];
     }
     drawOutputs(i2) {
-      const { circuit, bits } = this;
+      const { circuit, bits: bits2 } = this;
       const { outputs } = circuit.spec;
-      const shown2 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
-        const bit = bits.at(net, i2);
-        const wrong = bit === null ? void 0 : bits.wrong(net);
+      const shown3 = outputs.slice(0, MOST_OUTPUTS).map(([name2, net]) => {
+        const bit = bits2.at(net, i2);
+        const wrong = bit === null ? void 0 : bits2.wrong(net);
         const says = wrong === void 0 ? null : ` ✗ should be ${wrong}`;
         return el("li", { class: bit === null ? "unknown" : wrong === void 0 ? "" : "bad", "data-output": name2 }, `${name2} = `, el("b", { class: "mono" }, bit ?? "·"), says);
       });
-      const rest = outputs.length - shown2.length;
-      this.outputs.replaceChildren(...shown2, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
+      const rest = outputs.length - shown3.length;
+      this.outputs.replaceChildren(...shown3, ...rest > 0 ? [el("li", { class: "unknown" }, `and ${rest} more`)] : []);
     }
     /** What came out, at the end. */
     ending() {
@@ -24768,9 +24859,9 @@
     }
     /** What a gate makes of the bits that its operands have at position i; null if one has none. */
     computed(net, i2) {
-      const bits = this.circuit.operands(net).map((operand) => this.at(operand, i2));
-      if (bits.some((bit) => bit !== "0" && bit !== "1")) return null;
-      return this.circuit.table(net)[bits.reduce((index, bit) => 2 * index + Number(bit), 0)];
+      const bits2 = this.circuit.operands(net).map((operand) => this.at(operand, i2));
+      if (bits2.some((bit) => bit !== "0" && bit !== "1")) return null;
+      return this.circuit.table(net)[bits2.reduce((index, bit) => 2 * index + Number(bit), 0)];
     }
   };
 
@@ -24778,13 +24869,13 @@
   var SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 250, 1e3];
   var PLAY = "M8 5v14l11-7z";
   var PAUSE = "M6 5h4v14H6zM14 5h4v14h-4z";
-  var keys = (graph) => [
-    ["Space", "play, pause"],
-    ["→ ←", "one step forward, one step back"],
-    ["Shift → ←", "ten steps forward, ten steps back"],
-    ["Page Down, Page Up", "a hundred steps forward, a hundred steps back"],
+  var keys = (graph, layers) => [
+    ["Space", layers ? "play the layers at this position, pause" : "play, pause"],
+    ["→ ←", layers ? "the next position, the previous position" : "one step forward, one step back"],
+    ["Shift → ←", layers ? "ten positions on, ten positions back" : "ten steps forward, ten steps back"],
+    ["Page Down, Page Up", layers ? "a hundred positions on, a hundred positions back" : "a hundred steps forward, a hundred steps back"],
     ["Home, End", "the first position, the last position"],
-    ["↓ ↑", "the next layer, the previous layer; after the last comes the embedding"],
+    ["↓ ↑", `the next layer, the previous layer; after the ${layers ? "outputs" : "last"} comes the embedding`],
     ["g", `enlarge the ${graph} to the whole window, and back`],
     ["+ −", "faster, slower"],
     ["j", "jump to a position"],
@@ -24794,29 +24885,32 @@
     ["?", "show these keys"]
   ];
   var Controls = class {
-    constructor(store, root, signal, settings) {
+    constructor(store, root2, signal, settings) {
       this.store = store;
-      this.root = root;
+      this.root = root2;
       this.settings = settings;
       const { last: last2 } = store;
-      const button2 = (name2, path, act, kind = "") => el("button", { type: "button", class: `control ${kind}`, "aria-label": name2, title: name2, click: act }, icon(path));
+      const layers = store.plays === "layers";
+      const button2 = (name2, path, act, kind2 = "") => el("button", { type: "button", class: `control ${kind2}`, "aria-label": name2, title: name2, click: act }, icon(path));
       this.play = button2("Play", PLAY, () => store.toggle(), "play");
       this.slider = el("input", { type: "range", min: store.first, max: last2, step: 1, "aria-label": "Position", input: () => store.set({ i: Number(this.slider.value), playing: false }) });
       this.jump = el("input", { type: "number", min: 0, max: last2, "aria-label": "Jump to position", change: () => store.set({ i: Number(this.jump.value), playing: false }) });
       this.jump.style.width = `${String(last2).length + 4}ch`;
       this.speed = el(
         "select",
-        { "aria-label": "Speed", title: "positions per second", change: () => store.set({ speed: Number(this.speed.value) }) },
+        { "aria-label": "Speed", title: `${store.plays} per second`, change: () => store.set({ speed: Number(this.speed.value) }) },
         ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed}/s`))
       );
       this.element = el(
         "nav",
         { class: "controls", "aria-label": "Playing" },
-        button2("First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => store.begin(), "wide-only"),
-        button2("Back", "M17 5v14L7 12z", () => store.step(-1)),
+        button2(layers ? "The embedding" : "First position", "M6 5h2.5v14H6zM20 5v14l-10-7z", () => layers ? store.advance(-Infinity) : store.begin(), "wide-only"),
+        button2(layers ? "Back one layer" : "Back", "M17 5v14L7 12z", () => store.advance(-1)),
         this.play,
-        button2("Step", "M7 5v14l10-7z", () => store.step(1)),
-        button2("Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.set({ i: last2, playing: false }), "wide-only"),
+        button2(layers ? "On one layer" : "Step", "M7 5v14l10-7z", () => store.advance(1)),
+        button2(layers ? "The outputs" : "Last position", "M15.5 5H18v14h-2.5zM4 5v14l10-7z", () => store.advance(Infinity), "wide-only"),
+        layers ? this.stage : null,
+        layers ? el("span", { class: "wide-only soft", "aria-hidden": "true" }, "position") : null,
         this.slider,
         el("label", { class: "jump" }, this.jump, ` of ${last2.toLocaleString("en")}`),
         this.speed
@@ -24825,7 +24919,7 @@
         "dialog",
         { class: "help", "aria-label": "Keys" },
         el("h2", {}, "Keys"),
-        el("dl", {}, ...keys(settings.graph).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
+        el("dl", {}, ...keys(settings.graph, layers).flatMap(([key, does]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)])),
         el("form", { method: "dialog" }, el("button", { class: "small" }, "Close"))
       );
       store.subscribe((now) => this.draw(now));
@@ -24842,13 +24936,15 @@
     jump;
     speed;
     play;
+    stage = el("span", { class: "stage", "aria-live": "off" });
     timer = 0;
     draw(now) {
       this.slider.value = String(now.i);
       set(this.slider, { "aria-valuetext": `position ${now.i} of ${this.store.last}` });
       if (document.activeElement !== this.jump) this.jump.value = String(now.i);
       this.speed.value = String(now.speed);
-      const name2 = now.playing ? "Pause" : "Play";
+      this.stage.textContent = this.settings.stage(now.layer);
+      const name2 = now.playing ? "Pause" : this.store.plays === "layers" ? "Play the layers at this position" : "Play";
       set(this.play, { "aria-label": name2, title: name2, "data-playing": String(now.playing) });
       set(this.play.querySelector("path"), { d: now.playing ? PAUSE : PLAY });
       clearTimeout(this.timer);
@@ -24872,12 +24968,12 @@
     }
     /** Choose the layer before or after, the embedding between the last and the first, and bring it into view. */
     turn(by) {
-      const stages = this.store.layers + 1;
+      const stages = this.store.top + 2;
       this.store.set({ layer: (this.store.now.layer + 1 + by + stages) % stages - 1 });
       requestAnimationFrame(() => this.root.querySelector(".layer.chosen")?.scrollIntoView({ block: "nearest" }));
     }
     action(event) {
-      const { store, root } = this;
+      const { store, root: root2 } = this;
       const { divergence, theme: theme3 } = this.settings;
       const faster = (by) => () => store.set({ speed: SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(store.now.speed) + by))] });
       const actions = {
@@ -24895,21 +24991,21 @@
         "=": faster(1),
         "-": faster(-1),
         j: () => this.jump.select(),
-        g: () => root.querySelector("[data-enlarges]")?.click(),
+        g: () => root2.querySelector("[data-enlarges]")?.click(),
         r: () => store.set({ raw: !store.now.raw }),
         t: () => theme3?.(),
         "?": () => this.help.showModal()
       };
-      if (root.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
+      if (root2.querySelector(".graph-panel.large")) actions["Escape"] = actions["g"];
       if (divergence !== null) actions["d"] = () => store.set({ i: divergence, playing: false });
       return actions[event.key];
     }
   };
-  function leavesFocus(root, signal) {
+  function leavesFocus(root2, signal) {
     const prevent = (event) => {
       if (event.target.closest("button")) event.preventDefault();
     };
-    root.addEventListener("mousedown", prevent, signal ? { signal } : {});
+    root2.addEventListener("mousedown", prevent, signal ? { signal } : {});
   }
   function fromAddress() {
     const said2 = new URLSearchParams(location.hash.slice(1));
@@ -25054,10 +25150,10 @@
       if (!drawing) return;
       const { clientWidth, clientHeight } = this.scroll;
       const height = parseFloat(getComputedStyle(this.scroll).maxHeight) || clientHeight;
-      const whole2 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
-      const readable = whole2 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole2;
-      this.scale = this.zoom === "whole" ? whole2 : this.zoom === "auto" ? readable : Math.max(whole2, Math.min(this.zoom, MOST3));
-      this.partly = this.scale > whole2;
+      const whole3 = Math.min(clientWidth / this.size[0], (height - 14) / this.size[1], LARGEST2);
+      const readable = whole3 < SMALLEST && !this.element.classList.contains("large") ? READABLE : whole3;
+      this.scale = this.zoom === "whole" ? whole3 : this.zoom === "auto" ? readable : Math.max(whole3, Math.min(this.zoom, MOST3));
+      this.partly = this.scale > whole3;
       this.followed = null;
       this.scroll.classList.toggle("partly", this.partly);
       set(this.smaller, { disabled: !this.partly });
@@ -25067,7 +25163,7 @@
     }
     /** Take the marks off all nodes and edges. */
     unmark(...marks2) {
-      for (const mark of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark}`)) marked.classList.remove(mark);
+      for (const mark2 of marks2) for (const marked of this.scroll.querySelectorAll(`.${mark2}`)) marked.classList.remove(mark2);
     }
     zoomTo(zoom) {
       this.zoom = zoom;
@@ -25109,11 +25205,11 @@
   var RADIUS = 6.5;
   var DEPTH = 2;
   var CircuitGraph = class extends Graph {
-    constructor(bits, buffers, redraw) {
-      const { graph } = bits.circuit.spec;
+    constructor(bits2, buffers, redraw) {
+      const { graph } = bits2.circuit.spec;
       super("circuit", graph, buffers, redraw);
-      this.bits = bits;
-      this.circuit = bits.circuit;
+      this.bits = bits2;
+      this.circuit = bits2.circuit;
       this.drawn = graph.none === void 0;
       if (!this.drawn) {
         this.element.querySelector(".zooming")?.remove();
@@ -25129,8 +25225,8 @@
     list = el("ul", { class: "cone mono" });
     drawn;
     draw(position) {
-      const { bits, circuit } = this;
-      const i2 = Math.min(position, bits.run.count - 1);
+      const { bits: bits2, circuit } = this;
+      const i2 = Math.min(position, bits2.run.count - 1);
       const gate = circuit.answered(i2);
       const said2 = gate === null ? `the input ${circuit.name(i2)} is given` : this.line(gate, i2);
       if (this.drawn) this.mark(i2, gate);
@@ -25139,19 +25235,19 @@
       set(this.scroll, { "aria-label": `Circuit of ${circuit.size - circuit.spec.inputs} gates. Current: ${said2}` });
     }
     mark(i2, gate) {
-      const { bits, circuit } = this;
+      const { bits: bits2, circuit } = this;
       this.unmark("now", "operand", "zero", "one", "bad");
       for (const [name2, node] of this.nodes) {
         const net = this.net(name2);
-        const bit = bits.at(net, i2);
+        const bit = bits2.at(net, i2);
         const corner = this.corner(name2, node);
         corner.lastChild.textContent = bit ?? "";
         if (bit === null) continue;
         for (const part of [node, corner]) part.classList.add(bit === "1" ? "one" : "zero");
-        if (bits.wrong(net) !== void 0) node.classList.add("bad");
+        if (bits2.wrong(net) !== void 0) node.classList.add("bad");
       }
       for (const [name2, edges] of this.edges) {
-        const bit = bits.at(this.net(name2.split("->")[0]), i2);
+        const bit = bits2.at(this.net(name2.split("->")[0]), i2);
         if (bit !== null) for (const edge of edges) edge.classList.add(bit === "1" ? "one" : "zero");
       }
       if (gate === null) {
@@ -25166,8 +25262,8 @@
     }
     /** The net of a node, which is one itself or an output: `n3`, `y0`. */
     net(name2) {
-      const number3 = Number(name2.slice(1));
-      return name2.startsWith("y") ? this.circuit.spec.outputs[number3][1] : number3;
+      const number4 = Number(name2.slice(1));
+      return name2.startsWith("y") ? this.circuit.spec.outputs[number4][1] : number4;
     }
     /** The place for a bit, at the corner of a node. */
     corner(name2, node) {
@@ -25178,19 +25274,19 @@
       const [xs, ys] = [0, 1].map((axis) => points.map((point) => Number(point.split(",")[axis])));
       const [x, y] = [Math.max(...xs), Math.min(...ys)];
       const text = svg("text", { x, y: y + 3.5, "text-anchor": "middle", "font-size": 10 });
-      const mark = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
-      node.parentNode.append(mark);
-      this.marks.set(name2, mark);
-      return mark;
+      const mark2 = svg("g", { class: "mark", "data-node": name2 }, svg("circle", { cx: x, cy: y, r: RADIUS }), text);
+      node.parentNode.append(mark2);
+      this.marks.set(name2, mark2);
+      return mark2;
     }
     /** A net in a line, with its bits: `sum = XOR(a, b) = XOR(1, 0) = 1`. */
     line(net, i2) {
-      const { bits, circuit } = this;
-      const bit = bits.at(net, i2) ?? "?";
+      const { bits: bits2, circuit } = this;
+      const bit = bits2.at(net, i2) ?? "?";
       if (circuit.isInput(net)) return `${circuit.name(net)} = ${bit}, an input`;
-      const found = circuit.operands(net).map((operand) => bits.at(operand, i2) ?? "?");
+      const found = circuit.operands(net).map((operand) => bits2.at(operand, i2) ?? "?");
       const values = found.length ? ` = ${circuit.kind(net)}(${found.join(", ")})` : "";
-      const due = bits.computed(net, i2);
+      const due = bits2.computed(net, i2);
       const said2 = due === null || due === bit ? bit : `${due}, but the bit is ${bit}`;
       return `${circuit.said(net)}${values} = ${said2}`;
     }
@@ -25247,7 +25343,7 @@
     /** The length of the longest symbol. */
     widest() {
       let longest = this.blank.length;
-      for (const { symbol } of this.writes.values()) for (const text of symbol) longest = Math.max(longest, text.length);
+      for (const { symbol: symbol2 } of this.writes.values()) for (const text of symbol2) longest = Math.max(longest, text.length);
       return longest;
     }
     /** The stretch of at most this many cells that each row of the table shows, as `tm2tfr trace` chooses it. */
@@ -25272,10 +25368,10 @@
         return { cells, head: Number.isInteger(h) ? h - from : null, cut: from > lowest || lowest < 0 };
       };
     }
-    write(cell, at, symbol) {
+    write(cell, at, symbol2) {
       const writes = this.writes.get(cell) ?? { at: [], symbol: [] };
       writes.at.push(at);
-      writes.symbol.push(symbol);
+      writes.symbol.push(symbol2);
       this.writes.set(cell, writes);
     }
   };
@@ -25292,12 +25388,16 @@
   var EDGE = 6;
   var NARROW = { gap: 4, omitted: 38, around: 7, least: 24, arrow: 17, lettering: 0.8 };
   var Strip = class {
-    constructor(run, store, circuit, description = null) {
+    constructor(run, store, circuit, description = null, ends2 = []) {
       this.run = run;
       this.store = store;
       this.circuit = circuit;
       this.description = description;
+      this.ends = ends2;
+      this.labels = run.spec.labels;
       this.field.append(this.arcs, this.chips);
+      this.field.classList.toggle("answered", this.labels);
+      const typeset = typesetter(run.spec);
       this.heads = run.spec.layers.flatMap(
         (layer2, l) => layer2.heads.map((head, k) => ({ layer: l, head: k, label: `${l + 1}.${k + 1}`, name: head.name }))
       );
@@ -25305,13 +25405,13 @@
         "ul",
         { class: "key", "aria-label": "Heads" },
         ...this.heads.map(
-          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: layer2 }) }, sample(n), el("b", {}, label), el("span", {}, ...math(name2))))
+          ({ label, name: name2, layer: layer2 }, n) => el("li", {}, el("button", { type: "button", class: `hue${n % 7}`, click: () => store.set({ layer: run.stepsWith(store.now.layer)[layer2] }) }, sample(n), el("b", {}, label), el("span", {}, ...typeset(name2))))
         )
       );
       this.element = el(
         "section",
-        { class: "panel strip-panel", "aria-label": "What the decoder knows" },
-        el("h2", {}, `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
+        { class: "panel strip-panel", "aria-label": this.labels ? "Tokens and answers" : "What the decoder knows" },
+        el("h2", {}, this.labels ? `What the decoder reads, and below it ${run.spec.columns[1].name}` : `What the decoder knows: its ${circuit ? "bits" : "tokens"}`),
         el("div", { class: "scroll", tabindex: 0, "aria-label": "Tokens and where the heads look" }, this.field),
         key
       );
@@ -25320,11 +25420,16 @@
     store;
     circuit;
     description;
+    ends;
     element;
     field = el("div", { class: "field" });
     chips = el("ol", { class: "chips" });
     arcs = svg("svg", { class: "arcs", role: "img" });
     heads;
+    /** Whether every position is there from the beginning, with its answer below it. */
+    labels;
+    /** The heads that are pointed at; null: none are. */
+    lit = null;
     scale = 8;
     room = 600;
     sizes = WIDE;
@@ -25334,16 +25439,20 @@
       this.scale = characterWidth(this.element);
       this.room = this.field.parentElement.clientWidth - 6;
     }
-    draw(position, layer2) {
+    /** pointed: the position and the heads that are pointed at, in place of the position. */
+    draw(position, layer2, pointed) {
       const { run } = this;
-      const i2 = Math.min(position, run.count - 1);
-      const looks2 = this.heads.map(({ layer: l, head }) => run.look(l, head, i2));
+      const i2 = Math.min(pointed?.i ?? position, run.count - 1);
+      this.lit = pointed ? new Set(pointed.heads.map(([l, k]) => `${l + 1}.${k + 1}`)) : null;
+      this.field.classList.toggle("pointed", this.lit !== null && this.lit.size > 0);
+      const steps = run.stepsWith(layer2);
+      const looks2 = this.heads.map(({ layer: l, head }) => run.look(steps[l], head, i2));
       const chips = this.layOut(i2, looks2);
       const focused = this.chips.contains(document.activeElement);
       const items = [];
       let before = -1;
       for (const chip of chips) {
-        if (chip.i > before + 1 && chip.i <= i2) items.push(this.omitted(before, chip));
+        if (chip.i > before + 1 && this.gaps(chip.i, i2)) items.push(this.omitted(before, chip));
         items.push(this.chip(chip, i2));
         before = chip.i;
       }
@@ -25351,26 +25460,36 @@
       if (focused) this.chips.querySelector("[aria-current]")?.focus({ preventScroll: true });
       const width = end(chips) + 4;
       this.field.style.width = `${width}px`;
-      this.drawArcs(i2, looks2, chips, width, layer2);
-      if (width > this.room + 6) this.field.parentElement.scrollLeft = width;
+      this.drawArcs(i2, looks2, chips, width, run.layerOf(layer2));
+      if (width <= this.room + 6) return;
+      const { left } = chips.find((chip) => chip.i === i2);
+      this.field.parentElement.scrollLeft = this.labels ? left - this.room / 2 : width;
+    }
+    /** The number of positions that can be shown: those so far and the answer, or all. */
+    total(i2) {
+      return this.labels ? this.run.count : i2 + 2;
+    }
+    /** Whether positions may be omitted before position n. */
+    gaps(n, i2) {
+      return this.labels || n <= i2;
     }
     shown(i2, now) {
       return shortened(this.token(i2, now), this.limit);
     }
     token(i2, now) {
-      return i2 > now ? this.run.rows.answer(now) : this.run.rows.fed(i2);
+      return i2 > now && !this.labels ? this.run.rows.answer(now) : this.run.rows.fed(i2);
     }
     /** Where the chips are: all positions if there is room, otherwise the current one, those attended to, and the latest. */
     layOut(i2, looks2) {
       const { room } = this;
       this.limit = Infinity;
-      const chosen = /* @__PURE__ */ new Set([i2, i2 + 1]);
+      const chosen = new Set(this.labels ? [0, i2, this.run.count - 1] : [i2, i2 + 1]);
       for (const look of looks2) if (!look.uniform) look.sharers.slice(0, 4).forEach((j) => chosen.add(j));
       const rule = this.description?.lookup(i2)?.found;
       if (rule) chosen.add(rule.key);
-      for (const sizes of i2 < MOST4 ? [WIDE, CLOSE, MEDIUM] : []) {
+      for (const sizes of this.total(i2) - 2 < MOST4 ? [WIDE, CLOSE, MEDIUM] : []) {
         this.sizes = sizes;
-        const all = this.placed(Array.from({ length: i2 + 2 }, (_, n) => n), i2);
+        const all = this.placed(Array.from({ length: this.total(i2) }, (_, n) => n), i2);
         if (end(all) <= room) return this.written(all);
       }
       this.sizes = WIDE;
@@ -25393,7 +25512,8 @@
         chips = more;
       }
       const { lead } = this.run.spec;
-      for (const n of [0, ...Array.from({ length: Math.min(i2, MOST4) }, (_, k) => i2 - 1 - k)]) {
+      const near = Array.from({ length: MOST4 }, (_, k) => this.labels ? [i2 - 1 - k, i2 + 1 + k] : [i2 - 1 - k]).flat();
+      for (const n of [0, ...near.filter((each) => each >= 0 && each < this.total(i2))]) {
         if (chosen.has(n) || n < (i2 < lead ? 0 : lead)) continue;
         const more = this.placed([...chosen, n], i2);
         if (end(more) > room) break;
@@ -25417,12 +25537,12 @@
     }
     placed(positions, i2) {
       const { gap, around, least, arrow, lettering } = this.sizes;
-      const text = (n) => this.shown(n, i2).length * this.scale * lettering;
-      const width = (n) => Math.max(least, text(n) + around) + (n > i2 ? arrow : 0);
+      const long = (n) => Math.max(this.shown(n, i2).length, this.labels ? shortened(this.answer(n), this.limit).length : 0);
+      const width = (n) => Math.max(least, long(n) * this.scale * lettering + around) + (n > i2 && !this.labels ? arrow : 0);
       const chips = [];
       let [left, before] = [2, -1];
       for (const n of positions.sort((a, b) => a - b)) {
-        if (n > before + 1 && n <= i2) left += this.widthOmitted(n - before - 1);
+        if (n > before + 1 && this.gaps(n, i2)) left += this.widthOmitted(n - before - 1);
         chips.push({ i: n, left, width: width(n) });
         left += width(n) + gap;
         before = n;
@@ -25437,10 +25557,10 @@
     omitted(before, next) {
       const missing = next.i - before - 1;
       const said2 = `${count(missing, "more position")}, not shown`;
-      const number3 = missing.toLocaleString("en");
+      const number4 = missing.toLocaleString("en");
       const item = el("li", { class: "omitted", title: said2 });
       item.append(
-        el("span", { class: "more", "aria-hidden": "true" }, number3, el("br"), "more"),
+        el("span", { class: "more", "aria-hidden": "true" }, number4, el("br"), "more"),
         el("span", { class: "said" }, said2)
       );
       const width = this.widthOmitted(missing);
@@ -25449,8 +25569,8 @@
       return item;
     }
     chip({ i: i2, left, width }, now) {
-      const { run, store } = this;
-      const kind = i2 > now ? "next" : i2 === now ? "now" : i2 < run.spec.prompt ? "prompt" : run.generated(i2) ? "made" : "bos";
+      const { store } = this;
+      const kind2 = this.kind(i2, now);
       const net = this.circuit && (i2 <= now || this.circuit.answered(now) !== null) ? this.circuit.said(i2) : null;
       const text = this.token(i2, now);
       const rule = this.description?.lookup(now)?.found;
@@ -25459,52 +25579,76 @@
         "button",
         {
           type: "button",
-          class: `chip ${kind} mono${looked}`,
+          class: `chip ${kind2} mono${looked}`,
           "aria-current": i2 === now ? "step" : null,
-          "aria-label": (i2 > now ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
+          "aria-label": (i2 > now && !this.labels ? `the answer: ${text}` : `position ${i2}: ${text}`) + (net === null ? "" : `, ${net}`),
           "data-position": i2,
           title: net ?? (this.shown(i2, now) === text ? null : text),
           click: () => store.set({ i: i2, playing: false })
         },
         this.shown(i2, now)
       );
-      const item = el("li", {}, button2, el("span", { class: "index" }, i2 > now ? "answer" : String(i2)));
-      if (i2 > now) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
+      const answered = !this.labels && i2 > now;
+      const item = el("li", {}, button2, el("span", { class: "index" }, answered ? "answer" : String(i2)), this.labels ? this.answerOf(i2, now) : null);
+      if (answered) item.prepend(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
       item.style.left = `${left}px`;
       item.style.width = `${width}px`;
       return item;
+    }
+    kind(i2, now) {
+      const { run } = this;
+      if (i2 === now) return "now";
+      if (this.labels) return this.ends.includes(run.rows.fed(i2)) ? "bos" : "given";
+      if (i2 > now) return "next";
+      return i2 < run.spec.prompt ? "prompt" : run.generated(i2) ? "made" : "bos";
+    }
+    /** The answer of the first output at a position. */
+    answer(i2) {
+      return this.run.rows.cell(this.run.spec.columns[1].name, i2);
+    }
+    answerOf(i2, now) {
+      const { run } = this;
+      const { name: name2 } = run.spec.columns[1];
+      const due = run.wrong(name2, i2);
+      const text = this.answer(i2);
+      const said2 = `${name2}: ${text}${due === void 0 ? "" : `, should be ${due}`}`;
+      return el("span", { class: `answer mono${i2 === now ? " now" : ""}${due === void 0 ? "" : " bad"}`, title: said2 }, shortened(text, this.limit));
     }
     drawArcs(i2, looks2, chips, width, layer2) {
       const middle = this.middles(looks2, chips, i2);
       const here = middle.get(i2);
       const first = chips[0].i ? chips[0].left / 2 : middle.get(0);
-      const order = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
+      const edge = (j) => middle.get(j) ?? (j === 0 ? first : chips.find((chip) => chip.i > j).left);
+      const order2 = looks2.map((_, n) => n).sort((a, b) => this.span(looks2[a], i2) - this.span(looks2[b], i2) || a - b);
       const height = LANE * (looks2.length + 0.5) + LOWEST;
       set(this.arcs, { width, height, viewBox: `0 0 ${width} ${height}` });
       const drawn = looks2.map((look, n) => {
-        const lift = LANE * order.indexOf(n) + LOWEST;
+        const lift = LANE * order2.indexOf(n) + LOWEST;
         const { label, name: name2, layer: l } = this.heads[n];
         const top2 = height - lift;
         const from = here + (n - (looks2.length - 1) / 2) * 5;
         const gap = look.runner < 0 ? "" : String(look.score - look.runnerScore);
         const group = svg("g", {
-          class: `arc hue${n % 7}${l === layer2 ? " chosen" : ""}`,
+          class: `arc hue${n % 7}${(this.lit?.size ? this.lit.has(label) : l === layer2) ? " chosen" : ""}${this.lit?.has(label) ? " lit" : ""}`,
           "data-head": label,
           "data-from": i2,
-          "data-to": look.uniform ? `0..${i2}` : look.sharers.join(" "),
+          "data-to": look.uniform ? `${look.sight[0]}..${look.sight[1] - 1}` : look.sharers.join(" "),
           "data-score": look.uniform ? "" : String(look.score),
           "data-runner": look.runner < 0 ? "" : look.runner,
           "data-runner-score": look.runner < 0 ? "" : String(look.runnerScore),
           "data-gap": gap
         });
-        const ends = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
-        const targets = ends.filter((j, k) => ends.findIndex((other) => middle.get(other) === middle.get(j)) === k);
+        const ends2 = look.uniform ? [] : look.sharers.filter((j) => middle.has(j));
+        const targets = ends2.filter((j, k) => ends2.findIndex((other) => middle.get(other) === middle.get(j)) === k);
         const dash = { "stroke-dasharray": DASHES[n % 7] || null };
-        const labels = [(from + (look.uniform ? first : middle.get(targets[0]) + (n - 3) * 3)) / 2, top2];
+        const [start, last2] = [look.sight[0], look.sight[1] - 1];
+        const [low, high] = [start === i2 ? from : edge(start), last2 === i2 ? from : edge(last2)];
+        const labels = [look.uniform ? (low + high) / 2 : (from + middle.get(targets[0]) + (n - 3) * 3) / 2, top2];
         if (look.uniform) {
-          group.append(svg("path", { d: `M${first} ${height}V${top2 + 8}Q${first} ${top2} ${first + 8} ${top2}H${from - 8}Q${from} ${top2} ${from} ${top2 + 8}V${height}`, ...dash }));
+          group.append(svg("path", { d: `M${low} ${height}V${top2 + 8}Q${low} ${top2} ${low + 8} ${top2}H${high - 8}Q${high} ${top2} ${high} ${top2 + 8}V${height}`, ...dash }));
+          if (start < i2 && i2 < last2) group.append(svg("path", { d: `M${from} ${top2}V${height}`, ...dash }));
           for (const chip of chips)
-            if (chip.i > 0 && chip.i < i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
+            if (chip.i > start && chip.i < last2 && chip.i !== i2) group.append(svg("path", { d: `M${middle.get(chip.i)} ${top2}v7` }));
         }
         for (const j of targets) {
           const to = Math.max(EDGE, middle.get(j) + (n - (looks2.length - 1) / 2) * 5);
@@ -25517,11 +25661,11 @@
           }
         }
         group.append(svg("rect", { x: labels[0] - 17, y: labels[1] - 11, width: 34, height: 22, rx: 11 }), svg("text", { x: labels[0], y: labels[1] + 5 }, label));
-        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look, i2)}`));
+        group.prepend(svg("title", {}, `head ${label}, ${name2}: ${described2(look)}`));
         return group;
       });
       this.arcs.replaceChildren(...[...drawn].sort((a, b) => Number(a.classList.contains("chosen")) - Number(b.classList.contains("chosen"))));
-      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look, i2)}`).join("; ") });
+      set(this.arcs, { "aria-label": looks2.map((look, n) => `head ${this.heads[n].label}: ${described2(look)}`).join("; ") });
     }
     /** Where the arcs end: at the middle of a token, and of the mark for omitted ones that describe the machine. */
     middles(looks2, chips, i2) {
@@ -25536,15 +25680,16 @@
       return middle;
     }
     span(look, i2) {
-      return look.uniform ? i2 + 0.5 : i2 - look.winner;
+      if (look.uniform) return Math.max(i2 - look.sight[0], look.sight[1] - 1 - i2) + 0.5;
+      return this.labels ? Math.max(...look.sharers.map((j) => Math.abs(i2 - j))) : i2 - look.winner;
     }
   };
   function end(chips) {
     const last2 = chips.at(-1);
     return last2.left + last2.width;
   }
-  function described2(look, i2) {
-    if (look.uniform) return `all scores are equal: the mean of all ${i2 + 1} positions`;
+  function described2(look) {
+    if (look.uniform) return `all scores are equal: the mean of all ${count(look.count, "position")}`;
     const where = look.count > 1 ? `shared by ${look.count} positions: ${look.sharers.join(", ")}` : `position ${look.winner}`;
     if (look.runner < 0) return `${where}, the only one there is`;
     const [score, runner] = apart(look.score, look.runnerScore);
@@ -25559,62 +25704,82 @@
   }
 
   // src/layers.ts
+  var MOST_NAMED = 12;
   var Layers = class {
-    constructor(run, store) {
+    constructor(run, store, model = null) {
       this.run = run;
       this.store = store;
-      this.cards = [this.embedding(), ...run.spec.layers.map((_, l) => this.card(l))];
+      this.model = model;
+      const { layers, labels, loops } = run.spec;
+      this.typeset = typesetter(run.spec);
+      this.cards = [this.embedding(), ...layers.map((_, l) => this.card(l))];
+      this.loops = loops.map(([first, last2]) => new Passes(run, store, first, last2));
+      this.outputs = labels ? this.answers() : null;
+      const items = this.cards.flatMap(({ card }, n) => [...this.loops.filter(({ first }) => first === n - 1).map(({ element }) => element), card]);
       this.element = el(
         "section",
         { class: "panel layers-panel", "aria-label": "The layers" },
-        el("h2", {}, "How the next token is computed"),
-        el("ol", { class: "layers" }, ...this.cards.map(({ card }) => card))
+        el("h2", {}, labels ? "How the outputs are computed" : "How the next token is computed"),
+        el("ol", { class: "layers" }, ...items, this.outputs?.card)
       );
     }
     run;
     store;
+    model;
     element;
+    typeset;
+    /** The embedding, then the layers. */
     cards;
-    draw(position, layer2) {
-      const i2 = Math.min(position, this.run.count - 1);
-      this.cards.forEach(({ card, button: button2, heads, wrote }, n) => {
-        const l = n - 1;
-        card.classList.toggle("chosen", l === layer2);
-        set(button2, { "aria-pressed": l === layer2 ? "true" : "false" });
-        heads.replaceChildren(...this.heads(l, i2));
-        wrote.replaceChildren(...this.wrote(l, i2));
+    loops;
+    outputs;
+    draw(position, chosen) {
+      const { run } = this;
+      const i2 = Math.min(position, run.count - 1);
+      const layer2 = run.layerOf(chosen);
+      const steps = [-1, ...run.stepsWith(chosen)];
+      this.cards.forEach((card, n) => {
+        mark(card, n - 1 === layer2);
+        card.heads.replaceChildren(...this.heads(n - 1, steps[n], i2));
+        card.wrote.replaceChildren(...this.wrote(steps[n], i2));
       });
+      for (const loop of this.loops) loop.draw(steps[loop.first + 1]);
+      if (!this.outputs) return;
+      mark(this.outputs, layer2 === run.spec.layers.length);
+      this.outputs.wrote.replaceChildren(...this.answered(i2));
     }
     /** What the stream contains before the first layer. */
     embedding() {
       const wrote = el("p", { class: "wrote" });
-      const button2 = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: -1 }) },
-        el("span", { class: "number" }, "0"),
-        "embedding"
-      );
+      const button2 = this.button("0", "embedding", () => -1);
       const meaning = el("span", { class: "meaning" }, "the token at this position, and the position itself");
       const card = el("li", { class: "layer", "data-layer": 0 }, el("div", { class: "top" }, button2, meaning), wrote);
       return { card, button: button2, heads: el("ul"), wrote };
     }
+    /** What is read off the stream after the last layer. */
+    answers() {
+      const wrote = el("p", { class: "wrote" });
+      const button2 = this.button("✓", "outputs", () => this.store.top);
+      const meaning = el("span", { class: "meaning" }, "what the unembedding reads off the stream after the last layer");
+      const card = el("li", { class: "layer outputs-card", "data-layer": this.run.spec.layers.length + 1 }, el("div", { class: "top" }, button2, meaning), wrote);
+      return { card, button: button2, heads: el("ul"), wrote };
+    }
+    button(number4, name2, step) {
+      const click = () => this.store.set({ layer: step() });
+      return el("button", { type: "button", class: "layer-name", "aria-pressed": "false", click }, el("span", { class: "number" }, number4), name2);
+    }
     card(l) {
-      const layer2 = this.run.spec.layers[l];
+      const { run, typeset } = this;
+      const layer2 = run.spec.layers[l];
       const heads = el("ul", { class: "looks" });
       const wrote = el("p", { class: "wrote" });
-      const button2 = el(
-        "button",
-        { type: "button", class: "layer-name", "aria-pressed": "false", click: () => this.store.set({ layer: l }) },
-        el("span", { class: "number" }, String(l + 1)),
-        layer2.name
-      );
+      const button2 = this.button(String(l + 1), layer2.name, () => run.stepsWith(this.store.now.layer)[l]);
       const weights = el(
         "div",
         { class: "weights", hidden: true },
         ...layer2.heads.map(
-          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...math(head.score))
+          (head, k) => el("p", { class: "score" }, el("b", {}, `${l + 1}.${k + 1} `), "score of j seen from i: ", ...typeset(head.score))
         ),
-        el("pre", { tabindex: 0 }, this.run.weights[l])
+        el("pre", { tabindex: 0 }, run.weights[l])
       );
       const more = el("button", {
         type: "button",
@@ -25626,26 +25791,39 @@
           set(more, { "aria-expanded": String(!weights.hidden) });
         }
       }, "weights");
+      const equations = this.equations(l);
       const card = el(
         "li",
         { class: "layer", "data-layer": l + 1 },
-        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...math(layer2.equation)), el("span", { class: "source" }, layer2.source)),
-        el("p", { class: "meaning" }, layer2.meaning),
+        el("div", { class: "top" }, button2, el("span", { class: "equation" }, ...typeset(layer2.equation)), el("span", { class: "source" }, layer2.source)),
+        equations.length ? el("ul", { class: "equations" }, ...equations) : el("p", { class: "meaning" }, layer2.meaning),
         heads,
         el("div", { class: "bottom" }, wrote, more),
         weights
       );
       return { card, button: button2, heads, wrote };
     }
-    heads(l, i2) {
+    /** The equations of the variables that a layer writes, where it has none of its own. */
+    equations(l) {
+      const { model, run } = this;
+      if (!model || run.spec.layers[l].equation) return [];
+      const written = model.variables.filter(({ stored, since }) => stored && since.layer === l + 1);
+      return written.map(({ name: name2, formula, meaning }) => el("li", { title: meaning }, el("b", {}, name2), ` = ${formula}`));
+    }
+    /** The equation of the positions that a head attends to, where the model has one. */
+    pattern(claim) {
+      return this.run.spec.labels ? this.model?.patterns.find((each) => each.claim === claim)?.formula ?? null : null;
+    }
+    heads(l, step, i2) {
       const before = this.run.spec.layers.slice(0, Math.max(0, l)).reduce((sum, layer2) => sum + layer2.heads.length, 0);
       return (this.run.spec.layers[l]?.heads ?? []).map((head, k) => {
-        const look = this.run.look(l, k, i2);
+        const look = this.run.look(step, k, i2);
         const fact = (name2, value, full) => el("span", { class: "fact", title: String(full) }, `${name2} `, el("b", {}, value));
-        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(i2 + 1, "position")}` : look.count > 1 ? `${i2} → ${look.sharers.join(", ")}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
+        const named = look.sharers.slice(0, MOST_NAMED).join(", ") + (look.sharers.length > MOST_NAMED ? ", …" : "");
+        const where = look.uniform ? `all scores are ${digits(look.score)}: the mean of all ${count(look.count, "position")}` : look.count > 1 ? `${i2} → ${named}: ${count(look.count, "position")} share the weight` : `${i2} → ${look.winner}`;
         const token3 = look.uniform || look.count > 1 ? null : el("span", { class: "mono token" }, this.run.rows.fed(look.winner));
         const [score, runner] = apart(look.score, look.runnerScore);
-        const facts = look.uniform || i2 === 0 ? [] : [
+        const facts = look.uniform || look.sight[1] - look.sight[0] < 2 ? [] : [
           fact("score", score, look.score),
           ...look.runner < 0 ? [] : [
             fact(`runner-up ${look.runner}:`, runner, look.runnerScore),
@@ -25653,30 +25831,89 @@
           ]
         ];
         const n = before + k;
+        const formula = this.pattern(head.claim);
         return el(
           "li",
           { class: `look hue${n % 7}`, "data-head": `${l + 1}.${k + 1}` },
           sample(n),
           el("b", { class: "tag" }, `${l + 1}.${k + 1}`),
-          el("span", { class: "head-name" }, ...math(head.name)),
+          el("span", { class: "head-name" }, ...this.typeset(formula ?? head.name)),
           el("span", { class: "where" }, where),
           token3,
           ...facts
         );
       });
     }
-    wrote(l, i2) {
+    wrote(step, i2) {
       const { run } = this;
       const changed = run.spec.subspaces.flatMap(
-        (subspace, n) => run.changed(n, l, i2) ? [el("span", { class: "value" }, ...math(symbolOf(subspace.name)), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * l + 2, i2), i2)))] : []
+        (subspace, n) => run.changed(n, step, i2) ? [el("span", { class: "value" }, ...symbol(run, subspace.name), " = ", el("b", { class: "mono" }, words(subspace, run.value(n, 2 * step + 2, i2), i2)))] : []
       );
       return changed.length ? ["writes ", ...changed] : ["writes nothing here"];
     }
+    /** The outputs at a position, each with the result of the comparison. */
+    answered(i2) {
+      const { run } = this;
+      return run.spec.columns.slice(1).map(({ name: name2 }) => {
+        const due = run.wrong(name2, i2);
+        const tick = due !== void 0 ? el("span", { class: "tick bad" }, ` ✗ should be ${due}`) : run.compared(name2, i2) ? el("span", { class: "tick" }, "✓") : null;
+        return el("span", { class: "value" }, name2, " = ", el("b", { class: "mono" }, run.rows.cell(name2, i2)), tick);
+      });
+    }
   };
+  function mark({ card, button: button2 }, chosen) {
+    card.classList.toggle("chosen", chosen);
+    set(button2, { "aria-pressed": String(chosen) });
+  }
+  function symbol(run, name2) {
+    return typesetter(run.spec)(run.spec.labels ? name2 : symbolOf(name2));
+  }
+  var Passes = class {
+    constructor(run, store, first, last2) {
+      this.run = run;
+      this.store = store;
+      this.first = first;
+      const button2 = (sign, name2, by) => el("button", { type: "button", class: "small", "aria-label": name2, title: name2, click: () => this.turn(by) }, sign);
+      this.back = button2("‹", "the pass before", -1);
+      this.on = button2("›", "the next pass", 1);
+      const what = first === last2 ? `layer ${first + 1} is run again and again:` : `layers ${first + 1} to ${last2 + 1} are run again and again:`;
+      this.element = el("li", { class: "loop" }, what, this.back, this.text, this.on);
+    }
+    run;
+    store;
+    first;
+    element;
+    text = el("b", {});
+    back;
+    on;
+    pass = 1;
+    /** step: that of its first layer in the pass that is shown. */
+    draw(step) {
+      const all = this.run.passes(this.first);
+      this.pass = this.run.spec.steps[step][1];
+      this.text.textContent = `pass ${this.pass} of ${all}`;
+      set(this.back, { disabled: this.pass === 1 });
+      set(this.on, { disabled: this.pass === all });
+    }
+    /** Choose another pass, at the layer that is chosen, or the first. */
+    turn(by) {
+      const { steps, loops } = this.run.spec;
+      const [first, last2] = loops.find((loop) => loop[0] === this.first);
+      const layer2 = this.run.layerOf(this.store.now.layer);
+      const wanted = layer2 >= first && layer2 <= last2 ? layer2 : first;
+      this.store.set({ layer: steps.findIndex(([each, pass]) => each === wanted && pass === this.pass + by), playing: false });
+    }
+  };
+  function stepNamed(run, step) {
+    if (step < 0) return "the embedding";
+    if (step >= run.steps) return "the outputs";
+    const [layer2, pass] = run.spec.steps[step];
+    return `layer ${layer2 + 1}${pass ? `, pass ${pass}` : ""}`;
+  }
   var Stream = class {
     constructor(run, store) {
       this.run = run;
-      const names = ["the embedding", ...run.spec.layers.map((layer2, l) => `layer ${l + 1}: ${layer2.name}`)];
+      const names = ["the embedding", ...run.spec.steps.map(([layer2], step) => `${stepNamed(run, step)}: ${run.spec.layers[layer2].name}`)];
       this.choice = el(
         "select",
         { "aria-label": "After which layer", change: () => store.set({ layer: Number(this.choice.value) }) },
@@ -25701,10 +25938,11 @@
     list = el("ul", { class: "stream" });
     choice;
     raw;
-    draw(position, layer2, raw) {
+    /** held: the subspace to mark, of what is chosen elsewhere. */
+    draw(position, layer2, raw, held = null) {
       const { run } = this;
       const i2 = Math.min(position, run.count - 1);
-      this.choice.value = String(layer2);
+      this.choice.value = String(Math.min(layer2, run.steps - 1));
       this.title.textContent = `at position ${i2}`;
       set(this.raw, { "aria-pressed": String(raw) });
       this.list.replaceChildren(
@@ -25716,9 +25954,9 @@
           return [
             el(
               "li",
-              { class: `${changed ? "changed" : ""} ${empty2 ? "empty" : ""}`, "data-subspace": subspace.name },
+              { class: `${changed ? "changed" : ""} ${empty2 ? "empty" : ""} ${n === held ? "held" : ""}`, "data-subspace": subspace.name },
               el("span", { class: "mark" }, changed ? "◆" : ""),
-              el("span", { class: "name", title: subspace.name }, ...math(symbolOf(subspace.name))),
+              el("span", { class: "name", title: subspace.name }, ...symbol(run, subspace.name)),
               el("span", { class: "mono words" }, words(subspace, value, i2)),
               raw ? el("code", {}, `[${value.coordinates.map(String).join(", ")}]`) : null
             )
@@ -25734,16 +25972,17 @@
       this.model = model;
       this.run = run;
       this.store = store;
+      const typeset = typesetter(run.spec);
       const variables = model.variables.map((each) => [each.name, each.meaning, each.formula, each.source, each.stored ? this.writer(each.since) : "", each.read_by]);
-      const heads = model.patterns.map((each) => [each.claim, each.meaning, each.formula, each.source]);
-      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables);
+      const heads = model.patterns.map((each) => [each.name || each.claim, each.meaning, each.formula, each.source]);
+      const first = table("Variables, in the order in which they are computed", ["variable", "what it is", "equation", "source", "written by", "read by"], variables, typeset);
       this.rows = [...first.querySelectorAll("tbody tr")];
       this.element = el(
         "details",
         { class: "panel model-panel" },
         el("summary", {}, el("h2", {}, "The model ", el("span", {}, "every variable, its equation, and what reads it"))),
         first,
-        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads) : null
+        heads.length ? table("Where heads look", ["heads attend to", "which is", "equation", "source"], heads, typeset) : null
       );
     }
     model;
@@ -25753,21 +25992,33 @@
     rows;
     /** Mark the variables that a layer writes. */
     draw(layer2) {
-      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === layer2 + 1));
+      const number4 = this.run.layerOf(layer2) + 1;
+      this.model.variables.forEach(({ stored, since }, n) => this.rows[n].classList.toggle("chosen", stored && since.layer === number4));
     }
     /** The button that chooses the layer which writes a variable. */
     writer({ layer: layer2, part }) {
       const name2 = layer2 === 0 ? "embedding" : `layer ${layer2} (${this.run.spec.layers[layer2 - 1]?.name ?? ""}), ${part.replace("_", "-")}`;
-      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: layer2 - 1 }) }, name2);
+      return el("button", { type: "button", class: "small", click: () => this.store.set({ layer: this.run.stepsWith(this.store.now.layer)[layer2 - 1] ?? -1 }) }, name2);
     }
   };
-  function table(caption, headings, rows) {
+  function table(caption, headings, rows, typeset) {
     const filled = headings.map((_, column2) => rows.some((row) => row[column2] !== ""));
     const kept2 = (cells) => cells.filter((_, column2) => filled[column2]);
     const head = el("tr", {}, ...kept2(headings).map((heading2) => el("th", { scope: "col" }, heading2)));
-    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? math(cell) : [cell]))));
+    const body = rows.map((row) => el("tr", {}, ...kept2(row).map((cell) => el("td", {}, ...typeof cell === "string" ? typeset(cell) : [cell]))));
     return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)));
   }
+
+  // src/picture.ts
+  var Picture = class extends Graph {
+    constructor({ name: name2, graph }, buffers, redraw) {
+      super(name2, graph, buffers, redraw);
+      set(this.scroll, { "aria-label": `The ${name2}` });
+    }
+    /** It shows the same at every position. */
+    draw() {
+    }
+  };
 
   // src/rules.ts
   var MOST5 = 40;
@@ -25775,7 +26026,7 @@
     constructor(description, store) {
       this.description = description;
       this.store = store;
-      const { run, rules, tape, number: number3 } = description;
+      const { run, rules, tape, number: number4 } = description;
       const { lead, prompt } = run.spec;
       if (tape !== null) this.list.append(el("li", {}, this.token(0)));
       for (const rule of rules) {
@@ -25786,7 +26037,7 @@
       const symbols = Array.from({ length: Math.min(prompt - lead, MOST5) }, (_, n) => this.token(lead + n));
       const more = prompt - lead - symbols.length;
       this.list.append(el("li", { class: "prompt-word" }, ...symbols, more > 0 ? el("span", { class: "meaning" }, `and ${more} more`) : null, this.token(prompt)));
-      set(this.said, { class: `lookup hue${number3 % 7}` });
+      set(this.said, { class: `lookup hue${number4 % 7}` });
       const told = `${count(rules.length, "rule")} in ${count(lead, "token")}, then the input`;
       this.element = el(
         "section",
@@ -25822,16 +26073,16 @@
     }
     token(i2) {
       const text = this.description.run.rows.fed(i2);
-      const kind = i2 >= this.description.run.spec.lead ? "symbol" : "";
+      const kind2 = i2 >= this.description.run.spec.lead ? "symbol" : "";
       const act = () => this.store.set({ i: i2, playing: false });
-      const button2 = el("button", { type: "button", class: `prompt-token mono ${kind}`, "data-token": i2, "aria-label": `position ${i2}: ${text}`, title: `position ${i2}`, click: act }, text);
+      const button2 = el("button", { type: "button", class: `prompt-token mono ${kind2}`, "data-token": i2, "aria-label": `position ${i2}: ${text}`, title: `position ${i2}`, click: act }, text);
       this.tokens.set(i2, button2);
       return button2;
     }
     says(lookup) {
-      const { label, number: number3 } = this.description;
+      const { label, number: number4 } = this.description;
       if (!lookup) return ["The machine has no state yet: no rule is looked up."];
-      return [sample(number3), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
+      return [sample(number4), el("b", { class: "tag" }, label), el("span", {}, ...lookedUp(lookup))];
     }
     /** Bring what is marked into view, in the list alone: the page stays where it is. */
     show(lookup, i2) {
@@ -25843,25 +26094,1534 @@
     }
   };
 
+  // src/live/truth/atoms.ts
+  var Fraction = class {
+    over;
+    under;
+    constructor(over, under = 1n) {
+      const common = under === 1n ? 1n : gcd(over < 0n ? -over : over, under < 0n ? -under : under) * (under < 0n ? -1n : 1n);
+      [this.over, this.under] = [over / common, under / common];
+    }
+  };
+  var ValueRefused = class extends Error {
+    name = "ValueRefused";
+  };
+  var MOST_BITS = 1 << 16;
+  var MOST_LETTERS = 1 << 20;
+  function atomOf(spec) {
+    if (typeof spec === "number") return BigInt(spec);
+    if (typeof spec !== "object") return spec;
+    return "whole" in spec ? BigInt(spec.whole) : new Fraction(BigInt(spec.over[0]), BigInt(spec.over[1]));
+  }
+  function gcd(a, b) {
+    while (b) [a, b] = [b, a % b];
+    return a || 1n;
+  }
+  function shownAtom(value) {
+    if (typeof value === "string") return value;
+    if (typeof value === "boolean") return value ? "T" : "F";
+    if (typeof value === "bigint") return String(value);
+    return value.under === 1n ? String(value.over) : `${value.over}/${value.under}`;
+  }
+  function shownValue(value, numeric) {
+    return numeric && typeof value === "boolean" ? String(Number(value)) : shownAtom(value);
+  }
+  function shown2(value) {
+    if (typeof value === "string") return `"${value}"`;
+    if (typeof value === "boolean") return value ? "True" : "False";
+    if (typeof value === "bigint") return String(value);
+    if (value.under === 1n) return `${value.over}.0`;
+    let [digits2, rest] = [0, value.under];
+    while ([0n, 2n, 4n, 5n, 6n, 8n].includes(rest % 10n) && rest > 1n && digits2 < 60) {
+      rest /= gcd(rest, 10n);
+      digits2++;
+    }
+    if (rest !== 1n) return shownAtom(value);
+    const size = value.over < 0n ? -value.over : value.over;
+    const decimal = String(size * 10n ** BigInt(digits2) / value.under).padStart(digits2 + 1, "0");
+    return `${value.over < 0n ? "-" : ""}${decimal.slice(0, -digits2)}.${decimal.slice(-digits2)}`;
+  }
+  function kind(value) {
+    if (typeof value === "string") return "text";
+    if (typeof value === "boolean") return "truth value";
+    return typeof value === "bigint" ? "whole number" : "float";
+  }
+  function refused(word, ...values) {
+    return new ValueRefused(`'${word}' cannot be applied to ${values.map((v) => `the ${kind(v)} ${shown2(v)}`).join(" and ")}`);
+  }
+  function whole2(value) {
+    return typeof value === "boolean" ? BigInt(value) : value;
+  }
+  function fraction(value) {
+    return value instanceof Fraction ? value : new Fraction(whole2(value));
+  }
+  function exactly(a, b, wholes, fractions) {
+    if (a instanceof Fraction || b instanceof Fraction) return fractions(fraction(a), fraction(b));
+    return wholes(whole2(a), whole2(b));
+  }
+  function two(sign, a, b) {
+    if (typeof a === "string" || typeof b === "string") throw refused(sign, a, b);
+    return [a, b];
+  }
+  function floored(a, b) {
+    const quotient = a / b;
+    return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient;
+  }
+  function floorOf(a, b) {
+    return floored(a.over * b.under, a.under * b.over);
+  }
+  function isZero(value) {
+    return value instanceof Fraction ? value.over === 0n : !value;
+  }
+  function bits(number4) {
+    const size = number4 < 0n ? -number4 : number4;
+    return size ? size.toString(2).length : 0;
+  }
+  function bounded(value) {
+    const { over, under } = fraction(value);
+    if (bits(over) + bits(under) > MOST_BITS) throw tooManyDigits();
+    return value;
+  }
+  function tooManyDigits() {
+    return new ValueRefused(`the number has more than ${thousands(MOST_BITS)} binary digits`);
+  }
+  function tooLong() {
+    return new ValueRefused(`the text has more than ${thousands(MOST_LETTERS)} characters`);
+  }
+  function letters(text) {
+    let count2 = 0;
+    for (const _ of text) count2++;
+    return count2;
+  }
+  function mean(values) {
+    let sum = 0n;
+    for (const value of values) sum = plus(sum, value);
+    const { over, under } = fraction(sum);
+    return new Fraction(over, under * BigInt(values.length));
+  }
+  function plus(a, b) {
+    return exactly(a, b, (x, y) => x + y, (x, y) => new Fraction(x.over * y.under + y.over * x.under, x.under * y.under));
+  }
+  function times(a, b) {
+    return exactly(a, b, (x, y) => x * y, (x, y) => new Fraction(x.over * y.over, x.under * y.under));
+  }
+  function negated(a) {
+    return a instanceof Fraction ? new Fraction(-a.over, a.under) : -whole2(a);
+  }
+  function power(a, b) {
+    const [base2, exponent] = two("^", a, b).map(fraction);
+    if (base2.over === 0n && exponent.over < 0n) throw new ValueRefused("division by zero: a power of 0 with a negative exponent");
+    const size = Math.max(bits(base2.over), bits(base2.under));
+    if (size > 1 && BigInt(size) * absolute(exponent.over) > BigInt(MOST_BITS) * exponent.under) throw tooManyDigits();
+    if (exponent.under === 1n) {
+      const made = raised(base2, exponent.over);
+      return a instanceof Fraction || b instanceof Fraction || exponent.over < 0n ? made : made.over;
+    }
+    if (base2.over < 0n) throw new ValueRefused(`${shown2(a)} ^ ${shown2(b)} is not a real number`);
+    const [over, under] = [root(base2.over, exponent.under), root(base2.under, exponent.under)];
+    if (over === null || under === null) throw new ValueRefused(`${shown2(a)} ^ ${shown2(b)} is irrational, and values are exact`);
+    return raised(new Fraction(over, under || 1n), exponent.over);
+  }
+  function raised({ over, under }, exponent) {
+    if (exponent >= 0n) return new Fraction(rise(over, exponent), rise(under, exponent));
+    return new Fraction(rise(under, -exponent), rise(over, -exponent));
+  }
+  function rise(base2, exponent) {
+    if (base2 === 0n || base2 === 1n) return exponent === 0n ? 1n : base2;
+    return base2 === -1n ? exponent % 2n ? -1n : 1n : base2 ** exponent;
+  }
+  function absolute(number4) {
+    return number4 < 0n ? -number4 : number4;
+  }
+  function root(number4, degree) {
+    if (number4 < 2n) return number4;
+    if (degree >= BigInt(bits(number4))) return null;
+    let [low, high] = [0n, 1n << BigInt(bits(number4)) / degree + 1n];
+    while (low < high) {
+      const middle = (low + high) / 2n;
+      if (middle ** degree < number4) low = middle + 1n;
+      else high = middle;
+    }
+    return low ** degree === number4 ? low : null;
+  }
+  function rounded(a) {
+    if (!(a instanceof Fraction)) return whole2(a);
+    const below = floored(a.over, a.under);
+    const twice = 2n * (a.over - below * a.under);
+    if (twice === a.under) return below % 2n === 0n ? below : below + 1n;
+    return twice < a.under ? below : below + 1n;
+  }
+  function nearest(value) {
+    if (!(value instanceof Fraction)) return Number(whole2(value));
+    const { under } = value;
+    const over = absolute(value.over);
+    if (!over) return 0;
+    const shift2 = BigInt(Math.max(0, 66 - bits(over) + bits(under)));
+    const scaled = over << shift2;
+    const quotient = scaled / under;
+    const sticky = scaled % under ? quotient | 1n : quotient;
+    const size = shift2 > 1000n ? tiny(sticky, shift2) : Number(sticky) / 2 ** Number(shift2);
+    return value.over < 0n ? -size : size;
+  }
+  function tiny(number4, shift2) {
+    const spare = BigInt(Math.max(0, Number(shift2) - 1074));
+    const kept2 = number4 >> spare;
+    const half = spare ? number4 >> spare - 1n & 1n : 0n;
+    const rest = spare > 1n ? number4 & (1n << spare - 1n) - 1n : 0n;
+    const up = half && (rest || kept2 & 1n) ? 1n : 0n;
+    const fits = bits(number4) - Number(shift2) > -1022;
+    if (fits) return Number(number4) / 2 ** 1e3 / 2 ** (Number(shift2) - 1e3);
+    return Number(kept2 + up) * 2 ** -1074;
+  }
+  function equal(a, b) {
+    if (typeof a === "string" || typeof b === "string") return a === b;
+    const [x, y] = [fraction(a), fraction(b)];
+    return x.over === y.over && x.under === y.under;
+  }
+  function keyOf(value) {
+    if (typeof value === "string") return `"${value}`;
+    const { over, under } = fraction(value);
+    return `${over}/${under}`;
+  }
+  function order(a, b) {
+    if (typeof a === "string" && typeof b === "string") return byCodePoint(a, b);
+    const [x, y] = [fraction(a), fraction(b)];
+    const difference = x.over * y.under - y.over * x.under;
+    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+  }
+  function byCodePoint(a, b) {
+    const [x, y] = [[...a], [...b]];
+    for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n].codePointAt(0) - y[n].codePointAt(0);
+    return x.length - y.length;
+  }
+  function compare2(sign, holds) {
+    return (a, b) => {
+      if (typeof a === "string" !== (typeof b === "string")) throw refused(sign, a, b);
+      return holds(order(a, b));
+    };
+  }
+  function truthy(value) {
+    return typeof value === "string" ? value !== "" : !isZero(value);
+  }
+  function number3(word, of) {
+    return (a) => {
+      if (typeof a === "string") throw refused(word, a);
+      return of(a);
+    };
+  }
+  var UNARY = {
+    not: (a) => !truthy(a),
+    neg: number3("-", negated),
+    pos: number3("+", (a) => a instanceof Fraction ? a : whole2(a)),
+    round: number3("round", rounded),
+    indicator: (a) => truthy(a) ? 1n : 0n
+  };
+  var BINARY = {
+    "+": (a, b) => {
+      if (typeof a === "string" && typeof b === "string") {
+        if (letters(a) + letters(b) > MOST_LETTERS) throw tooLong();
+        return a + b;
+      }
+      return plus(...two("+", a, b));
+    },
+    "-": (a, b) => {
+      const [x, y] = two("-", a, b);
+      return plus(x, negated(y));
+    },
+    "*": (a, b) => {
+      const [text, count2] = typeof a === "string" ? [a, b] : [b, a];
+      if (typeof text !== "string") return bounded(times(...two("*", a, b)));
+      if (typeof count2 === "string" || count2 instanceof Fraction) throw refused("*", a, b);
+      const many = whole2(count2) < 0n ? 0n : whole2(count2);
+      if (BigInt(letters(text)) * many > BigInt(MOST_LETTERS)) throw tooLong();
+      return text ? text.repeat(Number(many)) : "";
+    },
+    "/": (a, b) => {
+      const [x, y] = two("/", a, b).map(fraction);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return new Fraction(x.over * y.under, x.under * y.over);
+    },
+    "//": (a, b) => {
+      const [x, y] = two("//", a, b);
+      if (isZero(y)) throw new ValueRefused("division by zero");
+      return exactly(x, y, floored, (p, q) => new Fraction(floorOf(p, q)));
+    },
+    "%": (a, b) => {
+      const [x, y] = two("%", a, b);
+      if (isZero(y)) throw new ValueRefused("remainder of a division by zero");
+      return exactly(
+        x,
+        y,
+        (p, q) => p - q * floored(p, q),
+        (p, q) => fraction(plus(p, negated(times(q, floorOf(p, q)))))
+      );
+    },
+    "^": power,
+    "==": equal,
+    "<": compare2("<", (order2) => order2 < 0),
+    "<=": compare2("<=", (order2) => order2 <= 0),
+    ">": compare2(">", (order2) => order2 > 0),
+    ">=": compare2(">=", (order2) => order2 >= 0),
+    and: (a, b) => truthy(a) && truthy(b),
+    or: (a, b) => truthy(a) || truthy(b)
+  };
+  var RELATIONS = { ...BINARY, "!=": (a, b) => !equal(a, b) };
+  function oneType(values) {
+    return values.every((value) => typeof value === "string" === (typeof values[0] === "string"));
+  }
+  function averaged(values) {
+    return !values.some((value) => typeof value === "string") && !values.every((value) => typeof value === "boolean");
+  }
+
+  // src/sequence/scheme.ts
+  var Scheme = class {
+    constructor(spec) {
+      this.spec = spec;
+      const { nodes } = spec;
+      this.has = nodes.map(({ kind: kind2, box }) => box && kind2 === "sop");
+      nodes.forEach((node, n) => {
+        if (node.operator === "aggregate" && this.has[n]) this.has[node.arguments[0]] = true;
+      });
+      this.layers = [];
+      for (const node of nodes) {
+        this.layers.push(this.since(node));
+        this.ended.push(node.operator === "looped" || node.kind !== "loop" && node.arguments.some((part) => this.ended[part]));
+      }
+      const layers = [...new Set(this.layers.filter((_, n) => this.has[n]))].sort((a, b) => a - b);
+      this.bands = layers.map((layer2) => ({ layer: layer2, rows: this.inside(layer2) }));
+      this.rows = this.bands.flatMap((band) => band.rows);
+      this.edges = [...this.rows.flatMap((row) => this.into(row)), ...nodes.flatMap((node) => this.again(node))];
+    }
+    spec;
+    bands;
+    edges;
+    /** The nodes with rows, from top to bottom. */
+    rows;
+    has;
+    layers;
+    /** Whether a node is made of what a loop leaves. */
+    ended = [];
+    /** The layer of the weights after which a node is known, from 0; -1: from the embedding on. */
+    layer(number4) {
+      return this.layers[number4];
+    }
+    /** Whether a node is made of what a loop leaves, so that it is known after the last pass. */
+    afterLoop(number4) {
+      return this.ended[number4];
+    }
+    /** Whether a node has a row. */
+    row(number4) {
+      return this.has[number4];
+    }
+    /** The heads of the weights that look where a selector selects, or where that of an aggregate does: layer and head, from 0. */
+    heads(number4) {
+      const selector = this.selector(number4);
+      if (selector === null) return [];
+      const own = this.spec.nodes[selector].heads;
+      return own.length ? own : this.spec.nodes[number4].heads;
+    }
+    /** A selector itself, or that of an aggregate; null of other nodes. */
+    selector(number4) {
+      const node = this.spec.nodes[number4];
+      if (node.kind === "selector") return number4;
+      return node.operator === "aggregate" ? node.arguments[0] : null;
+    }
+    /** The s-ops that a selector compares, as they are written: keys and queries, each once and without constants. */
+    compared(selector) {
+      const { nodes } = this.spec;
+      const [keys2, queries] = [/* @__PURE__ */ new Set(), /* @__PURE__ */ new Set()];
+      const visit = (number4) => {
+        const node = nodes[number4];
+        if (node.operator !== "select") return node.arguments.forEach(visit);
+        const [key, query] = node.arguments;
+        if (nodes[key].operator !== "constant") keys2.add(key);
+        if (nodes[query].operator !== "constant") queries.add(query);
+      };
+      visit(selector);
+      return { keys: [...keys2], queries: [...queries] };
+    }
+    /** The aggregates with rows of a selector. */
+    aggregates(selector) {
+      return this.rows.filter((row) => row !== selector && this.selector(row) === selector);
+    }
+    /** The edges to a row: from the rows that it is made of. */
+    into(to) {
+      const node = this.spec.nodes[to];
+      const from = (numbers, role) => this.behind(numbers).map((number4) => ({ from: number4, to, role }));
+      if (node.kind === "selector") {
+        const { keys: keys2, queries } = this.compared(to);
+        return [...from(keys2, "key"), ...from(queries, "query")];
+      }
+      if (node.operator === "aggregate") return [{ from: node.arguments[0], to, role: "selector" }, ...from([node.arguments[1]], "value")];
+      return from(parts(node), "part");
+    }
+    /** The edges of a loop: from what a pass makes to what the next one begins with. */
+    again(node) {
+      if (node.operator !== "repeat") return [];
+      return node.states.flatMap((to, n) => this.has[to] ? this.behind([node.nexts[n]]).filter((from) => from !== to).map((from) => ({ from, to, role: "again" })) : []);
+    }
+    /** The rows that nodes stand for: their own, or those of what they are made of; each once. */
+    behind(numbers) {
+      const found = /* @__PURE__ */ new Set();
+      const visit = (number4) => {
+        if (this.has[number4]) found.add(number4);
+        else parts(this.spec.nodes[number4]).forEach(visit);
+      };
+      numbers.forEach(visit);
+      return [...found].sort((a, b) => a - b);
+    }
+    /** The cells that a cell is made of: the other end of each edge, and the position there. */
+    sources({ node, at }, { selected: selected3 }) {
+      const selector = this.selector(node);
+      const row = selector === null ? [] : selected3[selector][at];
+      return this.into(node).flatMap((edge) => {
+        if (edge.role !== "key" && edge.role !== "value") return [{ ...edge, at }];
+        return row.flatMap((on, k) => on ? [{ ...edge, at: k }] : []);
+      });
+    }
+    /** All cells that a cell depends on. */
+    upstream(place, evaluated) {
+      const found = /* @__PURE__ */ new Map();
+      const waiting = [place];
+      for (let here = waiting.pop(); here; here = waiting.pop())
+        for (const { from, at } of this.sources(here, evaluated)) {
+          const name2 = `${from}:${at}`;
+          if (found.has(name2)) continue;
+          found.set(name2, { node: from, at });
+          waiting.push({ node: from, at });
+        }
+      return [...found.values()];
+    }
+    since(node) {
+      if (node.heads.length) return Math.max(...node.heads.map(([layer2]) => layer2));
+      if (node.operator === "aggregate" && this.spec.nodes[node.arguments[0]].heads.length) return this.layers[node.arguments[0]];
+      return node.since ?? Math.max(-1, ...node.arguments.map((part) => this.layers[part] ?? -1));
+    }
+    /** The rows of a layer: each selector before what it aggregates, anything after what it is made of. */
+    inside(layer2) {
+      const here = this.layers.flatMap((own, number4) => own === layer2 && this.has[number4] ? [number4] : []);
+      const order2 = here.flatMap((number4) => this.spec.nodes[number4].kind === "selector" ? [number4, ...here.filter((each) => this.spec.nodes[each].operator === "aggregate" && this.selector(each) === number4)] : []);
+      return [...order2, ...here.filter((number4) => !order2.includes(number4))];
+    }
+  };
+  function parts(node) {
+    return node.operator === "looped" ? [node.arguments[1]] : node.arguments;
+  }
+  function kindOf(node, values) {
+    if (node.kind === "selector") return "selector";
+    if (typeof values[0] === "string") return "token";
+    return values.every((value) => typeof value === "boolean") && !node.numeric ? "truth" : "number";
+  }
+  function sizeOf(value) {
+    return typeof value === "string" ? null : Math.abs(nearest(value));
+  }
+
+  // src/sequence/flow.ts
+  var ROW = 36;
+  var HIGH = 26;
+  var HEAD = 36;
+  var LEAST = 26;
+  var MOST6 = 46;
+  var WIDEST = 78;
+  var CHARACTER = 7.4;
+  var DOT = 12;
+  var BARS = 48;
+  var ROLES = [["key", "keys"], ["query", "queries"], ["value", "values"], ["part", "same position"], ["again", "next pass"]];
+  var FlowPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      let y = 0;
+      for (const { layer: layer2, rows } of program.scheme.bands) {
+        const button2 = el(
+          "button",
+          { type: "button", class: "band", "aria-pressed": "false", style: `top:${y}px`, click: () => store.set({ layer: program.step(layer2, store.now.layer), playing: false }) },
+          el("span", { class: "number" }, String(layer2 + 1)),
+          program.title(layer2)
+        );
+        this.bands.set(layer2, button2);
+        this.names.append(button2);
+        y += HEAD;
+        for (const row of rows) {
+          this.middle.set(row, y + ROW / 2);
+          this.names.append(this.name(row, y));
+          y += ROW;
+        }
+      }
+      this.height = y + 4;
+      this.names.prepend(this.arcs);
+      this.names.style.height = `${this.height}px`;
+      this.scroll.append(el("div", { class: "score" }, el("div", { class: "corner" }), this.heading, this.names, this.tape));
+      this.scroll.addEventListener("keydown", (event) => this.key(event));
+      this.tape.addEventListener("mousemove", (event) => this.light(this.under(event)));
+      this.tape.addEventListener("mouseleave", () => this.light(null));
+      this.tape.addEventListener("click", (event) => {
+        const place = this.under(event);
+        if (place) store.set({ node: place.node, i: program.position(place.at), playing: false });
+      });
+      const legend = ROLES.filter(([role]) => program.scheme.edges.some((edge) => edge.role === role)).map(([role, name2]) => el("span", { class: `role of-${role}` }, name2));
+      this.element = el(
+        "section",
+        { class: "panel flow-panel", "aria-label": "The flow of the computation" },
+        el("h2", {}, "The flow of the computation ", el("span", {}, program.about)),
+        this.scroll,
+        this.said,
+        el("p", { class: "flow-key" }, ...legend, el("span", { class: "hint" }, "↑ ↓ along the arcs, ← → row by row, Enter chooses"))
+      );
+    }
+    program;
+    store;
+    element;
+    scroll = el("div", { class: "scroll flow" });
+    heading = svg("svg", { class: "flow-positions", "aria-hidden": "true" });
+    names = el("div", { class: "flow-names" });
+    arcs = svg("svg", { class: "flow-arcs", "aria-hidden": "true" });
+    tape = svg("svg", { class: "flow-tape", "aria-hidden": "true" });
+    said = el("p", { class: "flow-said mono" });
+    lines = svg("g", {});
+    marks = svg("g", {});
+    column = svg("rect", { class: "flow-column" });
+    buttons = /* @__PURE__ */ new Map();
+    bands = /* @__PURE__ */ new Map();
+    cells = /* @__PURE__ */ new Map();
+    edges = [];
+    /** The middle of each row, from the top. */
+    middle = /* @__PURE__ */ new Map();
+    height;
+    wide = 0;
+    drawn = null;
+    shown = null;
+    /** Lay out the cells in the width that there is. */
+    measure() {
+      const { names, scroll, program } = this;
+      this.drawn = null;
+      names.style.width = "";
+      const spare = scroll.clientWidth - names.offsetWidth - program.count * MOST6 - 16;
+      if (spare > 0) names.style.width = `${Math.min(names.offsetWidth + spare, 380)}px`;
+      this.drawArcs();
+    }
+    draw(now) {
+      const { program } = this;
+      if (this.drawn !== program.evaluated) this.build();
+      const here = program.place(now);
+      const lit = now.lit;
+      const near = /* @__PURE__ */ new Set();
+      for (const { edge, group } of this.edges) {
+        const touches = edge.from === here.node || edge.to === here.node;
+        group.classList.toggle("near", touches);
+        if (touches) near.add(edge.from).add(edge.to);
+      }
+      const chosen = program.chosen(now);
+      for (const [row, button2] of this.buttons) {
+        const classes = { ...program.known(row, now), chosen: row === chosen, lit: row === lit?.node, near: near.has(row) };
+        for (const [name2, on] of Object.entries(classes)) for (const part of [button2, this.cells.get(row)]) part.classList.toggle(name2, on);
+        set(button2, { "aria-pressed": String(row === chosen), tabindex: row === chosen ? 0 : -1 });
+      }
+      const layer2 = program.layer(now.layer);
+      for (const [number4, button2] of this.bands) {
+        button2.classList.toggle("chosen", number4 === layer2);
+        set(button2, { "aria-pressed": String(number4 === layer2) });
+      }
+      set(this.column, { x: here.at * this.wide });
+      this.said.textContent = program.because(here);
+      this.scroll.classList.toggle("playing", now.playing);
+      this.trace(here);
+      if (chosen === this.shown) return;
+      this.shown = chosen;
+      this.show(chosen);
+    }
+    /** Bring a row into view, in the panel alone. */
+    show(row) {
+      const { scroll, heading: heading2 } = this;
+      const [top2, bottom] = [this.middle.get(row) - ROW - HEAD / 2, this.middle.get(row) + ROW];
+      const high = scroll.clientHeight - heading2.clientHeight;
+      if (top2 < scroll.scrollTop) scroll.scrollTop = top2;
+      else if (bottom > scroll.scrollTop + high) scroll.scrollTop = bottom - high;
+    }
+    name(row, y) {
+      const { program, store } = this;
+      const { name: name2 } = program.node(row);
+      const button2 = el(
+        "button",
+        {
+          type: "button",
+          class: `sop kind-${program.kind(row)}${program.isOutput(row) ? " output" : ""}`,
+          style: `top:${y}px`,
+          "data-node": row,
+          "aria-pressed": "false",
+          title: name2,
+          click: () => store.set({ node: row }),
+          mouseenter: () => this.light({ node: row, at: program.place(store.now).at }),
+          mouseleave: () => this.light(null)
+        },
+        ...program.kind(row) === "selector" ? program.tags(row) : [],
+        el("span", { class: "sop-name" }, name2)
+      );
+      this.buttons.set(row, button2);
+      return button2;
+    }
+    /** Draw the cells of all rows. */
+    build() {
+      const { program, height } = this;
+      const { count: count2, scheme } = program;
+      this.drawn = program.evaluated;
+      const room = this.scroll.clientWidth - this.names.offsetWidth - 10;
+      const widest = Math.max(1, ...scheme.rows.flatMap((row) => program.texts(row).map((text) => text.length)));
+      const least = Math.min(WIDEST, Math.max(LEAST, widest * CHARACTER + 8));
+      const wide = Math.max(least, Math.min(Math.max(MOST6, least), Math.floor(room / count2)));
+      this.wide = wide;
+      const width = count2 * wide + 4;
+      set(this.tape, { width, height, viewBox: `0 0 ${width} ${height}` });
+      set(this.heading, { width, height: 20, viewBox: `0 0 ${width} 20` });
+      this.heading.replaceChildren(...Array.from({ length: count2 }, (_, i2) => svg("text", { x: (i2 + 0.5) * wide, y: 14, "text-anchor": "middle" }, String(i2))));
+      set(this.column, { y: 0, width: wide, height });
+      for (const row of scheme.rows) {
+        this.cells.set(row, this.row(row));
+        set(this.buttons.get(row), { "aria-label": program.said(row) });
+      }
+      this.tape.replaceChildren(this.column, this.marks, this.lines, ...this.cells.values());
+    }
+    row(row) {
+      const { program, wide } = this;
+      const kind2 = program.kind(row);
+      const group = svg("g", { "data-node": row, class: `flow-cells kind-${kind2}${program.isOutput(row) ? " output" : ""}`, transform: `translate(0 ${this.middle.get(row) - HIGH / 2})` });
+      if (kind2 === "selector") {
+        program.selected(row).forEach((keys2, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.bars(keys2))));
+        return group;
+      }
+      const selector = program.scheme.selector(row);
+      const sizes = program.evaluated.values[row].map(sizeOf);
+      const largest = Math.max(...sizes.map((size) => size ?? 0), 1e-9);
+      program.texts(row).forEach((text, q) => group.append(svg("g", { transform: `translate(${q * wide} 0)` }, ...this.cell(text, kind2, kind2 === "number" ? sizes[q] / largest : 0, selector !== null && !program.selected(selector)[q].includes(true)))));
+      return group;
+    }
+    /** share: how large the value is beside the largest of the row; fallback: whether it is there because nothing is selected. */
+    cell(text, kind2, share, fallback) {
+      const { wide, program } = this;
+      const hue = kind2 === "token" ? program.hue(text) : null;
+      const frame = svg("rect", { class: `frame${hue === null ? "" : ` hue${hue} tinted`}${kind2 === "truth" && text === "T" ? " yes" : ""}${fallback ? " fallback" : ""}`, x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      const tall = Math.round((HIGH - 4) * share);
+      const bar = tall ? svg("rect", { class: "bar", x: 4, y: HIGH - 2 - tall, width: wide - 8, height: tall, rx: 2 }) : null;
+      return [frame, ...bar ? [bar] : [], this.label(text)];
+    }
+    label(text) {
+      const { wide } = this;
+      const tight = text.length * CHARACTER > wide - 6 ? { textLength: wide - 8, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { x: wide / 2, y: HIGH / 2 + 4.5, "text-anchor": "middle", ...tight }, text);
+    }
+    /** A selector's cell: the tape in small, filled where it is selected; of a long tape the number of selected positions. */
+    bars(keys2) {
+      const { wide } = this;
+      const frame = svg("rect", { class: "frame", x: 2, width: wide - 4, height: HIGH, rx: 5 });
+      if (keys2.length > BARS) return [frame, this.label(String(keys2.filter(Boolean).length))];
+      const step = (wide - 9) / keys2.length;
+      const thick = step > 2.5 ? step - 0.8 : step * 0.85;
+      const path = (on) => keys2.flatMap((key, k) => key === on ? [`M${(4.5 + k * step).toFixed(2)} 5h${thick.toFixed(2)}v${HIGH - 10}h${(-thick).toFixed(2)}z`] : []).join("");
+      return [frame, svg("path", { class: "off", d: path(false) }), svg("path", { class: "on", d: path(true) })];
+    }
+    /** The arcs between rows, left of their names. */
+    drawArcs() {
+      const { scheme } = this.program;
+      const { height } = this;
+      const room = parseFloat(getComputedStyle(this.names.querySelector(".sop")).paddingLeft);
+      const x = room - DOT;
+      set(this.arcs, { width: room, height, viewBox: `0 0 ${room} ${height}` });
+      this.edges.length = 0;
+      const length = (edge) => this.middle.get(edge.to) - this.middle.get(edge.from);
+      const farthest = Math.max(...scheme.edges.map((edge) => Math.abs(length(edge))), 1);
+      const shift2 = { key: -4, query: 4, value: 0, selector: -3, part: 0, again: 0 };
+      for (const edge of [...scheme.edges].sort((a, b) => Math.abs(length(b)) - Math.abs(length(a)))) {
+        const from = this.middle.get(edge.from);
+        const to = this.middle.get(edge.to) + shift2[edge.role];
+        const depth = (12 + (x - 14) * Math.sqrt(Math.abs(length(edge)) / farthest)) * 1.3;
+        const line = svg("path", { class: "line", d: `M${x} ${from}C${x - depth} ${from} ${x - depth} ${to} ${x - 8} ${to}` });
+        const tip2 = svg("path", { class: "tip", d: `M${x - 10} ${to - 3.5}L${x - 3} ${to}L${x - 10} ${to + 3.5}Z` });
+        this.edges.push({ edge, group: svg("g", { class: `edge of-${edge.role}` }, line, tip2) });
+      }
+      const dots = scheme.rows.map((row) => svg("circle", { class: `dot kind-${this.program.kind(row)}`, cx: x, cy: this.middle.get(row), r: 4 }));
+      this.arcs.replaceChildren(...this.edges.map(({ group }) => group), ...dots);
+    }
+    /** Draw where a cell comes from: lines from the cells that it is made of, and a mark on all that it depends on. */
+    trace(here) {
+      const { wide, middle, program } = this;
+      const sources = program.scheme.sources(here, program.evaluated);
+      const direct = new Map(sources.map((source) => [`${source.from}:${source.at}`, source]));
+      const mark2 = (node, at, kind2) => svg("rect", { class: `flow-mark ${kind2}`, x: at * wide, y: middle.get(node) - HIGH / 2 - 2, width: wide, height: HIGH + 4, rx: 7 });
+      this.marks.replaceChildren(
+        ...program.scheme.upstream(here, program.evaluated).filter(({ node, at }) => !direct.has(`${node}:${at}`)).map(({ node, at }) => mark2(node, at, "far")),
+        ...[...direct.values()].map(({ from, at, role }) => mark2(from, at, `of-${role}`)),
+        mark2(here.node, here.at, "here")
+      );
+      this.lines.replaceChildren(
+        ...sources.map(({ from, at, role }) => {
+          const [x0, x1] = [(at + 0.5) * wide, (here.at + 0.5) * wide];
+          const [y0, y1] = [middle.get(from), middle.get(here.node)];
+          if (at !== here.at) {
+            const bend = Math.max(8, (y1 - y0 - HIGH) / 2);
+            return svg("path", { class: `flow-line of-${role}`, d: `M${x0} ${y0 + HIGH / 2 + 2}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1 - HIGH / 2 - 2}` });
+          }
+          const edge = (here.at + 1) * wide;
+          return svg("path", { class: `flow-line of-${role}`, d: `M${edge - 2} ${y0}Q${edge + 3} ${y0} ${edge + 3} ${y0 + 6}V${y1 - 6}Q${edge + 3} ${y1} ${edge - 2} ${y1}` });
+        })
+      );
+    }
+    /** The row and the position under the mouse. */
+    under(event) {
+      const box = this.tape.getBoundingClientRect();
+      const at = Math.floor((event.clientX - box.left) / this.wide);
+      const y = event.clientY - box.top;
+      if (at < 0 || at >= this.program.count) return null;
+      for (const [node, middle] of this.middle) if (Math.abs(y - middle) <= ROW / 2) return { node, at };
+      return null;
+    }
+    light(lit) {
+      const now = this.store.now.lit;
+      if (lit?.node !== now?.node || lit?.at !== now?.at) this.store.set({ lit });
+    }
+    /** Move the focus along the arcs, or from row to row. */
+    key(event) {
+      const { rows } = this.program.scheme;
+      const edges = this.program.scheme.edges.filter(({ role }) => role !== "again");
+      const place = rows.findIndex((row) => this.buttons.get(row) === document.activeElement);
+      if (place < 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const here = rows[place];
+      const before = () => Math.max(...edges.filter((edge) => edge.to === here).map((edge) => rows.indexOf(edge.from)), -1);
+      const after = () => Math.min(...edges.filter((edge) => edge.from === here).map((edge) => rows.indexOf(edge.to)), rows.length);
+      const keys2 = { ArrowUp: before, ArrowDown: after, ArrowLeft: () => place - 1, ArrowRight: () => place + 1, Home: () => 0, End: () => rows.length - 1 };
+      const find2 = keys2[event.key];
+      if (!find2) return;
+      event.preventDefault();
+      const next = rows[find2()];
+      if (next === void 0) return;
+      this.buttons.get(next).focus();
+      this.light({ node: next, at: this.program.place(this.store.now).at });
+    }
+  };
+
+  // src/live/truth/logic.ts
+  var RELATIONS2 = {
+    "<=": (left, right) => left <= right,
+    "<": (left, right) => left < right,
+    ">=": (left, right) => left >= right,
+    ">": (left, right) => left > right,
+    "==": (left, right) => left === right,
+    "!=": (left, right) => left !== right
+  };
+  var IN_SIGHT = {
+    "<=": (j, i2) => j <= i2,
+    "<": (j, i2) => j < i2,
+    ">=": (j, i2) => j >= i2,
+    ">": (j, i2) => j > i2,
+    any: () => true
+  };
+  function evaluatedLogic({ nodes, alphabet }, letters2) {
+    const n = letters2.length;
+    if (!n) throw new Refused2("the word is empty: formulas and programs are defined on at least one token");
+    const values = [];
+    const at = (node, i2) => values[node][i2 - 1];
+    const positions = letters2.map((_, k) => k + 1);
+    const selected3 = [];
+    nodes.forEach((node, number4) => {
+      const matrix = node.operator === "retrieve" ? positions.map((i2) => positions.map((j) => IN_SIGHT[node.sight](j, i2) && selects(node.score, at, i2, j))) : null;
+      selected3.push(matrix);
+      values[number4] = positions.map((i2) => node.operator === "input" ? alphabet[letters2[i2 - 1]] : matrix ? retrieved(node, at, i2, matrix[i2 - 1]) : defined(node, at, i2, n));
+    });
+    return { values, selected: selected3 };
+  }
+  function selects(score, at, i2, j) {
+    if ("key" in score) return Boolean(at(score.key, j));
+    if ("query" in score) return Boolean(at(score.query, i2));
+    if ("equal" in score) return at(score.equal[0], j) === at(score.equal[1], i2);
+    if ("all" in score) return score.all.every((part) => selects(part, at, i2, j));
+    if ("any" in score) return score.any.some((part) => selects(part, at, i2, j));
+    return !selects(score.not, at, i2, j);
+  }
+  function retrieved({ choice, values, default: otherwise }, at, i2, row) {
+    const j = (choice === "latest" ? row.lastIndexOf(true) : row.indexOf(true)) + 1;
+    return j ? at(values, j) : at(otherwise, i2);
+  }
+  function defined(node, at, i2, n) {
+    const [first, second, third] = node.arguments;
+    const count2 = (from, to) => between(from, to).filter((j) => at(first, j)).length;
+    switch (node.operator) {
+      case "place":
+        return BigInt(i2);
+      case "text":
+      case "always":
+        return node.value;
+      case "choose":
+        return at(first, i2) ? at(second, i2) : at(third, i2);
+      case "one of":
+        return node.values.includes(at(first, i2));
+      case "same":
+        return at(first, i2) === at(second, i2);
+      case "not":
+        return !at(first, i2);
+      case "and":
+        return node.arguments.every((part) => at(part, i2));
+      case "or":
+        return node.arguments.some((part) => at(part, i2));
+      case "previous":
+        return i2 > 1 && Boolean(at(first, i2 - 1));
+      case "next":
+        return i2 < n && Boolean(at(first, i2 + 1));
+      case "since":
+        return between(1, i2).some((j) => at(second, j) && between(j, i2).every((k) => at(first, k)));
+      case "until":
+        return between(i2, n).some((j) => at(second, j) && between(i2, j).every((k) => at(first, k)));
+      case "count left":
+        return BigInt(count2(1, i2));
+      case "count right":
+        return BigInt(count2(i2, n));
+      case "comparison":
+        return RELATIONS2[node.relation](at(first, i2), at(second, i2));
+      case "predicate":
+        return satisfied(node, at(first, i2));
+      case "sum":
+        return node.arguments.reduce((sum, term, k) => sum + atomOf(node.factors[k]) * BigInt(at(term, i2)), atomOf(node.constant));
+      default:
+        throw new Error(`${node.operator} is not a node of a formula`);
+    }
+  }
+  function satisfied({ predicate, modulus, remainder }, t2) {
+    if (predicate === "mod") return (t2 % BigInt(modulus) + BigInt(modulus)) % BigInt(modulus) === BigInt(remainder);
+    if (predicate === "power of 2") return t2 > 0n && (t2 & t2 - 1n) === 0n;
+    if (predicate === "square") {
+      for (let d = 0n; d * d <= t2; d++) if (d * d === t2) return true;
+      return false;
+    }
+    for (let d = 2n; d < t2; d++) if (t2 % d === 0n) return false;
+    return t2 >= 2n;
+  }
+  function between(from, to) {
+    return Array.from({ length: Math.max(0, to - from + 1) }, (_, k) => from + k);
+  }
+
+  // src/live/truth/rasp.ts
+  var MOST_PASSES = 1e4;
+  var Undefined = class extends Refused2 {
+  };
+  var Missing = class extends Error {
+  };
+  function interpreted({ nodes, tokens }, letters2, passes) {
+    if (!letters2.length) throw new Refused2("the input is empty: RASP programs are defined on at least one token");
+    const steps = nodes.map(stepOf);
+    const done = [];
+    const undefinedAt = (n, why) => {
+      const { at, variable } = nodes[n];
+      const position = failing(steps[n], nodes[n], done, letters2);
+      const place = at ? `line ${at[0]}, column ${at[1]}: ` : "";
+      const there = position === null ? "" : ` at position ${position}`;
+      const named = variable ? `${quoted(variable)} is undefined` : "a value is undefined";
+      const input = quoted(shownWord(letters2.map((letter) => atomOf(tokens[letter]))));
+      return new Undefined(`${place}${named} on the input ${input}${there}: ${why}: use another input, or define the value there`);
+    };
+    const made = (n, words2 = "") => {
+      const node = nodes[n];
+      try {
+        done[n] = node.operator === "repeat" ? repeated(n, node) : steps[n](done, letters2);
+      } catch (error) {
+        if (error instanceof ValueRefused) throw undefinedAt(n, words2 + error.message);
+        throw error;
+      }
+    };
+    const repeated = (n, { states, nexts, times: times2, until, again }) => {
+      const seen = /* @__PURE__ */ new Set();
+      let number4 = 1;
+      while (number4 !== passes.get(n) && number4 !== times2 && !ends(until === null ? null : done[until])) {
+        const handed = nexts.map((next) => done[next]);
+        const key = JSON.stringify(handed.map((values) => values.map(keyOf)));
+        if (times2 === null && (seen.has(key) || number4 === MOST_PASSES)) {
+          const why = seen.has(key) ? "what it hands to the next pass comes back" : `${thousands(MOST_PASSES)} passes are made`;
+          throw new ValueRefused(`the loop does not end: ${why}, and its condition does not hold at every position`);
+        }
+        seen.add(key);
+        states.forEach((state, k) => done[state] = handed[k]);
+        number4++;
+        for (const each of again) made(each, `in pass ${number4} of its loop `);
+      }
+      return number4;
+    };
+    for (let n = 0; n < nodes.length; n++) made(n);
+    return done;
+  }
+  function ends(condition) {
+    const wrong = condition?.find((value) => typeof value !== "boolean");
+    if (wrong !== void 0) throw new ValueRefused(`the condition of a loop is true or false, not ${shown2(wrong)}`);
+    return condition !== null && condition.every(Boolean);
+  }
+  function failing(step, { operator: operator2 }, done, letters2) {
+    if (operator2 === "repeat") return null;
+    for (let position = 0; position < letters2.length; position++) {
+      const part = done.map((row) => typeof row === "number" ? row : row.slice(position, position + 1));
+      try {
+        step(part, letters2.slice(position, position + 1));
+      } catch (error) {
+        if (error instanceof ValueRefused) return position;
+        if (error instanceof Missing) return null;
+        throw error;
+      }
+    }
+    return null;
+  }
+  function shownWord(tokens) {
+    const single = tokens.every((token3) => typeof token3 === "string" && [...token3].length === 1);
+    return single ? tokens.join("") : `[${tokens.map(shown2).join(", ")}]`;
+  }
+  function stepOf(node) {
+    const values = (n) => (done) => done[node.arguments[n]];
+    switch (node.operator) {
+      case "tokens": {
+        const known = node.values.map((value) => typeof value === "object" && "refused" in value ? value.refused : { value: atomOf(value) });
+        return (_, letters2) => sequence(
+          letters2.map((letter) => {
+            const found = known[letter];
+            if (typeof found === "string") throw new ValueRefused(found);
+            return found.value;
+          })
+        );
+      }
+      case "indices":
+        return (_, letters2) => letters2.map((_2, i2) => BigInt(i2));
+      case "constant": {
+        const value = atomOf(node.value);
+        return (_, letters2) => letters2.map(() => value);
+      }
+      case "elementwise":
+        return elementwise(node, node.arguments.map((_, n) => values(n)));
+      case "select":
+        return selected2(RELATIONS[node.relation], values(0), values(1));
+      case "combined":
+        return combined(node);
+      case "aggregate":
+        return aggregated(node);
+      case "state":
+        return values(0);
+      case "looped":
+        return values(1);
+      default:
+        return () => 1;
+    }
+  }
+  function sequence(values) {
+    if (oneType(values)) return values;
+    const text = values.find((value) => typeof value === "string");
+    const other = values.find((value) => typeof value !== "string");
+    throw new ValueRefused(`a sequence cannot have both texts and other values, here ${shown2(text)} and ${shown2(other)}`);
+  }
+  function elementwise(node, of) {
+    const name2 = node.function;
+    if (name2 === "in" || name2 === "table") {
+      const known = /* @__PURE__ */ new Map();
+      for (const [key, value] of node.entries) known.set(keyOf(atomOf(key)), atomOf(value));
+      if (name2 === "in") return (done) => of[0](done).map((value) => known.has(keyOf(value)));
+      return (done) => {
+        const missing = of[0](done).find((value) => !known.has(keyOf(value)));
+        if (missing !== void 0) throw new ValueRefused(`there is no entry for ${shown2(missing)}`);
+        return sequence(of[0](done).map((value) => known.get(keyOf(value))));
+      };
+    }
+    if (name2 === "if") {
+      return (done) => {
+        const [then, condition, other] = of.map((each) => each(done));
+        return sequence(then.map((value, i2) => truthy(condition[i2]) ? value : other[i2]));
+      };
+    }
+    if (of.length === 1) return (done) => of[0](done).map(UNARY[name2]);
+    const binary = BINARY[name2];
+    return (done) => {
+      const right = of[1](done);
+      return of[0](done).map((value, i2) => binary(value, right[i2]));
+    };
+  }
+  function selected2(relation, key, query) {
+    return (done) => {
+      const made = /* @__PURE__ */ new Map();
+      return query(done).map((asked) => {
+        const name2 = keyOf(asked);
+        if (!made.has(name2)) made.set(name2, key(done).map((value) => relation(value, asked)));
+        return made.get(name2);
+      });
+    };
+  }
+  function combined(node) {
+    const [left, right] = node.arguments;
+    if (node.function === "not") return (done) => done[left].map((row) => row.map((entry) => !entry));
+    const both = node.function === "and" ? (a, b) => a && b : (a, b) => a || b;
+    return (done) => {
+      const other = done[right];
+      return done[left].map((row, i2) => row.map((entry, j) => both(entry, other[i2][j])));
+    };
+  }
+  function aggregated(node) {
+    const [selector, values] = node.arguments;
+    const otherwise = atomOf(node.default);
+    return (done) => {
+      const candidates = done[values];
+      const taken = (row, query) => {
+        const places = row.flatMap((entry, j) => entry ? [j] : []);
+        if (!places.length) return otherwise;
+        if (places.length > 1 && !averaged(candidates)) {
+          const what = typeof candidates[0] === "string" ? "texts" : "truth values";
+          throw new ValueRefused(`position ${query} selects ${counted(places.length, "position")}, and ${what} have no mean`);
+        }
+        const found = places.flatMap((j) => j < candidates.length ? [candidates[j]] : []);
+        if (places.length === 1 && !found.length) throw new Missing();
+        return places.length === 1 ? found[0] : mean(found);
+      };
+      return sequence(done[selector].map(taken));
+    };
+  }
+
+  // src/live/truth/sequence.ts
+  function evaluate(spec, tokens, passes = /* @__PURE__ */ new Map()) {
+    const letters2 = tokens.map((token3, i2) => {
+      const letter = spec.alphabet.indexOf(token3);
+      if (letter < 0) throw new Refused2(`${visible(spec.name)}: token ${i2} of the input, ${quoted(token3)}, is not in the alphabet: use ${spec.alphabet.map(visible).join(", ")}`);
+      return letter;
+    });
+    const texts = (values2) => values2.map((row, n) => row.map((value) => shownValue(value, spec.nodes[n].numeric)));
+    if (spec.kind === "logic") {
+      const { values: values2, selected: selected4 } = evaluatedLogic(spec, letters2);
+      return { letters: letters2, values: values2, selected: selected4, texts: texts(values2), passes: /* @__PURE__ */ new Map() };
+    }
+    const rows = interpreted(spec, letters2, passes);
+    const kinds = spec.nodes.map(({ kind: kind2 }) => kind2);
+    const values = rows.map((row, n) => kinds[n] === "sop" ? row : []);
+    const selected3 = rows.map((row, n) => kinds[n] === "selector" ? row : null);
+    const made = rows.flatMap((row, n) => kinds[n] === "loop" ? [[n, row]] : []);
+    return { letters: letters2, values, selected: selected3, texts: texts(values), passes: new Map(made) };
+  }
+
+  // src/sequence/program.ts
+  var LISTED = 10;
+  var Program = class {
+    /** word: the tokens of the input. */
+    constructor(spec, run, word) {
+      this.spec = spec;
+      this.run = run;
+      this.word = word;
+      this.scheme = new Scheme(spec);
+      this.lines = spec.source.trimEnd().split("\n");
+      this.evaluated = this.whole = evaluate(spec, word);
+      this.kinds = spec.nodes.map((node, n) => kindOf(node, this.evaluated.values[n]));
+    }
+    spec;
+    run;
+    word;
+    scheme;
+    /** The lines of its text. */
+    lines;
+    kinds;
+    whole;
+    /** By loop and pass, what every node is if the loop ends after it. */
+    after = /* @__PURE__ */ new Map();
+    /** What every node is, in the chosen pass of a loop. */
+    evaluated;
+    /** The number of positions of the input. */
+    get count() {
+      return this.word.length;
+    }
+    /** The position of the run at which position `at` of the input is. */
+    position(at) {
+      return this.spec.before.length + at;
+    }
+    /** What is computed, in a line. */
+    get about() {
+      const heads = this.scheme.rows.filter((row) => this.kind(row) === "selector").length;
+      const depth = Math.max(0, ...this.spec.nodes.map((node) => node.depth));
+      return `depth ${depth}, ${count(heads, "head")}`;
+    }
+    node(number4) {
+      return this.spec.nodes[number4];
+    }
+    kind(number4) {
+      return this.kinds[number4];
+    }
+    /** The values of a node as the table shows them, blanks visible. */
+    texts(number4) {
+      return (this.evaluated.texts[number4] ?? []).map((text) => text.replaceAll(" ", "␣"));
+    }
+    selected(number4) {
+      return this.evaluated.selected[number4];
+    }
+    /** Whether it is what the program computes. */
+    isOutput(number4) {
+      return this.spec.root === number4;
+    }
+    /** The hue of a text among the tokens; null: it is none of them. */
+    hue(text) {
+      const letter = this.spec.alphabet.indexOf(text);
+      return letter < 0 ? null : letter % 7;
+    }
+    /** A row in words, for screen readers. */
+    said(row) {
+      const { name: name2 } = this.node(row);
+      return this.kind(row) === "selector" ? `selector ${name2}` : `${name2}: ${this.texts(row).join(" ")}`;
+    }
+    /** Why a cell is what it is, in a line. */
+    because({ node: number4, at }) {
+      const node = this.node(number4);
+      const here = `${node.name} at ${at}`;
+      const selector = this.scheme.selector(number4);
+      const text = this.texts(number4)[at];
+      const list = (all) => (all.length > LISTED ? [...all.slice(0, LISTED), "…"] : all).join(", ");
+      if (selector === null) {
+        const parts2 = this.scheme.into(number4).map(({ from }) => `${this.node(from).name} = ${this.texts(from)[at]}`);
+        return parts2.length ? `${here} = ${node.text} = ${text}, where ${list(parts2)}` : `${here} = ${text}`;
+      }
+      const keys2 = this.selected(selector)[at].flatMap((on, k) => on ? [k] : []);
+      const places = list(keys2.map(String));
+      if (node.kind === "selector") {
+        if (node.operator !== "select") return `${here} selects ${places || "nothing"}`;
+        const [key, query] = node.arguments;
+        return `${here} selects ${places || "nothing"}: the positions where ${this.node(key).name} ${node.relation} ${this.texts(query)[at]}`;
+      }
+      const values = node.arguments[1];
+      const { name: name2 } = this.node(values);
+      if (!keys2.length) return `${here} = ${text}, the default: ${this.node(selector).name} selects nothing there`;
+      if (keys2.length === 1) return `${here} = ${name2} at ${places} = ${text}`;
+      return `${here} = the mean of ${name2} at ${places} = the mean of ${list(keys2.map((k) => this.texts(values)[k]))} = ${text}`;
+    }
+    /** The numbers of the heads that compute a selector, in their hues. */
+    tags(row) {
+      return this.scheme.heads(row).map(([layer2, head]) => el("b", { class: `tag hue${this.number(layer2, head) % 7}` }, `${layer2 + 1}.${head + 1}`));
+    }
+    /** Where the heads of the selector of a node look, in the chosen pass. */
+    looks(node, { layer: step }) {
+      const steps = this.run.stepsWith(step);
+      return this.scheme.heads(node).map(([layer2, head]) => ({
+        label: `${layer2 + 1}.${head + 1}`,
+        hue: this.number(layer2, head) % 7,
+        keys: this.word.map((_, at) => {
+          const weights = this.run.attention(steps[layer2], head, this.position(at));
+          return this.word.flatMap((_2, k) => weights[this.position(k)] > 0 ? [k] : []);
+        })
+      }));
+    }
+    /** The number of a head among those of all layers. */
+    number(layer2, head) {
+      return this.run.spec.layers.slice(0, layer2).reduce((sum, { heads }) => sum + heads.length, head);
+    }
+    // ── layers: the page counts the steps of a run, in which the layers of a loop come once for each pass
+    /** The layer of a step, from 0; -1: the embedding. */
+    layer(step) {
+      return this.run.layerOf(step);
+    }
+    /** The step of a layer that goes with the chosen step: in the same pass of a loop, otherwise the last. */
+    step(layer2, chosen) {
+      return layer2 < 0 ? -1 : this.run.stepsWith(chosen)[layer2];
+    }
+    title(layer2) {
+      return layer2 < 0 ? "input" : this.run.spec.layers[layer2].name;
+    }
+    /** See what there is in the pass of a step. */
+    turn({ layer: step }) {
+      const { spec, run, after } = this;
+      const [layer2, pass] = run.spec.steps[step] ?? [-1, 0];
+      const loop = spec.nodes.flatMap((node, n) => node.kind === "loop" ? [n] : [])[run.spec.loops.findIndex(([first, last2]) => first <= layer2 && layer2 <= last2)];
+      if (loop === void 0) return void (this.evaluated = this.whole);
+      const key = `${loop} ${pass}`;
+      if (!after.has(key)) after.set(key, evaluate(spec, this.word, /* @__PURE__ */ new Map([[loop, pass]])));
+      this.evaluated = after.get(key);
+    }
+    /** Whether a row is not known yet after the chosen layer, and whether it is computed there. */
+    known(row, { layer: step }) {
+      const { run, scheme } = this;
+      const [own, layer2] = [scheme.layer(row), this.layer(step)];
+      const looping = own === layer2 && (run.spec.steps[step]?.[1] ?? 0) < run.passes(layer2) && scheme.afterLoop(row);
+      return { unknown: own > layer2 || looping, fresh: own === layer2 && !looping };
+    }
+    /** The chosen row: the one that was clicked, otherwise the head of the chosen layer, or the last row that is known there. */
+    chosen({ node, layer: layer2 }) {
+      if (node !== null && this.scheme.row(node)) return node;
+      const known = this.scheme.bands.filter((band) => band.layer <= this.layer(layer2));
+      const rows = (known.at(-1) ?? this.scheme.bands[0]).rows;
+      return rows.find((row) => this.node(row).operator === "aggregate") ?? rows.at(-1);
+    }
+    /** The cell that is looked at: the one under the mouse, otherwise that of the chosen row at the position. */
+    place(now) {
+      const at = Math.max(0, Math.min(this.count - 1, now.i - this.spec.before.length));
+      return now.lit ?? { node: this.chosen(now), at };
+    }
+  };
+
+  // src/sequence/matrix.ts
+  var CELL = 26;
+  var LEAST2 = 19;
+  var GAP = 7;
+  var CHARACTER2 = 7;
+  var LONGEST3 = [24, 18, 14, 10];
+  var FLAG = 17;
+  var SPACE = 24;
+  var WRITTEN = 16;
+  var Matrices = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+    }
+    program;
+    store;
+    element = el("div", { class: "matrices" });
+    /** By query position, what is marked when it is looked at. */
+    marked = [];
+    cell = CELL;
+    /** The most characters of a label. */
+    longest = LONGEST3[0];
+    /** Whether the matrices of heads are below that of the selector. */
+    stacked = false;
+    /** Draw the matrix of the selector of a node, and beside it those of heads, in `room` pixels. */
+    show(node, heads, room) {
+      const { count: count2, scheme } = this.program;
+      const selector = scheme.selector(node);
+      this.marked = Array.from({ length: count2 }, () => []);
+      const own = () => this.margins(selector).left + this.margins(selector).right + 4;
+      const beside = (this.width([this.program.word]) + 2 + SPACE) * heads.length;
+      const together = () => Math.floor((room - own() - beside) / (count2 * (1 + heads.length)));
+      this.cell = CELL;
+      for (this.longest of LONGEST3) if (together() >= LEAST2) break;
+      this.stacked = together() < LEAST2;
+      if (this.stacked) this.longest = LONGEST3[0];
+      this.cell = Math.min(CELL, this.stacked ? Math.max(LEAST2, Math.floor((room - own()) / count2)) : together());
+      this.element.replaceChildren(this.selector(node, selector), ...heads.map((head) => this.attention(node, selector, head)));
+    }
+    /** Mark the row of a query position. */
+    draw(at) {
+      this.marked.forEach((parts2, q) => {
+        for (const part of parts2) {
+          part.classList.toggle("now", q === at);
+          if (part.hasAttribute("tabindex")) set(part, { tabindex: q === at ? 0 : -1 });
+        }
+      });
+    }
+    selector(node, selector) {
+      const { program, cell } = this;
+      const { count: count2, scheme } = program;
+      const { keys: keys2, queries } = scheme.compared(selector);
+      const results = scheme.aggregates(selector);
+      const values = this.averaged(selector);
+      const { left, asked, given: given2, top: top2 } = this.margins(selector);
+      const right = left + count2 * cell + GAP;
+      const bottom = top2 + count2 * cell + GAP;
+      const parts2 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, cell / 2], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left - asked * (queries.length + 0.5), top2 + (q + 0.5) * cell], asked, "token-label")
+      ];
+      keys2.forEach((key, n) => parts2.push(this.text(this.label(key), left - GAP, (n + 1.5) * cell, "end", "label of-key"), ...this.strip(key, left, (n + 1) * cell, "key")));
+      queries.forEach((query, n) => {
+        const x = left - asked * (queries.length - n);
+        const y = top2 - 12 - FLAG * (queries.length - n - 1);
+        parts2.push(this.text(this.label(query), x + asked, y, "end", "label of-query"), ...this.down(query, x, top2, asked, "query"));
+      });
+      results.forEach((result, n) => {
+        const y = top2 - 12 - FLAG * (results.length - n - 1);
+        const kinds = program.selected(selector).map((row) => row.includes(true) ? "value" : "fallback");
+        parts2.push(this.text(this.label(result, Math.floor((count2 * cell + (n + 1) * given2) / CHARACTER2)), right + (n + 1) * given2 - 2, y, "end", `label of-value${result === node ? " shown" : ""}`), ...this.down(result, right + n * given2, top2, given2, kinds));
+      });
+      values.forEach((value, n) => parts2.push(this.text(this.label(value), left - GAP, bottom + (n + 0.5) * cell, "end", "label of-value"), ...this.strip(value, left, bottom + n * cell, "value")));
+      const rows = program.selected(selector).map((row, q) => {
+        const path = row.flatMap((on, k) => on ? [square(left + k * cell, top2 + q * cell, cell)] : []).join("");
+        return this.row(node, q, left, top2, path, "on", this.saidRow(row), "selector");
+      });
+      const width = right + given2 * results.length + 2;
+      const height = bottom + values.length * cell + 2;
+      return this.figure("selector", `The selector: row, query position; column, key position`, width, height, left, top2, [...parts2, ...rows]);
+    }
+    attention(node, selector, { label, hue, keys: keys2 }) {
+      const { program, cell } = this;
+      const { count: count2 } = program;
+      const left = this.width([program.word]) + 2;
+      const top2 = this.stacked ? cell + GAP : this.margins(selector).top;
+      const parts2 = [
+        ...this.texts(program.word, (k) => [left + (k + 0.5) * cell, top2 - cell / 2 - 3], cell, "token-label"),
+        ...this.texts(program.word, (q) => [left / 2, top2 + (q + 0.5) * cell], left, "token-label")
+      ];
+      const rows = keys2.map((looked, q) => {
+        const due = program.selected(selector)[q];
+        const empty2 = !due.includes(true);
+        const share = 1 / looked.length;
+        const path = looked.map((k) => square(left + k * cell, top2 + q * cell, cell)).join("");
+        const group = this.row(node, q, left, top2, path, `share${empty2 ? " loose" : ""}`, `head ${label} looks at ${looked.join(", ")}${looked.length > 1 ? `, ${shareText(share)} each` : ""}`, label);
+        group.querySelector(".share")?.setAttribute("fill-opacity", String(0.22 + 0.78 * share));
+        if (count2 <= WRITTEN) for (const k of looked) group.append(this.text(shareText(share), left + (k + 0.5) * cell, top2 + (q + 0.5) * cell, "middle", share > 0.55 && !empty2 ? "written light" : "written"));
+        if (empty2) return group;
+        const wrong = due.flatMap((on, k) => on !== looked.includes(k) ? [square(left + k * cell, top2 + q * cell, cell)] : []);
+        if (wrong.length) group.append(svg("path", { class: "different", d: wrong.join("") }));
+        return group;
+      });
+      const below = this.stacked ? 0 : GAP + this.averaged(selector).length * cell;
+      const figure = this.figure(`attention hue${hue}`, `Head ${label}: row, where it looks from; column, where it looks`, left + count2 * cell + 2, top2 + count2 * cell + below + 2, left, top2, [...parts2, ...rows]);
+      set(figure, { "data-head": label });
+      figure.prepend(el("figcaption", {}, "attention of ", el("b", { class: "tag" }, label)));
+      return figure;
+    }
+    figure(kind2, said2, width, height, left, top2, parts2) {
+      const { cell } = this;
+      const { count: count2 } = this.program;
+      const grid = Array.from({ length: count2 + 1 }, (_, n) => `M${left} ${top2 + n * cell}h${count2 * cell}M${left + n * cell} ${top2}v${count2 * cell}`).join("");
+      const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said2 }, svg("rect", { class: "ground", x: left, y: top2, width: count2 * cell, height: count2 * cell }), svg("path", { class: "lines", d: grid }), ...parts2);
+      const caption = kind2 === "selector" ? [el("figcaption", {}, "selector")] : [];
+      return el("figure", { class: `matrix ${kind2}` }, ...caption, el("div", { class: "scroll", tabindex: -1 }, drawing));
+    }
+    /** A row of a matrix: what is filled, and what is pointed at. */
+    row(node, q, left, top2, path, kind2, said2, of) {
+      const { cell, program, store } = this;
+      const { count: count2 } = program;
+      const light = () => store.set({ lit: { node, at: q } });
+      const frame = svg("rect", {
+        class: "row-frame",
+        x: left,
+        y: top2 + q * cell,
+        width: count2 * cell,
+        height: cell,
+        tabindex: -1,
+        role: "button",
+        "aria-label": `position ${q}, ${program.word[q]}: ${said2}`,
+        "data-row": q,
+        "data-of": of,
+        mouseenter: light,
+        mouseleave: () => store.set({ lit: null }),
+        focus: light,
+        blur: () => store.set({ lit: null }),
+        click: () => store.set({ i: program.position(q), playing: false }),
+        keydown: (event) => this.key(event, of, q)
+      });
+      this.marked[q].push(frame);
+      return svg("g", { class: "matrix-row" }, path ? svg("path", { class: kind2, d: path }) : null, frame);
+    }
+    key(event, of, q) {
+      const next = { ArrowUp: q - 1, ArrowDown: q + 1, Home: 0, End: this.program.count - 1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") this.store.set({ i: this.program.position(q), playing: false });
+      else if (next === void 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+      else this.element.querySelector(`[data-of="${of}"][data-row="${next}"]`)?.focus();
+      event.preventDefault();
+    }
+    saidRow(row) {
+      const keys2 = row.flatMap((on, k) => on ? [k] : []);
+      return keys2.length ? `selects ${keys2.join(", ")}` : "selects nothing";
+    }
+    /** What is around the matrix of a selector: the room left of it, of which each column of queries takes `asked`, the columns of results
+     * right of it, each `given` wide, and the room above it. */
+    margins(selector) {
+      const { program, cell } = this;
+      const { keys: keys2, queries } = program.scheme.compared(selector);
+      const results = program.scheme.aggregates(selector);
+      const asked = this.width([...queries.map((query) => program.texts(query)), program.word]);
+      const given2 = this.width(results.map((result) => program.texts(result)));
+      const wide = (node) => this.label(node).length * CHARACTER2 + GAP;
+      const labels = [...[...keys2, ...this.averaged(selector)].map(wide), ...queries.map((query, n) => wide(query) + asked * (queries.length - n - 1))];
+      const flags = Math.max(queries.length, results.length) * FLAG;
+      return { left: Math.max(asked * (queries.length + 1), ...labels), right: GAP + given2 * results.length, top: (1 + keys2.length) * cell + flags + GAP, asked, given: given2 };
+    }
+    label(node, longest = this.longest) {
+      const { name: name2 } = this.program.node(node);
+      return name2.length > longest ? `${name2.slice(0, longest - 1)}…` : name2;
+    }
+    /** What is averaged where a selector selects, each once and without constants. */
+    averaged(selector) {
+      const { program } = this;
+      const values = program.scheme.aggregates(selector).map((result) => program.node(result).arguments[1]);
+      return [...new Set(values)].filter((value) => program.node(value).operator !== "constant");
+    }
+    width(columns) {
+      return Math.max(this.cell, ...columns.flat().map((text) => Math.min(60, text.length * CHARACTER2 + 6)));
+    }
+    strip(node, x, y, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, k) => [svg("rect", { class: `box of-${kind2}`, x: x + k * cell, y, width: cell, height: cell - 2 }), this.text(text, x + (k + 0.5) * cell, y + cell / 2 - 1, "middle", "", cell - 3)]);
+    }
+    down(node, x, y, wide, kind2) {
+      const { cell } = this;
+      return this.program.texts(node).flatMap((text, q) => [svg("rect", { class: `box of-${typeof kind2 === "string" ? kind2 : kind2[q]}`, x, y: y + q * cell, width: wide - 2, height: cell }), this.text(text, x + wide / 2 - 1, y + (q + 0.5) * cell, "middle", "", wide - 4)]);
+    }
+    texts(texts, place, most, kind2) {
+      return texts.map((text, n) => this.text(text, ...place(n), "middle", kind2, most - 3));
+    }
+    text(text, x, y, anchor, kind2, most = Infinity) {
+      const tight = text.length * CHARACTER2 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {};
+      return svg("text", { class: kind2, x, y: y + 4, "text-anchor": anchor, ...tight }, text);
+    }
+  };
+  function square(x, y, size) {
+    return `M${x + 1} ${y + 1}h${size - 2}v${size - 2}h${2 - size}z`;
+  }
+  function shareText(share) {
+    const text = share.toFixed(2);
+    return share >= 0.995 ? "1" : text === "0.00" ? "~0" : text.slice(1);
+  }
+
+  // src/sequence/sop.ts
+  var KINDS = { token: "tokens", number: "numbers", truth: "truth values", selector: "a selector" };
+  var SOpPanel = class {
+    constructor(program, store) {
+      this.program = program;
+      this.store = store;
+      this.matrices = new Matrices(program, store);
+      this.lines = program.lines.map((line) => el("li", {}, el("code", {}, line || " ")));
+      this.text = el("ol", { class: "scroll program-text", tabindex: 0, "aria-label": "The program" }, ...this.lines);
+      this.element = el(
+        "section",
+        { class: "panel sop-panel", "aria-label": "The chosen s-op" },
+        el("h2", {}, "The chosen s-op ", this.title),
+        this.made,
+        this.facts,
+        this.values,
+        this.matrices.element,
+        this.note,
+        this.lines.length ? this.text : null
+      );
+    }
+    program;
+    store;
+    element;
+    title = el("span", { class: "mono sop-title" });
+    facts = el("p", { class: "sop-facts" });
+    made = el("p", { class: "mono sop-text" });
+    values = el("div", { class: "scroll sop-values" });
+    note = el("p", { class: "sop-note" });
+    lines;
+    text;
+    matrices;
+    shown = null;
+    measure() {
+      this.shown = null;
+    }
+    draw(now) {
+      const { program } = this;
+      const chosen = program.chosen(now);
+      if (this.shown?.[0] !== chosen || this.shown[1] !== program.evaluated) {
+        this.shown = [chosen, program.evaluated];
+        this.show(chosen, now);
+      }
+      const at = program.place(now).at;
+      this.matrices.draw(at);
+      for (const cell of this.values.querySelectorAll("td")) cell.classList.toggle("now", Number(cell.dataset["at"]) === at);
+    }
+    show(number4, now) {
+      const { program, store } = this;
+      const node = program.node(number4);
+      const selector = program.scheme.selector(number4);
+      this.title.textContent = node.name;
+      this.made.replaceChildren(...this.definitions(number4).map(([name2, text], n) => el("span", {}, ...n ? [el("b", {}, name2), ` = ${text}`] : [`= ${text}`])));
+      const layer2 = program.scheme.layer(number4);
+      const button2 = (row) => el("button", { type: "button", class: "small mono", click: () => store.set({ node: row }) }, program.node(row).name);
+      const users = program.scheme.edges.filter(({ from, role }) => from === number4 && role !== "again").map(({ to }) => to);
+      this.facts.replaceChildren(
+        el("span", {}, `${KINDS[program.kind(number4)]}, known ${layer2 < 0 ? "from the embedding on" : `after layer ${layer2 + 1}`}`),
+        ...users.length ? [el("span", { class: "read-by" }, "read by ", ...[...new Set(users)].flatMap((row, n) => n ? [" ", button2(row)] : [button2(row)]))] : []
+      );
+      this.values.replaceChildren(...selector === null ? [this.table(number4)] : []);
+      const heads = selector === null ? [] : program.looks(number4, now);
+      if (selector === null) this.matrices.element.replaceChildren();
+      else this.matrices.show(number4, heads, this.element.clientWidth - 32);
+      this.note.replaceChildren(...selector === null ? [] : this.compared(selector, heads));
+      this.mark(number4);
+    }
+    /** How a node is made, and the selectors with names that it is made of. */
+    definitions(number4) {
+      const found = /* @__PURE__ */ new Map();
+      const visit = (each, always) => {
+        const { kind: kind2, name: name2, text, box, arguments: parts2 } = this.program.node(each);
+        if (always || kind2 === "selector" && box) found.set(each, [name2, text]);
+        if (always || kind2 === "selector") {
+          for (const part of parts2) if (this.program.node(part).kind === "selector") visit(part, false);
+        }
+      };
+      visit(number4, true);
+      return [...found.values()].filter(([name2, text]) => name2 !== text);
+    }
+    /** How the heads of the weights compare with a selector, in words. */
+    compared(selector, heads) {
+      const rows = this.program.selected(selector);
+      if (!heads.length) return ["No head of the weights looks for this selector."];
+      const empty2 = rows.filter((row) => !row.includes(true)).length;
+      const different = heads.map(({ keys: keys2 }) => rows.reduce((sum, row, q) => sum + (row.includes(true) ? row.filter((on, k) => on !== keys2[q].includes(k)).length : 0), 0));
+      const verdicts = heads.map(({ label }, n) => el("span", { class: different[n] ? "bad" : "good" }, different[n] ? `✗ head ${label} differs in ${count(different[n], "cell")}` : `✓ head ${label} looks where the selector selects`));
+      const nothing = empty2 ? `; at ${count(empty2, "position")} nothing is selected, and what the head sees there is not used` : "";
+      return [...verdicts.flatMap((verdict2, n) => n ? [", ", verdict2] : [verdict2]), `${nothing}.`];
+    }
+    /** The values of an s-op below the tokens, and above it those of what it is made of. */
+    table(number4) {
+      const { program, store } = this;
+      const parts2 = program.scheme.into(number4).map(({ from }) => from);
+      const row = (name2, texts, kind2) => el("tr", { class: kind2 }, el("th", { scope: "row", class: "mono" }, name2), ...texts.map((text, at) => el("td", { class: "mono", "data-at": at, click: () => store.set({ i: program.position(at), playing: false }) }, text)));
+      const rows = parts2.filter((part) => program.texts(part).length).map((part) => row(program.node(part).name, program.texts(part), "part"));
+      return el("table", {}, el("caption", { class: "said" }, `${program.node(number4).name} at every position`), row("input", program.word, "word"), ...rows, row(program.node(number4).name, program.texts(number4), "result"));
+    }
+    /** Mark the lines of the program that a node comes from, and bring them into view. */
+    mark(number4) {
+      const { at } = this.program.node(number4);
+      this.lines.forEach((line, n) => {
+        const text = this.program.lines[n];
+        const here = at !== null && at[0] === n + 1;
+        line.classList.toggle("from", here);
+        if (!here) line.firstElementChild.replaceChildren(text || " ");
+        else {
+          const [start, end2] = [at[1] - 1, Math.min(text.length, at[1] - 1 + at[2])];
+          line.firstElementChild.replaceChildren(text.slice(0, start), el("mark", {}, text.slice(start, end2)), text.slice(end2));
+          this.text.scrollTop = line.offsetTop - this.text.clientHeight / 2;
+        }
+        set(line, { "aria-current": here ? "true" : null });
+      });
+    }
+  };
+
+  // src/sequence/panel.ts
+  function sequencePanel(spec, run, store, _buffers) {
+    return spec.kind === "rasp" ? raspPanel(spec, run, store) : null;
+  }
+  function raspPanel(spec, run, store) {
+    let program;
+    const word = Array.from({ length: run.count }, (_, i2) => run.rows.fed(i2)).slice(spec.before.length, run.count - spec.after.length);
+    try {
+      program = new Program(spec, run, word);
+    } catch (error) {
+      if (!(error instanceof Refused2)) throw error;
+      const undefined_ = el("section", { class: "panel flow-panel", "aria-label": "The flow of the computation" }, el("h2", {}, "The flow of the computation"), el("p", { class: "sop-note" }, error.message));
+      return { elements: [undefined_], measure: () => void 0, draw: () => void 0, pointed: () => null, subspace: () => null };
+    }
+    const [flow, sop] = [new FlowPanel(program, store), new SOpPanel(program, store)];
+    return {
+      elements: [flow.element, sop.element],
+      measure() {
+        flow.measure();
+        sop.measure();
+      },
+      draw(now) {
+        program.turn(now);
+        flow.draw(now);
+        sop.draw(now);
+      },
+      pointed: ({ lit }) => lit && { i: program.position(lit.at), heads: program.scheme.heads(lit.node) },
+      subspace: (now) => program.node(program.chosen(now)).subspace
+    };
+  }
+
   // src/state.ts
   var Store = class {
-    constructor(last2, layers, start, first = 0, home = layers - 1) {
+    constructor(last2, layers, start, first = 0, home = layers - 1, plays = "positions") {
       this.last = last2;
       this.layers = layers;
       this.first = first;
       this.home = home;
-      this.now = { i: 0, layer: home, raw: false, playing: false, speed: 2, ...start };
+      this.plays = plays;
+      this.now = { i: 0, layer: home, raw: false, node: null, lit: null, playing: false, speed: plays === "layers" ? 1 : 2, ...start };
     }
     last;
     layers;
     first;
     home;
+    plays;
     now;
     views = [];
     drawing = false;
     clock = 0;
     owed = 0;
     ended = false;
+    /** The last layer that can be chosen. */
+    get top() {
+      return this.plays === "layers" ? this.layers : this.layers - 1;
+    }
     subscribe(view2) {
       this.views.push(view2);
     }
@@ -25874,7 +27634,8 @@
       if (this.ended) return;
       const next = { ...this.now, ...change };
       next.i = Math.max(0, Math.min(this.last, Math.round(next.i) || 0));
-      next.layer = Math.max(-1, Math.min(this.layers - 1, next.layer));
+      next.layer = Math.max(-1, Math.min(this.top, next.layer));
+      if (next.layer !== this.now.layer && change.node === void 0) next.node = null;
       const starts = next.playing && !this.now.playing;
       Object.assign(this.now, next);
       if (starts) this.play();
@@ -25891,9 +27652,18 @@
     step(n) {
       this.set({ i: this.now.i + n, playing: false });
     }
+    /** Move what plays by n, and stop playing. */
+    advance(n) {
+      if (this.plays === "layers") this.set({ layer: this.now.layer + n, playing: false });
+      else this.step(n);
+    }
     toggle() {
-      const again = !this.now.playing && this.now.i === this.last;
-      this.set({ playing: !this.now.playing, ...again ? { i: this.first } : {} });
+      const { playing } = this.now;
+      const again = !playing && (this.plays === "layers" ? { layer: -1 } : { i: this.first });
+      this.set({ playing: !playing, ...again && this.finished ? again : {} });
+    }
+    get finished() {
+      return this.plays === "layers" ? this.now.layer === this.top : this.now.i === this.last;
     }
     draw() {
       this.drawing = false;
@@ -25907,11 +27677,11 @@
         if (!this.now.playing) return;
         this.owed += Math.max(0, time - this.clock) / 1e3 * this.now.speed;
         this.clock = time;
-        const whole2 = Math.floor(this.owed);
-        if (whole2 > 0) {
-          this.owed -= whole2;
-          const i2 = this.now.i + whole2;
-          this.set(i2 >= this.last ? { i: this.last, playing: false } : { i: i2 });
+        const whole3 = Math.floor(this.owed);
+        if (whole3 > 0) {
+          this.owed -= whole3;
+          this.set(this.plays === "layers" ? { layer: this.now.layer + whole3 } : { i: this.now.i + whole3 });
+          if (this.finished) this.set({ playing: false });
         }
         requestAnimationFrame(tick);
       };
@@ -25932,9 +27702,9 @@
       const { rows } = this.run;
       const i2 = Math.min(position, this.run.count - 1);
       const name2 = rows.text("q", i2);
-      const symbol = rows.text("a", i2);
+      const symbol2 = rows.text("a", i2);
       const state = this.machine.states.findIndex((q) => q.name === name2);
-      const rule = name2 !== null && symbol !== null ? ruleAt(this.machine, name2, symbol) : void 0;
+      const rule = name2 !== null && symbol2 !== null ? ruleAt(this.machine, name2, symbol2) : void 0;
       this.unmark("now");
       this.nodes.get(`s${state}`)?.classList.add("now");
       if (rule) {
@@ -25943,7 +27713,7 @@
         edge?.querySelectorAll("text")[rule[5]]?.classList.add("now");
       }
       if (name2 === null) this.start()?.classList.add("now");
-      const said2 = name2 === null ? "not started" : rule ? `δ(${name2}, ${symbol}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name2}: no rule for ${symbol ?? "⊥"}`;
+      const said2 = name2 === null ? "not started" : rule ? `δ(${name2}, ${symbol2}) = (${this.machine.states[rule[2]].name}, ${rule[3]}, ${"LSR"[rule[4] + 1]})` : `${name2}: no rule for ${symbol2 ?? "⊥"}`;
       this.caption.textContent = said2;
       set(this.scroll, { "aria-label": `State graph of ${this.machine.states.length} states. Current: ${said2}` });
     }
@@ -25953,13 +27723,13 @@
   };
 
   // src/table.ts
-  var ROW = 36;
+  var ROW2 = 36;
   var AROUND = 8;
   var PRINTED = 40;
   var SMALLEST2 = 0.7;
   var COMFORTABLE = 0.92;
   var FEWEST = 3;
-  var MOST6 = 21;
+  var MOST7 = 21;
   var LIMITS2 = Array.from({ length: 37 }, (_, k) => 48 - k);
   var TAPE = "the tape before this step, as the tokens say it, with the head's cell in brackets";
   var Table = class {
@@ -26018,7 +27788,7 @@
       this.grid.style.fontSize = `${size * smaller}px`;
       this.grid.style.setProperty("--columns", widths.map((width) => `${Math.floor(width * smaller)}px`).join(" "));
       this.grid.style.setProperty("--rest", `${Math.max(0, Math.floor((this.scroll.clientWidth - all * smaller) / (widths.length - 1)))}px`);
-      this.body.style.height = `${run.count * ROW}px`;
+      this.body.style.height = `${run.count * ROW2}px`;
       this.now = -1;
     }
     /** The number of characters that this many cells of the tape take, with the head's brackets and the ellipses. */
@@ -26029,7 +27799,7 @@
     choose(limit, room) {
       const { history: history3 } = this;
       const all = history3 ? history3.highest - history3.lowest + 1 : 0;
-      const window2 = history3 ? Math.min(all, MOST6, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
+      const window2 = history3 ? Math.min(all, MOST7, Math.max(FEWEST, Math.floor((room - 4) / (1 + history3.widest())))) : 0;
       if (window2 === this.window && limit === this.limit) return window2;
       [this.window, this.limit] = [window2, limit];
       if (history3) {
@@ -26045,19 +27815,19 @@
       const i2 = Math.min(position, this.run.count - 1);
       if (i2 !== this.now) {
         const { lead } = this.run.spec;
-        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW;
+        if (this.now < 0 && lead > 0 && i2 >= lead) this.scroll.scrollTop = lead * ROW2;
         this.now = i2;
         const { scrollTop, clientHeight } = this.scroll;
-        const [top2, view2] = [i2 * ROW, clientHeight - ROW];
-        if (top2 < scrollTop + ROW) this.scroll.scrollTop = top2 - ROW;
-        else if (top2 + 2 * ROW > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW - view2;
+        const [top2, view2] = [i2 * ROW2, clientHeight - ROW2];
+        if (top2 < scrollTop + ROW2) this.scroll.scrollTop = top2 - ROW2;
+        else if (top2 + 2 * ROW2 > scrollTop + view2) this.scroll.scrollTop = top2 + 2 * ROW2 - view2;
       }
       this.fill();
     }
     fill() {
       const { scrollTop, clientHeight } = this.scroll;
-      let first = Math.max(0, Math.floor(scrollTop / ROW) - AROUND);
-      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW) + AROUND);
+      let first = Math.max(0, Math.floor(scrollTop / ROW2) - AROUND);
+      let last2 = Math.min(this.run.count, Math.ceil((scrollTop + clientHeight) / ROW2) + AROUND);
       if (this.printing) {
         first = Math.max(0, Math.min(this.now - PRINTED / 2, this.run.count - PRINTED));
         last2 = Math.min(this.run.count, first + PRINTED);
@@ -26099,21 +27869,21 @@
         el("span", { role: "rowheader", class: "i" }, el("span", { class: "pointer", "aria-hidden": "true" }, "▶"), String(i2)),
         this.history && el("span", { role: "cell", class: "mono tape-cells", "data-column": "tape" }, ...this.tape(i2)),
         ...run.spec.columns.map(({ name: name2 }) => {
-          const whole2 = run.rows.cell(name2, i2);
-          const text = shortened(whole2, this.limit);
+          const whole3 = run.rows.cell(name2, i2);
+          const text = shortened(whole3, this.limit);
           const due = run.wrong(name2, i2);
           const compared = run.compared(name2, i2);
-          const mark = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
+          const mark2 = due !== void 0 ? "wrong" : compared ? "right" : "unchecked";
           return el(
             "span",
-            { role: "cell", class: `mono ${mark}`, "data-column": name2, "data-mark": mark, title: text === whole2 ? null : whole2 },
+            { role: "cell", class: `mono ${mark2}`, "data-column": name2, "data-mark": mark2, title: text === whole3 ? null : whole3 },
             text,
             el("span", { class: "tick", title: due !== void 0 ? `the ${reference} says ${due}` : compared ? `as the ${reference} says` : null }, due !== void 0 ? "✗" : compared ? "✓" : ""),
             due === void 0 ? null : el("span", { class: "due" }, `≠ ${shortened(due, this.limit)}`)
           );
         })
       );
-      row.style.top = `${i2 * ROW}px`;
+      row.style.top = `${i2 * ROW2}px`;
       return row;
     }
     /** The tape as `tm2tfr trace` writes it: ` _[1]_ …`. */
@@ -26135,7 +27905,7 @@
     summary() {
       const { spec } = this.run;
       const cells = `${spec.compared.toLocaleString("en")} cells`;
-      if (spec.agrees === null) return `not checked: there is no ${spec.noun} to compare with`;
+      if (spec.agrees === null) return `not checked: ${uncompared(spec)}`;
       if (spec.agrees) return `✓ ${cells} compared with the ${spec.reference}, all agree`;
       return `✗ differs from the ${spec.reference} at position ${spec.divergence.position}`;
     }
@@ -26180,7 +27950,8 @@
       set(this.story, { "aria-live": playing ? "off" : "polite" });
       const i2 = Math.min(position, run.count - 1);
       if (this.history) this.drawTape(this.history, i2);
-      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i2) : plainStory(run, i2));
+      const plain = run.spec.labels ? labelledStory : plainStory;
+      this.story.replaceChildren(...this.history ? story(run, this.machine, this.description, i2) : plain(run, i2));
       this.end.hidden = position < run.count;
       this.end.textContent = `This run has ended, at position ${run.count - 1}.`;
     }
@@ -26195,17 +27966,17 @@
       const start = this.first;
       const cells = [];
       for (let cell = start; cell < start + this.size; cell++) {
-        const symbol = history3.symbol(cell, i2);
+        const symbol2 = history3.symbol(cell, i2);
         const place = cell + run.spec.lead;
         const unread = i2 < run.spec.prompt && cell >= 0 && place > i2 && place < run.spec.prompt;
         cells.push(
           el(
             "div",
             {
-              class: ["cell", known && cell === h ? "here" : "", symbol === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh2 ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
+              class: ["cell", known && cell === h ? "here" : "", symbol2 === void 0 ? "blank" : "", unread ? "unread" : "", cell === fresh2 ? "fresh" : "", one && cell === 0 ? "wall" : ""].filter(Boolean).join(" "),
               "data-cell": cell
             },
-            el("span", { class: "symbol mono" }, symbol ?? blank),
+            el("span", { class: "symbol mono" }, symbol2 ?? blank),
             el("span", { class: "index" }, String(cell).replace("-", "−"))
           )
         );
@@ -26219,9 +27990,9 @@
       this.head.replaceChildren(bubble);
       this.head.style.setProperty("--at", String(h - start));
       this.keepInside(bubble, (h - start + 0.5) * this.cell);
-      const shown2 = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
+      const shown3 = [...cells].map((cell) => cell.firstChild.textContent).join(" ");
       set(this.cells.parentElement, {
-        "aria-label": `Tape from cell ${start}: ${shown2}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
+        "aria-label": `Tape from cell ${start}: ${shown3}. The head is at cell ${h}, in state ${state ?? "none yet"}.`
       });
     }
     /** Move a name that is wider than its cell, at the middle given, so far that neither end of the tape cuts it off. */
@@ -26259,7 +28030,7 @@
       return el(
         "aside",
         { class: "notice", role: "note", "data-position": position },
-        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...math(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
+        el("p", {}, el("b", {}, "✗ ", whose, ` goes wrong at position ${position}: `), ...typesetter(run.spec)(column2), ` should be `, el("b", { class: "mono" }, expected), " but is ", el("b", { class: "mono" }, found), ". "),
         el("button", { type: "button", class: "small", click: () => store.set({ i: position, playing: false }) }, `go to position ${position}`),
         what ? el("p", { class: "cause" }, el("b", {}, "Cause: "), what) : null,
         ...why.map((line) => el("p", { class: "cause" }, line))
@@ -26269,16 +28040,23 @@
   function verdict(runs2, circuit) {
     return runs2.map((run) => {
       const { agrees } = run.spec;
-      const said2 = circuit ? outcome(run) : ending(run);
-      const mark = agrees === null ? "" : agrees ? "✓ " : "✗ ";
+      const said2 = run.spec.labels ? labelled(run) : circuit ? outcome(run) : ending(run);
+      const mark2 = agrees === null ? "" : agrees ? "✓ " : "✗ ";
       const which = runs2.length > 1 ? `${run.spec.boundary}: ` : "";
-      return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark, which, said2);
+      return el("span", { class: `badge ${agrees === false ? "bad" : "good"}` }, mark2, which, said2);
     });
   }
   function ending(run) {
     const { answer, T, stop } = run.spec;
     if (T === null) return "no verdict within the limit";
     return `${VERDICTS[answer] ?? (stop.length ? `ends with ${answer}` : "ends")} after T = ${T.toLocaleString("en")}`;
+  }
+  function labelled(run) {
+    const { divergence, columns } = run.spec;
+    if (divergence) return `goes wrong at position ${divergence.position.toLocaleString("en")}`;
+    const { name: name2 } = columns[1];
+    const values = Array.from({ length: run.count }, (_, i2) => run.rows.cell(name2, i2));
+    return shortened(`${name2} = ${values.join(values.some((value) => value.length !== 1) ? " " : "")}`, 60);
   }
   function outcome(run) {
     const { T, agrees, result, divergence } = run.spec;
@@ -26291,57 +28069,61 @@
 
   // src/page.ts
   var SCROLLBAR = 20;
-  function mount(root, data, buffers, around = {}) {
+  function mount(root2, data, buffers, around = {}) {
     const ended = new AbortController();
     const { signal } = ended;
     const runs2 = data.runs.map((spec) => new Run(spec, buffers));
     const last2 = Math.max(...runs2.map((run) => run.count)) - 1;
-    const parts = runs2.map((run) => run.spec.divergence?.position).filter((at) => at !== void 0);
-    const divergence = parts.length ? Math.min(...parts) : null;
+    const parts2 = runs2.map((run) => run.spec.divergence?.position).filter((at) => at !== void 0);
+    const divergence = parts2.length ? Math.min(...parts2) : null;
     const circuit = data.circuit && new Circuit(data.circuit, buffers);
     const first = Math.min(last2, Math.max(0, runs2[0].spec.bos ? runs2[0].turn + 1 : runs2[0].turn));
-    const store = new Store(last2, runs2[0].spec.layers.length, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
-    const controls = new Controls(store, root, signal, { ...around, divergence, graph: circuit ? "circuit" : "state graph" });
-    const scene = { root, signal, store, buffers, machine: data.machine, circuit, several: runs2.length > 1 };
+    const store = new Store(last2, runs2[0].steps, { i: divergence ?? first, ...around.start, ...around.address ? fromAddress() : {} }, ...begins(runs2[0]));
+    const graph = data.drawing?.name ?? (circuit ? "circuit" : "state graph");
+    const controls = new Controls(store, root2, signal, { ...around, divergence, graph, stage: (layer2) => stepNamed(runs2[0], layer2) });
+    const scene = { root: root2, signal, store, buffers, data, circuit, several: runs2.length > 1 };
     const views = runs2.map((run) => view(run, scene));
     const model = data.model && new ModelPanel(data.model, runs2[0], store);
     store.subscribe(({ layer: layer2 }) => model?.draw(layer2));
     const children = [...notices(runs2, store, data.searched ?? null), el("div", { class: `runs n${runs2.length}` }, ...views), model?.element, controls.element, controls.help];
-    root.replaceChildren(...children.filter((child) => child != null));
+    root2.replaceChildren(...children.filter((child) => child != null));
     around.verdict?.replaceChildren(...verdict(runs2, circuit !== null));
     const resized = new ResizeObserver(() => store.set({}));
-    resized.observe(root);
+    resized.observe(root2);
     addEventListener("resize", () => store.set({}), { signal });
-    leavesFocus(root, signal);
+    leavesFocus(root2, signal);
     signal.addEventListener("abort", () => {
       resized.disconnect();
       store.end();
-      root.replaceChildren();
+      root2.replaceChildren();
       around.verdict?.replaceChildren();
     });
     store.set({});
     store.draw();
     return { runs: runs2, store, help: () => controls.help.showModal(), dispose: () => ended.abort() };
   }
-  function view(run, { root, signal, store, buffers, machine, circuit, several }) {
+  function view(run, { root: root2, signal, store, buffers, data, circuit, several }) {
+    const { machine, sequence: sequence2, drawing, box } = data;
     const history3 = run.spec.tape ? new History(run, machine?.blank ?? "_") : null;
-    const bits = circuit && new Bits(circuit, run);
+    const bits2 = circuit && new Bits(circuit, run);
     const description = Description.of(run);
-    const tape = bits ? new BitsPanel(bits, store) : new Tape(run, machine, history3, description);
+    const tape = bits2 ? new BitsPanel(bits2, store) : new Tape(run, machine, history3, description);
     const rules = description && new RulesPanel(description, store);
-    const strip = new Strip(run, store, circuit, description);
-    const layers = new Layers(run, store);
+    const strip = new Strip(run, store, circuit, description, [...box.tokens?.before ?? [], ...box.tokens?.after ?? []]);
+    const layers = new Layers(run, store, data.model);
     const stream = new Stream(run, store);
     const table2 = new Table(run, store, history3, signal);
     const redraw = () => store.set({});
-    const graph = bits ? new CircuitGraph(bits, buffers, redraw) : machine && new StateGraph(run, machine, buffers, redraw);
+    const panel = sequence2 && sequencePanel(sequence2, run, store, buffers);
+    const graph = bits2 ? new CircuitGraph(bits2, buffers, redraw) : machine ? new StateGraph(run, machine, buffers, redraw) : drawing && !panel ? new Picture(drawing, buffers, redraw) : null;
     const titles = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
     const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+    if (several) for (const { element } of [tape, rules, strip, layers, stream, table2, graph, ...(panel?.elements ?? []).map((element2) => ({ element: element2 }))].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
     const inside = el("div", { class: "inside" });
     const arrange = arranged(inside, {
       title,
       graph: graph && graph.element,
+      parts: panel?.elements ?? [],
       tape: tape.element,
       rules: rules && rules.element,
       strip: strip.element,
@@ -26349,48 +28131,56 @@
       table: table2.element,
       stream: stream.element
     });
-    let [width, whole2] = [0, 0];
-    store.subscribe(({ i: i2, layer: layer2, raw, playing }) => {
-      if (Math.abs(width - root.offsetWidth) > SCROLLBAR || whole2 !== innerWidth) {
-        [width, whole2] = [root.offsetWidth, innerWidth];
+    let [width, whole3] = [0, 0];
+    let before = { ...store.now };
+    store.subscribe((now) => {
+      const { i: i2, layer: layer2, raw, playing, lit } = now;
+      const pointing = lit !== before.lit && ["i", "layer", "raw", "playing", "node"].every((part) => now[part] === before[part]);
+      before = { ...now };
+      if (Math.abs(width - root2.offsetWidth) > SCROLLBAR || whole3 !== innerWidth) {
+        [width, whole3] = [root2.offsetWidth, innerWidth];
         arrange();
-        for (const part of [tape, strip, table2]) part.measure();
+        for (const part of [tape, strip, table2, panel]) part?.measure();
         graph?.fit();
       }
+      strip.draw(i2, layer2, panel?.pointed(now));
+      panel?.draw(now);
+      if (pointing) return;
       tape.draw(i2, playing);
       rules?.draw(i2);
-      strip.draw(i2, layer2);
       layers.draw(i2, layer2);
-      stream.draw(i2, layer2, raw);
+      stream.draw(i2, layer2, raw, panel?.subspace(now));
       graph?.draw(i2);
       graph?.follow();
       table2.draw(i2);
     });
     return el("article", { class: "run", "data-boundary": run.spec.boundary }, inside);
   }
-  function arranged(inside, parts) {
-    const { title, tape, rules, strip, layers, graph, table: table2, stream } = parts;
-    const side = (...panels) => el("div", { class: "side" }, ...panels);
+  function arranged(inside, panels) {
+    const { title, tape, rules, strip, layers, graph, table: table2, stream, parts: parts2 } = panels;
+    const [flow = null, ...chosen] = parts2;
+    const side = (...panels2) => el("div", { class: "side" }, ...panels2);
     let columns = 0;
     return () => {
       const now = getComputedStyle(inside).gridTemplateColumns.split(" ").length;
       if (now === columns) return;
       columns = now;
       const focused = document.activeElement;
-      const panels = now > 1 ? [side(tape, rules, strip, layers), side(graph, table2, stream)] : [tape, rules, graph, strip, table2, layers, stream];
-      inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
+      const order2 = now > 1 ? [side(tape, rules, strip, flow, layers), side(graph, ...chosen, table2, stream)] : [tape, rules, graph, strip, ...parts2, table2, layers, stream];
+      inside.replaceChildren(...[title, ...order2].filter((part) => part !== null));
       if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
     };
   }
   function begins(run) {
-    const { lead, finds, layers } = run.spec;
-    return lead > 0 && finds ? [run.turn, finds[0]] : [0, layers.length - 1];
+    const { lead, finds, labels } = run.spec;
+    if (labels) return [0, run.steps, "layers"];
+    return lead > 0 && finds ? [run.turn, finds[0], "positions"] : [0, run.steps - 1, "positions"];
   }
 
   // src/playground/drawing.ts
-  var MOST7 = 12;
+  var MOST8 = 12;
   var BUSY = 400;
-  var LONGEST3 = 15e3;
+  var LONGEST4 = 15e3;
   var Drawing = class {
     kept = /* @__PURE__ */ new Map();
     waiting = /* @__PURE__ */ new Map();
@@ -26408,7 +28198,7 @@
       drawn.catch(() => this.kept.delete(dot));
       this.kept.set(dot, drawn);
       for (const oldest of this.kept.keys()) {
-        if (this.kept.size <= MOST7) break;
+        if (this.kept.size <= MOST8) break;
         this.kept.delete(oldest);
       }
       return drawn;
@@ -26427,7 +28217,7 @@
       this.worker ??= this.started();
       const n = this.count++;
       return new Promise((resolve, reject) => {
-        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST3);
+        const timer = window.setTimeout(() => this.stop("it takes longer than 15 s to lay out"), LONGEST4);
         this.waiting.set(n, { resolve, reject, since: now, timer });
         this.worker.postMessage([n, dot]);
       });
@@ -26462,10 +28252,6 @@
   var Result = class {
     constructor(tools, theme3) {
       this.theme = theme3;
-      new MutationObserver(() => {
-        const page = this.shown?.answer.page;
-        if (page && "html" in page) this.frame(page.html, this.shown.answer.name, this.scrolled());
-      }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
       window.tm2tfrDraws = (dot) => this.drawing.draw(dot);
       this.element = el("div", { class: "outcome" }, el("div", { class: "outcome-top" }, this.verdict, tools), el("div", { class: "views" }, this.label, this.main));
     }
@@ -26479,54 +28265,31 @@
     shown = null;
     turn = 0;
     /** Show the run of an answer. */
-    async show(shown2) {
+    async show(shown3) {
       const turn = ++this.turn;
       this.fresh();
-      const page = shown2.answer.page;
-      if ("html" in page) {
-        this.leave();
-        const scroll = (shown2.place ?? this.place(shown2))?.scroll ?? 0;
-        this.mounted?.dispose();
-        this.mounted = null;
-        this.verdict.replaceChildren();
-        this.frame(page.html, shown2.answer.name, scroll);
-      } else {
-        const { data, columns } = page;
-        const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready((data.machine ?? data.circuit)?.graph.dot, PATIENCE)]);
-        if (turn !== this.turn) return;
-        this.leave();
-        const place = shown2.place ?? this.place(shown2);
-        const scroll = shown2.place?.scroll ?? (place ? this.main.scrollTop : 0);
-        this.clear();
-        this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, ...place ? { start: place } : {} });
-        this.main.scrollTop = scroll;
-      }
-      this.shown = shown2;
+      const { data, columns } = shown3.answer.page;
+      const dot = (data.machine ?? data.circuit ?? data.drawing)?.graph.dot;
+      const [buffers] = await Promise.all([unpacked(columns), this.drawing.ready(dot, PATIENCE)]);
+      if (turn !== this.turn) return;
+      this.leave();
+      const place = shown3.place ?? this.place(shown3);
+      const scroll = shown3.place?.scroll ?? (place ? this.main.scrollTop : 0);
+      this.clear();
+      this.mounted = mount(this.main, data, buffers, { verdict: this.verdict, theme: this.theme, ...place ? { start: place } : {} });
+      this.main.scrollTop = scroll;
+      this.shown = shown3;
     }
     /** Where one was in the last run, if the new one is of the same source and input. */
-    place(shown2) {
+    place(shown3) {
       const last2 = this.shown;
-      return last2 && last2.of === shown2.of && last2.input === shown2.input ? last2.place : null;
+      return last2 && last2.of === shown3.of && last2.input === shown3.input ? last2.place : null;
     }
     /** Remember where one is. */
     leave() {
-      if (!this.shown) return;
-      const { i: i2, layer: layer2, raw } = this.mounted?.store.now ?? { i: 0, layer: 0, raw: false };
-      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.mounted ? this.main.scrollTop : this.scrolled() };
-    }
-    /** Show a page that is complete, in a frame in which no script runs; the last one stays until it is drawn. */
-    frame(html, name2, scroll) {
-      const before = [...this.main.childNodes];
-      const frame = el("iframe", { class: "whole-page", sandbox: "allow-same-origin", srcdoc: coloured(html), title: `The run of ${name2}` });
-      frame.addEventListener("load", () => {
-        frame.contentWindow?.scrollTo(0, scroll);
-        for (const node of before) node.parentNode?.removeChild(node);
-      }, { once: true });
-      this.main.classList.add("framed");
-      this.main.append(frame);
-    }
-    scrolled() {
-      return this.main.querySelector("iframe")?.contentWindow?.scrollY ?? 0;
+      if (!this.shown || !this.mounted) return;
+      const { i: i2, layer: layer2, raw } = this.mounted.store.now;
+      this.shown.place = { i: i2, layer: layer2, raw, scroll: this.main.scrollTop };
     }
     /** Say that there is no run, and why. */
     nothing(why) {
@@ -26561,31 +28324,26 @@
     clear() {
       this.mounted?.dispose();
       this.mounted = null;
-      this.main.classList.remove("framed");
       this.main.replaceChildren();
     }
   };
-  function coloured(html) {
-    const mode = document.documentElement.dataset["theme"];
-    return mode === "light" || mode === "dark" ? html.replace("</head>", `<style>:root{color-scheme:${mode}}</style></head>`) : html;
-  }
   function runs(answer) {
     return answer.page !== null && !answer.diagnostics.some(({ severity }) => severity === "error");
   }
 
   // src/playground/split.ts
   var KEPT2 = "tm2tfr-playground-split";
-  var [LEAST, MOST8, STEP2] = [22, 70, 2];
-  function splitter(whole2) {
+  var [LEAST3, MOST9, STEP2] = [22, 70, 2];
+  function splitter(whole3) {
     let share = 40;
     try {
       share = Number(localStorage.getItem(KEPT2) ?? share) || share;
     } catch {
     }
-    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST, "aria-valuemax": MOST8 });
+    const bar = el("div", { class: "splitter", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the source", "aria-valuemin": LEAST3, "aria-valuemax": MOST9 });
     const move = (to) => {
-      share = Math.max(LEAST, Math.min(MOST8, to));
-      whole2.style.setProperty("--left", `${share}%`);
+      share = Math.max(LEAST3, Math.min(MOST9, to));
+      whole3.style.setProperty("--left", `${share}%`);
       set(bar, { "aria-valuenow": Math.round(share) });
       try {
         localStorage.setItem(KEPT2, String(share));
@@ -26605,7 +28363,7 @@
     });
     bar.addEventListener("pointermove", (event) => {
       if (!bar.hasPointerCapture(event.pointerId)) return;
-      const { left, width } = whole2.getBoundingClientRect();
+      const { left, width } = whole3.getBoundingClientRect();
       move(100 * (event.clientX - left) / width);
     });
     move(share);
@@ -26687,7 +28445,7 @@
       document.body.append(this.library.element, keys2.element);
       bar.querySelector("#keys").addEventListener("click", () => keys2.open());
       for (const part of [left, this.inputs.element, bar]) part.addEventListener("keydown", (event) => event.stopPropagation());
-      this.editor = new Editor(text, (whole2) => this.typed(whole2), "editor-hint");
+      this.editor = new Editor(text, (whole3) => this.typed(whole3), "editor-hint");
       addEventListener("hashchange", () => void this.linked());
       addEventListener("pagehide", () => this.keepNow());
       addEventListener("beforeunload", (event) => {
@@ -26744,8 +28502,8 @@
     // ── sources ──
     async open(shipped) {
       const there = this.sources.find((source) => source.shipped === shipped.name);
-      const { name: name2, kind, format } = shipped;
-      await this.go(there ?? { id: fresh(), name: name2, shipped: name2, kind, format, original: "", state: null, input: null, options: {}, shown: null });
+      const { name: name2, kind: kind2, format } = shipped;
+      await this.go(there ?? { id: fresh(), name: name2, shipped: name2, kind: kind2, format, original: "", state: null, input: null, options: {}, shown: null });
     }
     add({ name: name2, source, format, input, options }) {
       void this.go({ id: fresh(), name: name2, shipped: null, kind: null, format, original: source, state: this.editor.state(source, format), input, options, shown: null });
@@ -26820,11 +28578,11 @@
       }
     }
     // ── changes ──
-    typed(whole2) {
+    typed(whole3) {
       if (!this.current) return;
       this.current.state = this.editor.view.state;
-      if (whole2) this.pasted.add(this.current);
-      if (whole2 && isDirty(this.current) && !this.told.has(this.current)) this.current.format = null;
+      if (whole3) this.pasted.add(this.current);
+      if (whole3 && isDirty(this.current) && !this.told.has(this.current)) this.current.format = null;
       this.marked();
       this.ask(DEBOUNCE);
     }
