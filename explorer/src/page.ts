@@ -108,17 +108,18 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
     ? new CircuitGraph(bits, buffers, redraw)
     : machine
       ? new StateGraph(run, machine, buffers, redraw)
-      : drawing && !panel
+      : drawing
         ? new Picture(drawing, buffers, redraw)
         : null;
   const titles: Record<string, string> = { repaired: "With the left-boundary repair", chapter: "As in the chapter, without the repair" };
   const title = several ? el("h2", { class: "run-title" }, titles[run.spec.boundary] ?? run.spec.boundary) : null;
-  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph, ...(panel?.elements ?? []).map((element) => ({ element }))].filter((part) => part !== null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
+  if (several) for (const { element } of [tape, rules, strip, layers, stream, table, graph, panel, panel?.beside && { element: panel.beside }].filter((part) => part != null)) set(element, { "aria-label": `${element.getAttribute("aria-label")}, ${run.spec.boundary}` });
   const inside = el("div", { class: "inside" });
   const arrange = arranged(inside, {
     title,
     graph: graph && graph.element,
-    parts: panel?.elements ?? [],
+    panel: panel && panel.element,
+    beside: panel?.beside ?? null,
     tape: tape.element,
     rules: rules && rules.element,
     strip: strip.element,
@@ -138,13 +139,13 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
       for (const part of [tape, strip, table, panel]) part?.measure();
       graph?.fit();
     }
-    strip.draw(i, layer, panel?.pointed(now));
-    panel?.draw(now);
+    strip.draw(i, layer, panel?.pointed?.(now));
+    panel?.draw(i, layer, now);
     if (pointing) return; // nothing else shows it
     tape.draw(i, playing);
     rules?.draw(i);
     layers.draw(i, layer);
-    stream.draw(i, layer, raw, panel?.subspace(now));
+    stream.draw(i, layer, raw, panel?.subspace?.(now));
     graph?.draw(i);
     // code that measures comes last, so that the browser lays out the page once
     graph?.follow();
@@ -158,9 +159,8 @@ function view(run: Run, { root, signal, store, buffers, data, circuit, several }
  *
  * They are moved, not placed by styles, so that the Tab key and screen readers come to them in the order that is seen.
  */
-function arranged(inside: HTMLElement, panels: Record<"title" | "graph" | "rules", HTMLElement | null> & { parts: HTMLElement[] } & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
-  const { title, tape, rules, strip, layers, graph, table, stream, parts } = panels;
-  const [flow = null, ...chosen] = parts;
+function arranged(inside: HTMLElement, parts: Record<"title" | "graph" | "panel" | "beside" | "rules", HTMLElement | null> & Record<"tape" | "strip" | "layers" | "table" | "stream", HTMLElement>): () => void {
+  const { title, tape, rules, strip, layers, graph, panel, beside, table, stream } = parts;
   const side = (...panels: (HTMLElement | null)[]) => el("div", { class: "side" }, ...panels);
   let columns = 0;
   return () => {
@@ -168,8 +168,9 @@ function arranged(inside: HTMLElement, panels: Record<"title" | "graph" | "rules
     if (now === columns) return;
     columns = now;
     const focused = document.activeElement;
-    const order = now > 1 ? [side(tape, rules, strip, flow, layers), side(graph, ...chosen, table, stream)] : [tape, rules, graph, strip, ...parts, table, layers, stream];
-    inside.replaceChildren(...[title, ...order].filter((part) => part !== null));
+    const middle = beside ? [strip, beside, panel] : [panel, strip];
+    const panels = now > 1 ? [side(tape, rules, strip, beside, layers), side(graph, panel, table, stream)] : [tape, rules, graph, ...middle, table, layers, stream];
+    inside.replaceChildren(...[title, ...panels].filter((part) => part !== null));
     if (focused instanceof HTMLElement && inside.contains(focused)) focused.focus({ preventScroll: true });
   };
 }

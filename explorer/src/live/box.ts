@@ -96,8 +96,7 @@ export class Box {
     this.working(true);
     this.say("Running …");
     const { tokens } = this.data.box;
-    const { sequence } = this.data;
-    const order = { runs, word, text: tokens && this.input.value, ends: tokens && { before: tokens.before, after: tokens.after }, maxSteps, gates: gatesOf(this.data, this.buffers), sequence };
+    const order = { runs, word, text: tokens && this.input.value, ends: tokens && { before: tokens.before, after: tokens.after }, maxSteps, gates: gatesOf(this.data, this.buffers), sequence: this.data.sequence };
     this.running = ordered(order, this.script, (done) => this.say(`Running: ${count(done, "position")} …`));
     this.running.finished.then((finished) => this.finish(finished, begun)).catch((error: unknown) => {
       this.working(false);

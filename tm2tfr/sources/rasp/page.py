@@ -53,9 +53,9 @@ def page(program: Program) -> Page:
     return Page(
         about=program.title,
         views=lambda show, columns, drawn, decoder: {"sequence": sequence_data(program, decoder)},
+        reference=lambda _: {"kind": "sequence"},
         inputs=about_tokens(partial(word_of, program), first=0),
         examples=[own_word(program), *tried(program, program.examples)],
-        reference=lambda _: {"kind": "sequence"},
     )
 
 
