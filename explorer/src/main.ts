@@ -36,7 +36,7 @@ async function start(script: string): Promise<void> {
     document.title = `${recorded.box.name} on ${quoted(input)}`;
   });
   find("main").before(box.element);
-  for (const cut of document.querySelectorAll<HTMLElement>(".bar .input, .bar .about")) cut.title = cut.textContent!;
+  for (const cut of document.querySelectorAll<HTMLElement>(".bar .input")) cut.title = cut.textContent!;
   leavesFocus(find(".bar"));
   theme(button);
   document.documentElement.dataset["ready"] = "true";
@@ -52,6 +52,6 @@ declare global {
 if (typeof document === "undefined") serve();
 else
   start(document.currentScript!.textContent).catch((error: unknown) => {
-    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2023 or later.`));
+    document.querySelector("main")!.replaceChildren(el("p", { class: "notice" }, `This page cannot be shown: ${String(error)}. It needs a browser of 2024 or later.`));
     throw error;
   });
