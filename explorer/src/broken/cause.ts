@@ -8,8 +8,8 @@ import type { About, Decoder, Head } from "../live/decoder";
 import { inSight, type Look } from "../live/attention";
 import { Dense, type Watch } from "../live/dense";
 import { general } from "../live/python";
-import { combination } from "../live/readout";
-import { quoted, Refused, visible } from "../live/refusals";
+import { combination, startsOf } from "../live/readout";
+import { quoted, visible } from "../live/refusals";
 import { exactly, less, meant, minus, nearest, plus, type Rational, times, ZERO } from "./rational";
 
 /** What the weights claim, as far as a model knows it (tm2tfr/web/explorer/document.py writes it). */
@@ -18,8 +18,8 @@ export interface Claims {
   since: number[];
   /** Of each head of each layer whether it is known where it has to look. */
   known: boolean[][];
-  /** The subspace that holds the head position as a share; null: none does. */
-  share: number | null;
+  /** Of a machine's weights the subspaces that hold the head position and the move, as shares, and the layer that looks up the position before; null of others. */
+  moves: { h: number; m: number; layer: number } | null;
 }
 
 /** What the reference says of a run beside its cells. */
@@ -38,9 +38,6 @@ export interface Facts {
 const MOST_PLACES = 512;
 const SLACK = 8 * Number.EPSILON;
 const PARTS = ["attention", "feed-forward"] as const;
-
-/** There is a cause that the unchanged weights do not tell. */
-class Unknown extends Error {}
 
 interface Looked {
   scores: Float64Array;
@@ -66,13 +63,46 @@ class Observation implements Watch {
   }
 }
 
-/** Run a decoder on tokens, and return what there is at some of the positions. */
-function observed(decoder: Decoder, tokens: number[], places: number[]): Map<number, Observation> {
-  const session = new Dense(decoder);
-  const found = new Map(places.map((i) => [i, new Observation(i)]));
-  const last = Math.max(...places);
-  for (let i = 0; i <= last; i++) session.feed(tokens[i]!, found.get(i));
-  return found;
+/** Puts the head position into the stream where the sum of the moves is not it, so that unchanged weights go on with what is right (Exercise 8.3). */
+class Put implements Watch {
+  private kept = 0;
+  private stages = 0;
+
+  constructor(
+    private readonly at: { h: number; m: number; stage: number; before: number },
+    private readonly shares: { h: number; moved: number },
+    private readonly inner: Watch | undefined,
+  ) {}
+
+  stage(layer: number, part: Parameters<Watch["stage"]>[1], x: Float64Array): void {
+    const { at, shares } = this;
+    const here = this.stages++;
+    if (here === at.stage) x[at.h] = shares.h;
+    if (here === at.before + 1) x[at.m] = this.kept;
+    this.inner?.stage(layer, part, x);
+    if (here !== at.before) return;
+    // heads look up where the head was before: where it is, less the move that it made
+    [this.kept, x[at.m]] = [x[at.m]!, shares.moved];
+  }
+
+  head(layer: number, head: number, look: Look | null): void {
+    this.inner?.head(layer, head, look);
+  }
+}
+
+/** Run the unchanged weights on the tokens of the right run, and yield the session at each position; watches: who is shown which. */
+export function* righted(right: Decoder, about: About, { since, moves }: Claims, { tokens, bump, cell }: Facts, watches: Map<number, Watch> = new Map()): Generator<Dense> {
+  const session = new Dense(right);
+  const starts = startsOf(about.layout);
+  for (let i = 0; i < tokens.length; i++) {
+    let watch = watches.get(i);
+    if (moves && bump(i) !== null) {
+      const at = { h: starts[moves.h]!, m: starts[moves.m]!, stage: since[moves.h]!, before: 2 * moves.layer };
+      watch = new Put(at, { h: cell(i) / (i + 1), moved: (cell(i) - cell(i - 1)) / (i + 1) }, watch);
+    }
+    session.feed(tokens[i]!, watch);
+    yield session;
+  }
 }
 
 interface Attention {
@@ -83,19 +113,13 @@ interface Attention {
   due: number;
 }
 
-/** The cause of a wrong cell at the last of the positions, in lines; null if the stream is right there. Throws `Refused` where
- * the unchanged weights do not tell it. */
+/** The cause of a wrong cell at the last of the positions, in lines; null if the stream is right there. */
 export function causeOf(broken: Decoder, right: Decoder, about: About, claims: Claims, facts: Facts): string[] | null {
-  try {
-    return new Search(broken, right, about, claims, facts).cause(facts.tokens.length - 1);
-  } catch (error) {
-    if (error instanceof Unknown) throw new Refused("the head is elsewhere than the sum of the moves says, and the weights of this page do not tell what else has to be there");
-    throw error;
-  }
+  return new Search(broken, right, about, claims, facts).cause(facts.tokens.length - 1);
 }
 
 class Search {
-  private readonly starts = [0];
+  private readonly starts: number[];
 
   constructor(
     private readonly broken: Decoder,
@@ -104,12 +128,22 @@ class Search {
     private readonly claims: Claims,
     private readonly facts: Facts,
   ) {
-    for (const { labels } of about.layout) this.starts.push(this.starts.at(-1)! + (labels ? labels.length : 1));
+    this.starts = startsOf(about.layout);
+  }
+
+  /** What there is at some of the positions with the changed and with the unchanged weights. */
+  private observed(places: number[]): [Map<number, Observation>, Map<number, Observation>] {
+    const [seen, due] = [new Map(places.map((i) => [i, new Observation(i)])), new Map(places.map((i) => [i, new Observation(i)]))];
+    const tokens = this.facts.tokens.slice(0, Math.max(...places) + 1);
+    const session = new Dense(this.broken);
+    tokens.forEach((token, i) => session.feed(token, seen.get(i)));
+    for (const _ of righted(this.right, this.about, this.claims, { ...this.facts, tokens }, due));
+    return [seen, due];
   }
 
   /** The first wrong value at a position, or its cause at an earlier one; before: the number of the stage to stop at. */
   cause(position: number, before = Infinity): string[] | null {
-    const [seen, due] = [this.broken, this.right].map((decoder) => observed(decoder, this.facts.tokens, [position]).get(position)!) as [Observation, Observation];
+    const [seen, due] = this.observed([position]).map((found) => found.get(position)!) as [Observation, Observation];
     for (let stage = 0; stage < Math.min(before, seen.stages.length); stage++) {
       const wrong = this.firstWrong(position, stage, seen, due);
       if (wrong !== null) return this.told(position, stage, wrong, seen, due);
@@ -120,15 +154,8 @@ class Search {
   /** The first subspace whose value after a stage is wrong; null if there is none. */
   private firstWrong(i: number, stage: number, seen: Observation, due: Observation): number | null {
     const [found, wanted] = [seen.stages[stage]!, due.stages[stage]!];
-    const { share, since } = this.claims;
-    const bumped = share !== null && stage >= since[share]! && this.facts.bump(i) !== null;
-    const off = (n: number, want: number) => !(Math.abs(found[n]! - want) <= SLACK * Math.max(Math.abs(want), 1 / (i + 1)));
-    if (bumped && stage > since[share]!) {
-      if (off(this.starts[share]!, this.facts.cell(i) / (i + 1))) return share;
-      throw new Unknown();
-    }
     for (let s = 0; s < this.about.layout.length; s++)
-      for (let n = this.starts[s]!; n < this.starts[s + 1]!; n++) if (off(n, bumped && s === share ? this.facts.cell(i) / (i + 1) : wanted[n]!)) return s;
+      for (let n = this.starts[s]!; n < this.starts[s + 1]!; n++) if (!(Math.abs(found[n]! - wanted[n]!) <= SLACK * Math.max(Math.abs(wanted[n]!), 1 / (i + 1)))) return s;
     return null;
   }
 
@@ -138,8 +165,7 @@ class Search {
     const own = attention ? this.lookOf(i, layer, s, seen, due) : null;
     const root = own && this.root(i, layer, own);
     if (root) return root;
-    const wanted = s === this.claims.share && this.facts.bump(i) !== null ? [this.facts.cell(i) / (i + 1)] : this.part(due.stages[stage]!, s);
-    const expected = stage >= this.claims.since[s]! ? this.words(s, wanted) : "0 (nothing is written there yet)";
+    const expected = stage >= this.claims.since[s]! ? this.words(s, this.part(due.stages[stage]!, s)) : "0 (nothing is written there yet)";
     const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer]!.name}), ${PARTS[1 - (stage % 2)]!}`;
     const lines = [`${where} at position ${i}: ${this.about.layout[s]!.name} should be ${expected}, is ${this.words(s, this.part(seen.stages[stage]!, s))}`];
     const astray = own && differ(own.attended, own.expected);
@@ -168,7 +194,7 @@ class Search {
   private root(i: number, layer: number, { attended, expected }: Attention): string[] | null {
     const places = [...new Set([...attended, ...expected])].filter((j) => j !== i).sort((a, b) => a - b);
     if (!places.length || places.length > MOST_PLACES) return null;
-    const [seen, due] = [this.broken, this.right].map((decoder) => observed(decoder, this.facts.tokens, places)) as [Map<number, Observation>, Map<number, Observation>];
+    const [seen, due] = this.observed(places);
     const wrong = places.find((j) => this.firstWrong(j, 2 * layer, seen.get(j)!, due.get(j)!) !== null);
     return wrong === undefined ? null : this.cause(wrong, 2 * layer + 1);
   }
@@ -178,7 +204,7 @@ class Search {
     const { attentionNorm, feedForwardNorm } = this.broken.layers[layer]!;
     if (!own) return `its inputs are right: the ${attention ? "attention" : "feed-forward"} weights of this layer are wrong${orNorm(!attention && feedForwardNorm !== null)}`;
     if (differ(own.attended, own.expected)) return this.whyElsewhere(i, layer, own);
-    const remark = s === this.claims.share ? this.facts.bump(i) : null;
+    const remark = s === this.claims.moves?.h ? this.facts.bump(i) : null;
     return remark ?? `the head looked where it should: its value or output weights are wrong${orNorm(attentionNorm !== null)}`;
   }
 
@@ -190,7 +216,7 @@ class Search {
     if (this.broken.layers[layer]!.attentionNorm) return "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding";
     const astray = attended.filter((j) => !expected.includes(j));
     const places = [...new Set([i, ...expected, ...astray])];
-    const streams = observed(this.right, this.facts.tokens, places);
+    const [, streams] = this.observed(places);
     const exact = (j: number): Rational[] => Array.from(streams.get(j)!.stages[2 * layer]!, (value) => meant(value, j + 1));
     const asked = product(head.query, exact(i));
     const best = (among: number[]) => among.map((j) => dot(asked, product(head.key, exact(j)))).reduce((most, each) => (less(most, each) ? each : most));

@@ -1,9 +1,9 @@
 // A run in the browser: generated, read off, compared with the reference cell by cell, and recorded, as tm2tfr/runs/comparison.py does.
 
 import type { DivergenceSpec, Heading } from "../data";
-import { causeOf, type Claims, unembeddingCause } from "../broken/cause";
+import { causeOf, type Claims, righted, unembeddingCause } from "../broken/cause";
 import type { About, Decoder } from "./decoder";
-import { Dense } from "./dense";
+import { argmax } from "./dense";
 import { generate, prompted } from "./generate";
 import { plainNumber } from "./python";
 import { Readout, type ReadSpec } from "./readout";
@@ -130,13 +130,14 @@ function searched({ broken, right, about, claims, columns, reader, truth, expect
   const { about: said, bump } = truth.facts(expected, names);
   const h = names.indexOf("h");
   try {
-    const session = new Dense(right);
-    for (let i = 0; i <= position && bump(i) === null; i++) {
-      const answer = session.feed(tokens[i]!);
-      const cells = reader.cells(right.vocabulary[tokens[i]!]!, right.vocabulary[answer]!, session.residual);
+    const facts = { tokens, about: said, bump, cell: (i: number) => Number(expected[i]![h]) };
+    let i = 0;
+    for (const { residual, logits } of righted(right, about, claims, facts)) {
+      const cells = reader.cells(right.vocabulary[tokens[i]!]!, right.vocabulary[argmax(logits)]!, residual);
       if (expected[i]!.some((cell, n) => !agrees(cell, cells[n]!))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+      i++;
     }
-    const cause = causeOf(broken, right, about, claims, { tokens, about: said, bump, cell: (i) => Number(expected[i]![h]) });
+    const cause = causeOf(broken, right, about, claims, facts);
     if (cause) return cause;
     const [want, found] = [expected[position]!, row];
     const at = found ? want.findIndex((cell, n) => !agrees(cell, found[n]!)) : -1;

@@ -10,6 +10,7 @@ from typing import Any
 import tm2tfr
 from tm2tfr.api.pages import recorded
 from tm2tfr.api.subject import Subject
+from tm2tfr.contract.source import shown
 from tm2tfr.transformer.changes import axes
 from tm2tfr.transformer.weights import Decoder, matrices
 from tm2tfr.web.explorer.document import document
@@ -46,10 +47,12 @@ class Sabotage:
 
     def said(self) -> tuple[int, str, str, str, list[str]] | None:
         """The divergence that the check finds, with the lines of its cause; None if it finds none."""
-        found = tm2tfr.check(self.subject, self.word, max_steps=STEPS).divergence
+        trace = tm2tfr.check(self.subject, self.word, max_steps=STEPS)
+        found = trace.divergence
         if found is None:
             return None
-        cells = ("⊥" if cell is None else str(cell) for cell in (found.expected, found.found))
+        signed = any(column.signed for column in trace.columns if column.name == found.column)
+        cells = (shown(cell, signed=signed) for cell in (found.expected, found.found))
         return (found.position, found.column, *cells, str(found.cause).split("\n") if found.cause else [])  # type: ignore[return-value]
 
 
@@ -57,7 +60,15 @@ def page(kind: str) -> tuple[Subject, Any, str]:
     """Return a source, and the data of its page."""
     name, options, words = KINDS[kind]
     subject = Subject.of(name, options=options)
-    run = recorded(subject, subject.program, subject.word(words[0]), decoder=subject.decoder, dtype=None, max_steps=STEPS, progress=None)
+    run = recorded(
+        subject,
+        subject.program,
+        subject.word(words[0]),
+        decoder=subject.decoder,
+        dtype=None,
+        max_steps=STEPS,
+        progress=None,
+    )
     return subject, *document(subject.program, [run], drawn=False)
 
 

@@ -66,7 +66,10 @@ def blank() -> Iterator[Any]:
         window = chromium.new_page()
         window.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
         window.goto("http://localhost/")
-        window.evaluate("text => { const run = document.createElement('script'); run.textContent = text; document.head.append(run); }", SCRIPT.replace("typeof document", "typeof nothing"))
+        window.evaluate(
+            "text => { const run = document.createElement('script'); run.textContent = text; document.head.append(run); }",
+            SCRIPT.replace("typeof document", "typeof nothing"),
+        )
         yield window
 
 

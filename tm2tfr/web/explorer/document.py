@@ -83,15 +83,24 @@ def _claims(decoder: Decoder, specification: Specification) -> PlainData | None:
         return None
     stages = [(-1, "embedding"), *((n, part) for n in range(len(decoder.layers)) for part in STAGES[1:])]
     holds = [[specification.holds(s.holds, *stage) for stage in stages] for s in decoder.layout.subspaces]
-    share = decoder.layout.holding("h/(i+1)")
     return {
         "since": [found.index(True) if any(found) else len(stages) for found in holds],
         "known": [
             [head.claim is not None and bool(specification.attended(head.claim.attends, 0)) for head in layer.heads]
             for layer in decoder.layers
         ],
-        "share": None if share is None else decoder.layout.subspaces.index(share),
+        "moves": _moved(decoder),
     }
+
+
+def _moved(decoder: Decoder) -> PlainData | None:
+    """Return the subspaces of a machine's head position and move, as shares, and the layer that looks up the one before."""
+    h, m = (decoder.layout.holding(what) for what in ("h/(i+1)", "m/(i+1)"))
+    claims = ((n, head.claim) for n, layer in enumerate(decoder.layers) for head in layer.heads)
+    layer = next((n for n, claim in claims if claim is not None and claim.attends == "h_{i-1}"), None)
+    if h is None or m is None or layer is None:
+        return None
+    return {"h": decoder.layout.subspaces.index(h), "m": decoder.layout.subspaces.index(m), "layer": layer}
 
 
 # ── how rows are read ───────────────────────────────────────────────────────────────────────────────────────

@@ -1624,8 +1624,6 @@ var explorer = (() => {
   var MOST_PLACES = 512;
   var SLACK = 8 * Number.EPSILON;
   var PARTS = ["attention", "feed-forward"];
-  var Unknown = class extends Error {
-  };
   var Observation = class {
     constructor(position) {
       this.position = position;
@@ -1641,20 +1639,45 @@ var explorer = (() => {
       (this.looks[layer] ??= [])[head] = look ? { scores: look.scores.slice(), attended: [...look.attended] } : { scores: new Float64Array(everything), attended: Array.from({ length: everything }, (_, j) => j) };
     }
   };
-  function observed(decoder, tokens, places) {
-    const session = new Dense(decoder);
-    const found = new Map(places.map((i) => [i, new Observation(i)]));
-    const last = Math.max(...places);
-    for (let i = 0; i <= last; i++) session.feed(tokens[i], found.get(i));
-    return found;
+  var Put = class {
+    constructor(at, shares, inner) {
+      this.at = at;
+      this.shares = shares;
+      this.inner = inner;
+    }
+    at;
+    shares;
+    inner;
+    kept = 0;
+    stages = 0;
+    stage(layer, part, x) {
+      const { at, shares } = this;
+      const here = this.stages++;
+      if (here === at.stage) x[at.h] = shares.h;
+      if (here === at.before + 1) x[at.m] = this.kept;
+      this.inner?.stage(layer, part, x);
+      if (here !== at.before) return;
+      [this.kept, x[at.m]] = [x[at.m], shares.moved];
+    }
+    head(layer, head, look) {
+      this.inner?.head(layer, head, look);
+    }
+  };
+  function* righted(right, about, { since, moves }, { tokens, bump, cell }, watches = /* @__PURE__ */ new Map()) {
+    const session = new Dense(right);
+    const starts = startsOf(about.layout);
+    for (let i = 0; i < tokens.length; i++) {
+      let watch = watches.get(i);
+      if (moves && bump(i) !== null) {
+        const at = { h: starts[moves.h], m: starts[moves.m], stage: since[moves.h], before: 2 * moves.layer };
+        watch = new Put(at, { h: cell(i) / (i + 1), moved: (cell(i) - cell(i - 1)) / (i + 1) }, watch);
+      }
+      session.feed(tokens[i], watch);
+      yield session;
+    }
   }
   function causeOf(broken, right, about, claims, facts) {
-    try {
-      return new Search(broken, right, about, claims, facts).cause(facts.tokens.length - 1);
-    } catch (error) {
-      if (error instanceof Unknown) throw new Refused("the head is elsewhere than the sum of the moves says, and the weights of this page do not tell what else has to be there");
-      throw error;
-    }
+    return new Search(broken, right, about, claims, facts).cause(facts.tokens.length - 1);
   }
   var Search = class {
     constructor(broken, right, about, claims, facts) {
@@ -1663,17 +1686,26 @@ var explorer = (() => {
       this.about = about;
       this.claims = claims;
       this.facts = facts;
-      for (const { labels } of about.layout) this.starts.push(this.starts.at(-1) + (labels ? labels.length : 1));
+      this.starts = startsOf(about.layout);
     }
     broken;
     right;
     about;
     claims;
     facts;
-    starts = [0];
+    starts;
+    /** What there is at some of the positions with the changed and with the unchanged weights. */
+    observed(places) {
+      const [seen, due] = [new Map(places.map((i) => [i, new Observation(i)])), new Map(places.map((i) => [i, new Observation(i)]))];
+      const tokens = this.facts.tokens.slice(0, Math.max(...places) + 1);
+      const session = new Dense(this.broken);
+      tokens.forEach((token2, i) => session.feed(token2, seen.get(i)));
+      for (const _ of righted(this.right, this.about, this.claims, { ...this.facts, tokens }, due)) ;
+      return [seen, due];
+    }
     /** The first wrong value at a position, or its cause at an earlier one; before: the number of the stage to stop at. */
     cause(position, before = Infinity) {
-      const [seen, due] = [this.broken, this.right].map((decoder) => observed(decoder, this.facts.tokens, [position]).get(position));
+      const [seen, due] = this.observed([position]).map((found) => found.get(position));
       for (let stage = 0; stage < Math.min(before, seen.stages.length); stage++) {
         const wrong = this.firstWrong(position, stage, seen, due);
         if (wrong !== null) return this.told(position, stage, wrong, seen, due);
@@ -1683,15 +1715,8 @@ var explorer = (() => {
     /** The first subspace whose value after a stage is wrong; null if there is none. */
     firstWrong(i, stage, seen, due) {
       const [found, wanted] = [seen.stages[stage], due.stages[stage]];
-      const { share, since } = this.claims;
-      const bumped = share !== null && stage >= since[share] && this.facts.bump(i) !== null;
-      const off = (n, want) => !(Math.abs(found[n] - want) <= SLACK * Math.max(Math.abs(want), 1 / (i + 1)));
-      if (bumped && stage > since[share]) {
-        if (off(this.starts[share], this.facts.cell(i) / (i + 1))) return share;
-        throw new Unknown();
-      }
       for (let s = 0; s < this.about.layout.length; s++)
-        for (let n = this.starts[s]; n < this.starts[s + 1]; n++) if (off(n, bumped && s === share ? this.facts.cell(i) / (i + 1) : wanted[n])) return s;
+        for (let n = this.starts[s]; n < this.starts[s + 1]; n++) if (!(Math.abs(found[n] - wanted[n]) <= SLACK * Math.max(Math.abs(wanted[n]), 1 / (i + 1)))) return s;
       return null;
     }
     told(i, stage, s, seen, due) {
@@ -1700,8 +1725,7 @@ var explorer = (() => {
       const own = attention ? this.lookOf(i, layer, s, seen, due) : null;
       const root = own && this.root(i, layer, own);
       if (root) return root;
-      const wanted = s === this.claims.share && this.facts.bump(i) !== null ? [this.facts.cell(i) / (i + 1)] : this.part(due.stages[stage], s);
-      const expected = stage >= this.claims.since[s] ? this.words(s, wanted) : "0 (nothing is written there yet)";
+      const expected = stage >= this.claims.since[s] ? this.words(s, this.part(due.stages[stage], s)) : "0 (nothing is written there yet)";
       const where = layer < 0 ? "embedding" : `layer ${layer + 1} (${this.about.layers[layer].name}), ${PARTS[1 - stage % 2]}`;
       const lines = [`${where} at position ${i}: ${this.about.layout[s].name} should be ${expected}, is ${this.words(s, this.part(seen.stages[stage], s))}`];
       const astray = own && differ(own.attended, own.expected);
@@ -1728,7 +1752,7 @@ var explorer = (() => {
     root(i, layer, { attended, expected }) {
       const places = [.../* @__PURE__ */ new Set([...attended, ...expected])].filter((j) => j !== i).sort((a, b) => a - b);
       if (!places.length || places.length > MOST_PLACES) return null;
-      const [seen, due] = [this.broken, this.right].map((decoder) => observed(decoder, this.facts.tokens, places));
+      const [seen, due] = this.observed(places);
       const wrong = places.find((j) => this.firstWrong(j, 2 * layer, seen.get(j), due.get(j)) !== null);
       return wrong === void 0 ? null : this.cause(wrong, 2 * layer + 1);
     }
@@ -1737,7 +1761,7 @@ var explorer = (() => {
       const { attentionNorm, feedForwardNorm } = this.broken.layers[layer];
       if (!own) return `its inputs are right: the ${attention ? "attention" : "feed-forward"} weights of this layer are wrong${orNorm(!attention && feedForwardNorm !== null)}`;
       if (differ(own.attended, own.expected)) return this.whyElsewhere(i, layer, own);
-      const remark = s === this.claims.share ? this.facts.bump(i) : null;
+      const remark = s === this.claims.moves?.h ? this.facts.bump(i) : null;
       return remark ?? `the head looked where it should: its value or output weights are wrong${orNorm(attentionNorm !== null)}`;
     }
     /** Distinguish rounding from wrong weights: do these query and key weights look right in exact arithmetic? */
@@ -1748,7 +1772,7 @@ var explorer = (() => {
       if (this.broken.layers[layer].attentionNorm) return "it reads a layer norm, which is not computed in exact arithmetic: its weights are wrong, or it is rounding";
       const astray = attended.filter((j) => !expected.includes(j));
       const places = [.../* @__PURE__ */ new Set([i, ...expected, ...astray])];
-      const streams = observed(this.right, this.facts.tokens, places);
+      const [, streams] = this.observed(places);
       const exact = (j) => Array.from(streams.get(j).stages[2 * layer], (value) => meant(value, j + 1));
       const asked = product(head.query, exact(i));
       const best2 = (among) => among.map((j) => dot(asked, product(head.key, exact(j)))).reduce((most, each) => less(most, each) ? each : most);
@@ -1900,13 +1924,14 @@ var explorer = (() => {
     const { about: said, bump } = truth.facts(expected, names);
     const h = names.indexOf("h");
     try {
-      const session = new Dense(right);
-      for (let i = 0; i <= position && bump(i) === null; i++) {
-        const answer = session.feed(tokens[i]);
-        const cells2 = reader.cells(right.vocabulary[tokens[i]], right.vocabulary[answer], session.residual);
+      const facts = { tokens, about: said, bump, cell: (i2) => Number(expected[i2][h]) };
+      let i = 0;
+      for (const { residual, logits } of righted(right, about, claims, facts)) {
+        const cells2 = reader.cells(right.vocabulary[tokens[i]], right.vocabulary[argmax(logits)], residual);
         if (expected[i].some((cell, n) => !agrees(cell, cells2[n]))) return [`not known: the unchanged weights go wrong on this input, too, at position ${i}`];
+        i++;
       }
-      const cause = causeOf(broken, right, about, claims, { tokens, about: said, bump, cell: (i) => Number(expected[i][h]) });
+      const cause = causeOf(broken, right, about, claims, facts);
       if (cause) return cause;
       const [want, found] = [expected[position], row];
       const at = found ? want.findIndex((cell, n) => !agrees(cell, found[n])) : -1;
