@@ -2894,7 +2894,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
         this.start,
         this.stop,
         this.back,
-        broken && el("button", { type: "button", class: "small", click: () => broken.invite() }, "break a weight …"),
+        broken && el("button", { type: "button", class: "small invite", click: () => broken.invite() }, "break a weight …"),
         this.bar,
         el("p", { class: "hint", id: "live-hint" }, hint(box)),
         this.status,
@@ -3152,7 +3152,7 @@ ${name} ${NAMES2[dtype]} ${shape.join(" ")}
     element;
     list = el("ul", {});
     title = el("h2", {});
-    status = el("p", { class: "said-live", role: "status" });
+    status = el("p", { class: "said-changes", role: "status" });
     run;
     draw() {
       const { broken } = this;

@@ -25639,7 +25639,7 @@ ${name2} ${NAMES2[dtype]} ${shape.join(" ")}
     element;
     list = el("ul", {});
     title = el("h2", {});
-    status = el("p", { class: "said-live", role: "status" });
+    status = el("p", { class: "said-changes", role: "status" });
     run;
     draw() {
       const { broken } = this;
